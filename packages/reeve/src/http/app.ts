@@ -15,6 +15,8 @@ import {
   type GovernanceContext,
 } from '../governance/index.ts'
 import type { Clock, Random } from '../kit/clock.ts'
+import { TenantSlots } from '../kit/tenant-slots.ts'
+import { LIMITS } from '../model/index.ts'
 import {
   NodeRequests,
   type Authenticator,
@@ -32,6 +34,7 @@ import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { limitMetrics } from './metrics/limit-metrics.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
 import { Admission } from './pipeline/admission.ts'
@@ -74,6 +77,9 @@ export interface AppOptions {
     readonly requestsPerSecond: number
     readonly anonymousRequestsPerSecond: number
     readonly blockingQueriesPerToken: number
+    readonly eventStreamsPerToken: number
+    readonly execSessionsPerToken: number
+    readonly logStreamsPerToken: number
     readonly connectionsMax: number
   }
   /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
@@ -110,7 +116,11 @@ export function createApp(options: AppOptions): App {
   const { context, hub, sessions } = options
   const { clock } = context
   const lifecycle = new Lifecycle()
-  const requests = new NodeRequests({ ...context, sessions })
+  const requests = new NodeRequests({
+    ...context,
+    sessions,
+    streamLimits: context.aclEnabled ? (options.limits ?? STREAM_LIMITS) : undefined,
+  })
   const parked = createParkedQueries(options)
   const audit = new AuditLog({ ...context, log: options.log })
   const nodeHost = { ...options, requests, audit, clock: context.clock }
@@ -119,8 +129,14 @@ export function createApp(options: AppOptions): App {
   const pageGuard = pageGuardOf(options)
   const governance = openGovernance(context)
   const admission = createAdmission(options, governance)
+  const eventStreams = createEventStreamSlots(options)
   const measured = { requests, parked, admission }
-  const metrics = new Metrics(context.clock, metricSources(options, measured))
+  const limits = limitMetrics(context.clock, async () => [
+    ...admission.limitUses,
+    ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.use()),
+    await connections(),
+  ])
+  const metrics = new Metrics(context.clock, metricSources(options, measured), limits)
   const app = createShell({
     ...options,
     admission,
@@ -131,12 +147,12 @@ export function createApp(options: AppOptions): App {
   })
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
-  limitConnections(app.server, options.limits?.connectionsMax)
+  const connections = limitConnections(app.server, options.limits?.connectionsMax)
   lifecycle.follow(app.server)
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
-  const parts = { governance, admission, parked, audit, lifecycle, warmer }
+  const parts = { governance, admission, parked, eventStreams, audit, lifecycle, warmer }
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
@@ -227,6 +243,7 @@ interface SharedParts {
   readonly governance: GovernanceContext
   readonly admission: Admission
   readonly parked: ParkedQueries
+  readonly eventStreams: TenantSlots
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
   readonly warmer: ListWarmer
@@ -235,7 +252,7 @@ interface SharedParts {
 function mountWorkload(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, parked, audit, lifecycle }: SharedParts,
+  { governance, admission, parked, eventStreams, audit, lifecycle }: SharedParts,
   endpoints: readonly Endpoint[],
 ): void {
   const { context, authenticator, hub, gate, regions } = options
@@ -260,7 +277,7 @@ function mountWorkload(
     context,
     authenticator,
     hub,
-    openByAccessor: new Map<string, number>(),
+    slots: eventStreams,
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
   mountEventStream(app, { streams, region, clock, scheduler: admission.scheduler })
@@ -301,6 +318,19 @@ function createParkedQueries({ context, random, limits }: AppOptions): ParkedQue
   // Without ACLs there are no tokens to tell clients apart by.
   const perTenantMax = aclEnabled ? limits?.blockingQueriesPerToken : undefined
   return new ParkedQueries({ store, clock, random, perTenantMax })
+}
+
+/** Where a server is created without limits: the defaults of the settings. */
+const STREAM_LIMITS = {
+  eventStreamsPerToken: LIMITS.eventStreamsPerToken,
+  execSessionsPerToken: LIMITS.execSessionsPerToken,
+  logStreamsPerToken: LIMITS.logStreamsPerToken,
+}
+
+function createEventStreamSlots({ context, limits }: AppOptions): TenantSlots {
+  const { eventStreamsPerToken } = limits ?? STREAM_LIMITS
+  const perTokenMax = context.aclEnabled ? eventStreamsPerToken : undefined
+  return new TenantSlots('event_streams_per_token', perTokenMax)
 }
 
 function createAdmission(options: AppOptions, governance: GovernanceContext): Admission {
@@ -396,10 +426,6 @@ function metricSources(
     request_body_bytes: {
       help: 'Memory of request bodies that are being received.',
       read: () => admission.bodies.bytes,
-    },
-    requests_rejected_total: {
-      help: 'Requests rejected because their client exceeded a limit.',
-      read: () => admission.rejected,
     },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
     node_streams: {

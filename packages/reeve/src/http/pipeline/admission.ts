@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import type { QueueRejection } from '../../kit/fair-queue.ts'
+import type { LimitUse } from '../../kit/tenant-slots.ts'
 import { HttpError } from '../http-error.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RequestBodies } from './request-body.ts'
@@ -40,7 +41,7 @@ export class Admission {
   readonly #addressOf: (request: FastifyRequest) => string
   readonly #rate: RateLimit
   readonly #anonymousRate: RateLimit
-  #rejected = 0
+  readonly #rejected = { rate: 0, anonymousRate: 0, queue: 0 }
 
   constructor(options: AdmissionOptions) {
     this.scheduler = new RequestScheduler(options.scheduler)
@@ -53,7 +54,19 @@ export class Admission {
 
   /** Requests that were rejected because their tenant exceeded a limit. */
   get rejected(): number {
-    return this.#rejected
+    const { rate, anonymousRate, queue } = this.#rejected
+    return rate + anonymousRate + queue
+  }
+
+  /** The limits of this stage, and how near the busiest tenant is to each. */
+  get limitUses(): readonly LimitUse[] {
+    const { rate, anonymousRate, queue } = this.#rejected
+    const { waiting, waitingMax } = this.scheduler
+    return [
+      useOf('requests_per_second', this.#rate, rate),
+      useOf('anonymous_requests_per_second', this.#anonymousRate, anonymousRate),
+      { name: 'requests_waiting', max: waitingMax, used: waiting, rejected: queue },
+    ]
   }
 
   addTo(app: FastifyInstance): void {
@@ -62,20 +75,16 @@ export class Admission {
       const { raw } = request
       request.tenant = this.#tenants.tenantOf(raw, this.#addressOf(request))
       const limited = this.#rateProblem(request.tenant)
-      if (limited !== undefined) return this.#reject(limited, done)
+      if (limited !== undefined) return done(limited)
       const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
       const rejection = this.scheduler.enter(request.tenant, cost, () => {
         // The client has gone: nobody would read the response.
         if (!raw.socket.destroyed) done()
       })
-      if (rejection !== undefined)
-        this.#reject(new HttpError(429, QUEUE_FULL[rejection], RETRY), done)
+      if (rejection === undefined) return
+      this.#rejected.queue++
+      done(new HttpError(429, QUEUE_FULL[rejection], RETRY))
     })
-  }
-
-  #reject(error: HttpError, done: (error: Error) => void): void {
-    this.#rejected++
-    done(error)
   }
 
   #rateProblem(tenant: string): HttpError | undefined {
@@ -84,6 +93,7 @@ export class Admission {
     if (limit.perSecond === 0) return undefined
     const { isAllowed, resetSeconds } = limit.take(tenant)
     if (isAllowed) return undefined
+    this.#rejected[isAnonymous ? 'anonymousRate' : 'rate']++
     const owner = isAnonymous ? 'address without a valid token' : 'token'
     const setting = isAnonymous ? 'anonymous_requests_per_second' : 'requests_per_second'
     return new HttpError(
@@ -92,6 +102,11 @@ export class Admission {
       { 'retry-after': String(Math.max(1, Math.ceil(resetSeconds))) },
     )
   }
+}
+
+function useOf(name: string, limit: RateLimit, rejected: number): LimitUse {
+  const max = limit.perSecond === 0 ? Number.POSITIVE_INFINITY : limit.perSecond
+  return { name, max, used: limit.busiest(), rejected }
 }
 
 const RETRY = { 'retry-after': '1' } as const

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../../kit/clock.ts'
 import { parseDurationMs } from '../../kit/duration.ts'
+import { TenantSlots } from '../../kit/tenant-slots.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'
@@ -30,33 +31,23 @@ export interface BlockingOptions {
 /** Blocking queries that wait: counts them by tenant, wakes them, and bounds them. */
 export class ParkedQueries {
   readonly #options: BlockingOptions
-  readonly #perTenantMax: number
-  readonly #ofTenant = new Map<string, number>()
-  #count = 0
+  /** Counts the queries that wait, by tenant. */
+  readonly slots: TenantSlots
 
   constructor(options: BlockingOptions) {
     this.#options = options
-    this.#perTenantMax = options.perTenantMax ?? Number.POSITIVE_INFINITY
+    this.slots = new TenantSlots('blocking_queries_per_token', options.perTenantMax)
   }
 
   get count(): number {
-    return this.#count
-  }
-
-  get perTenantMax(): number {
-    return this.#perTenantMax
+    return this.slots.held
   }
 
   /** Whether a read is held back at all; one that cannot be is answered at once. */
   shouldBlock({ minIndex, wait }: WaitRequest, source: BlockingSource): boolean {
     if (minIndex === 0) return false
     parseWaitMs(wait)
-    return source.index() <= minIndex && this.#count < LIMITS.parkedQueriesMax
-  }
-
-  /** Whether no more queries of this tenant may wait. */
-  isFull(tenant: string): boolean {
-    return (this.#ofTenant.get(tenant) ?? 0) >= this.#perTenantMax
+    return source.index() <= minIndex && this.count < LIMITS.parkedQueriesMax
   }
 
   /**
@@ -71,9 +62,9 @@ export class ParkedQueries {
   ): Promise<number> {
     const { clock, random } = this.#options
     let index = source.index()
-    if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return index
+    if (minIndex === 0 || this.count >= LIMITS.parkedQueriesMax) return index
     const deadlineMs = clock.nowMs() + waitMs(wait, random)
-    this.#add(tenant, 1)
+    this.slots.acquire(tenant)
     try {
       while (index <= minIndex && !hold.isOver) {
         const leftMs = deadlineMs - clock.nowMs()
@@ -82,16 +73,9 @@ export class ParkedQueries {
         index = source.index()
       }
     } finally {
-      this.#add(tenant, -1)
+      this.slots.release(tenant)
     }
     return index
-  }
-
-  #add(tenant: string, change: 1 | -1): void {
-    this.#count += change
-    const count = (this.#ofTenant.get(tenant) ?? 0) + change
-    if (count === 0) this.#ofTenant.delete(tenant)
-    else this.#ofTenant.set(tenant, count)
   }
 
   /**

@@ -44,6 +44,17 @@ export class RateLimit {
     return { isAllowed, remaining: Math.floor(bucket.left), resetSeconds: missing / this.perSecond }
   }
 
+  /** Requests of the tenant that has used most of its rate in the last second. */
+  busiest(): number {
+    const nowMs = this.#clock.nowMs()
+    let used = 0
+    for (const { left, sinceMs } of this.#buckets.values()) {
+      const gained = (Math.max(0, nowMs - sinceMs) * this.perSecond) / 1_000
+      used = Math.max(used, this.perSecond - left - gained)
+    }
+    return Math.ceil(used)
+  }
+
   #bucketOf(tenant: string, nowMs: number): Bucket {
     const existing = this.#buckets.get(tenant)
     if (existing !== undefined) return existing

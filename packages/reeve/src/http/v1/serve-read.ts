@@ -4,7 +4,7 @@ import { Fault } from '../../kit/fault.ts'
 import type { Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
-import type { ParkedQueries, WaitRequest } from '../pipeline/blocking.ts'
+import type { WaitRequest } from '../pipeline/blocking.ts'
 import {
   detachConnection,
   isReplay,
@@ -26,8 +26,8 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   const plan = planned.value
   const wait = waitOf(read)
   const isDue = isReplay(request.raw) || !host.parked.shouldBlock(wait, plan)
-  if (!isDue && host.parked.isFull(request.tenant))
-    return answered(sendRefusal(reply, tooManyQueries(host.parked)))
+  if (!isDue && host.parked.slots.isFull(request.tenant))
+    return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))
   if (!isDue && parkConnection(host, { wait, plan }, read.exchange)) return undefined
   if (!isDue)
     return holdConnection(host, { wait, plan }, request).then(() => readDurably(host, read, plan))
@@ -87,7 +87,7 @@ function readHeaders({ freshness }: V1Host, { route }: Endpoint, index: number) 
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age
 }
 
-function tooManyQueries({ perTenantMax }: ParkedQueries): Refusal {
+function tooManyQueries(perTenantMax: number): Refusal {
   return refusal(
     'too-many-blocking-queries',
     `${perTenantMax} blocking queries of this token are waiting (limits.blocking_queries_per_token)`,
