@@ -163,7 +163,7 @@ export function createApp(options: AppOptions): App {
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
-  takeUpgrades(app, options, { channels, nodeChannels, pageGuard, turnedAway })
+  takeUpgrades(app, options, { channels, nodeChannels, pageGuard, turnedAway, admission })
   return {
     app,
     routes,
@@ -197,6 +197,7 @@ interface Channels {
   readonly nodeChannels: readonly Channel[]
   readonly pageGuard: PageGuard | undefined
   readonly turnedAway: TurnedAway
+  readonly admission: Admission
 }
 
 /** A server with ACLs asks for a token, which no browser sends by itself. */
@@ -211,12 +212,14 @@ function pageGuardOf({
 function takeUpgrades(
   { server }: FastifyInstance,
   { security, regions, gate }: AppOptions,
-  { channels, nodeChannels, pageGuard, turnedAway }: Channels,
+  { channels, nodeChannels, pageGuard, turnedAway, admission }: Channels,
 ): void {
   server.on('upgrade', (request, socket, head) => {
     const isNodes = nodeChannels.some((channel) => channel.serves(request))
     const problem = isNodes ? undefined : pageGuard?.nameProblem(request)
     if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
+    const limited = isNodes ? undefined : admission.upgradeProblem(request)
+    if (limited !== undefined) return refuseUpgrade(socket, 429, limited)
     // Before anything is passed on: behind a hop every connection is a server's.
     if (isNodes && security?.mayBeNode(request.socket) === false) {
       turnedAway.tell(request.socket, NO_NODE)
@@ -342,7 +345,8 @@ function createAdmission(options: AppOptions, governance: GovernanceContext): Ad
     // Without ACLs every client may do everything, and none is told from another.
     requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
     anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
-    addressOf: (request) => options.gate?.callerOf(request.raw) ?? request.ip,
+    addressOf: (request) => options.gate?.callerOf(request),
+    headers: sharedHeaders(options),
   })
 }
 

@@ -1,9 +1,12 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import type { QueueRejection } from '../../kit/fair-queue.ts'
 import type { LimitUse } from '../../kit/tenant-slots.ts'
 import { HttpError } from '../http-error.ts'
+import { CHUNK_LIMITS, guardChunks, isStopped, stopReceiving } from '../transport/chunk-guard.ts'
 import { RateLimit } from './rate-limit.ts'
+import { isQuickToReject, rateError, sendRateProblem, type RateProblem } from './rate-rejection.ts'
 import { RequestBodies } from './request-body.ts'
 import { RequestScheduler, type SchedulerLimits } from './request-scheduler.ts'
 import { isAddress, Tenants, type FindOwner } from './tenants.ts'
@@ -22,7 +25,9 @@ export interface AdmissionOptions {
   readonly requestsPerSecond: number
   readonly anonymousRequestsPerSecond: number
   /** The client's address, where another server has forwarded its request. */
-  readonly addressOf?: (request: FastifyRequest) => string
+  readonly addressOf?: (request: IncomingMessage) => string | undefined
+  /** Headers of every response. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly scheduler?: SchedulerLimits
 }
 
@@ -38,14 +43,20 @@ export class Admission {
   readonly scheduler: RequestScheduler
   readonly bodies: RequestBodies
   readonly #tenants: Tenants
-  readonly #addressOf: (request: FastifyRequest) => string
+  readonly #clock: Clock
+  readonly #addressOf: (request: IncomingMessage) => string | undefined
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #rawHeaders: readonly string[]
   readonly #rate: RateLimit
   readonly #anonymousRate: RateLimit
   readonly #rejected = { rate: 0, anonymousRate: 0, queue: 0 }
 
   constructor(options: AdmissionOptions) {
     this.scheduler = new RequestScheduler(options.scheduler)
-    this.#addressOf = options.addressOf ?? ((request) => request.ip)
+    this.#clock = options.clock
+    this.#addressOf = options.addressOf ?? (() => undefined)
+    this.#headers = options.headers ?? {}
+    this.#rawHeaders = Object.entries(this.#headers).flat()
     this.bodies = new RequestBodies(options.clock)
     this.#tenants = new Tenants(options.findOwner)
     this.#rate = new RateLimit(options.clock, options.requestsPerSecond)
@@ -69,39 +80,115 @@ export class Admission {
     ]
   }
 
+  /** Counts a request that wants to become a WebSocket. */
+  upgradeProblem(request: IncomingMessage): string | undefined {
+    return this.#admit(request).problem?.message
+  }
+
   addTo(app: FastifyInstance): void {
+    this.#rejectEarly(app.server)
+    this.#holdTinyChunks(app)
     app.decorateRequest('tenant', '')
-    app.addHook('onRequest', (request, _reply, done) => {
+    app.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
-      request.tenant = this.#tenants.tenantOf(raw, this.#addressOf(request))
-      const limited = this.#rateProblem(request.tenant)
-      if (limited !== undefined) return done(limited)
+      const { tenant, problem } = this.#admit(raw)
+      request.tenant = tenant
+      if (problem !== undefined) {
+        void reply.headers(this.#headers).header('x-request-id', request.id)
+        return this.#later(raw, problem, () => done(rateError(problem)))
+      }
       const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
-      const rejection = this.scheduler.enter(request.tenant, cost, () => {
+      const rejection = this.scheduler.enter(tenant, cost, () => {
         // The client has gone: nobody would read the response.
         if (!raw.socket.destroyed) done()
       })
       if (rejection === undefined) return
       this.#rejected.queue++
+      void reply.headers(this.#headers).header('x-request-id', request.id)
       done(new HttpError(429, QUEUE_FULL[rejection], RETRY))
     })
   }
 
-  #rateProblem(tenant: string): HttpError | undefined {
+  #holdTinyChunks(app: FastifyInstance): void {
+    app.addHook('onSend', ({ raw }, _reply, payload, done) => {
+      if (!isStopped(raw)) return done(null, payload)
+      setTimeout(() => done(null, payload), CHUNK_LIMITS.heldMs).unref()
+    })
+  }
+
+  /**
+   * Rejects most requests past a rate before Fastify sees them. Takes the place of the listeners
+   * that the server has for requests when this is called.
+   */
+  #rejectEarly(server: Server): void {
+    // Every listener of this event takes a request and its response.
+    const listeners = server.listeners('request') as RequestListener[]
+    server.removeAllListeners('request')
+    server.on('request', (request: AdmittedRequest, response: ServerResponse) => {
+      guardChunks(request)
+      // A request that comes behind others is counted when its turn has come.
+      if (isQuickToReject(request, response)) {
+        const admitted = this.#admit(request)
+        const { problem } = admitted
+        if (problem !== undefined)
+          return this.#later(request, problem, () =>
+            sendRateProblem({ request, response }, problem, this.#rawHeaders),
+          )
+        request[ADMITTED] = admitted
+      }
+      for (const listener of listeners) listener(request, response)
+    })
+  }
+
+  #later(request: IncomingMessage, { delayMs }: RateProblem, reject: () => void): void {
+    const { socket, headers } = request
+    const isChunked = headers['transfer-encoding'] !== undefined
+    // Once the chunks that have arrived are parsed, it is known whether the response is held back.
+    if (delayMs === 0) return isChunked ? void setImmediate(reject) : reject()
+    // A body of unknown length would be parsed meanwhile: its connection ends with the response.
+    if (isChunked) stopReceiving(request)
+    this.#clock.after(delayMs, () => {
+      if (!socket.destroyed) reject()
+    })
+  }
+
+  /** Counts the request, once. */
+  #admit(request: AdmittedRequest): Admitted {
+    const known = request[ADMITTED]
+    if (known !== undefined) return known
+    const address = this.#addressOf(request) ?? request.socket.remoteAddress ?? ''
+    const tenant = this.#tenants.tenantOf(request, address)
+    return { tenant, problem: this.#rateProblem(tenant) }
+  }
+
+  #rateProblem(tenant: string): RateProblem | undefined {
     const isAnonymous = isAddress(tenant)
     const limit = isAnonymous ? this.#anonymousRate : this.#rate
     if (limit.perSecond === 0) return undefined
-    const { isAllowed, resetSeconds } = limit.take(tenant)
+    const { isAllowed, resetSeconds, rejectAfterMs } = limit.take(tenant)
     if (isAllowed) return undefined
     this.#rejected[isAnonymous ? 'anonymousRate' : 'rate']++
     const owner = isAnonymous ? 'address without a valid token' : 'token'
     const setting = isAnonymous ? 'anonymous_requests_per_second' : 'requests_per_second'
-    return new HttpError(
-      429,
-      `more than ${limit.perSecond} requests in a second came from one ${owner} (limits.${setting})`,
-      { 'retry-after': String(Math.max(1, Math.ceil(resetSeconds))) },
-    )
+    return {
+      message: `more than ${limit.perSecond} requests in a second came from one ${owner} (limits.${setting})`,
+      retrySeconds: Math.max(1, Math.ceil(resetSeconds)),
+      delayMs: Math.ceil(rejectAfterMs),
+    }
   }
+}
+
+type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Admitted {
+  readonly tenant: string
+  readonly problem: RateProblem | undefined
+}
+
+const ADMITTED = Symbol('admitted')
+
+interface AdmittedRequest extends IncomingMessage {
+  [ADMITTED]?: Admitted
 }
 
 function useOf(name: string, limit: RateLimit, rejected: number): LimitUse {

@@ -1,4 +1,9 @@
-import type { BodyLimits, PipeliningLimits, SchedulerLimits } from '../../http/index.ts'
+import type {
+  BodyLimits,
+  CHUNK_LIMITS,
+  PipeliningLimits,
+  SchedulerLimits,
+} from '../../http/index.ts'
 import type { LIMITS } from '../../model/index.ts'
 
 /** What a limit bounds, and what happens past it. */
@@ -198,13 +203,16 @@ export const PORT_DESCRIPTIONS = {
   bytesMax: ['Unfinished request bodies of all tenants', '429'],
   chunksFree: ['First chunks of a body, which may be small', 'the average counts'],
   chunkBytesMin: ['Average size of the chunks of a body', REJECTED_400],
+  heldMs: ['Time for which the response to such a body is held back', '–'],
   bytesPerSecondMin: ['Rate at which a body arrives', '408'],
   graceMs: ['Time before that rate is checked', '–'],
   servedMax: ['Requests of one connection that are served at a time', 'others wait'],
   waitingMax: ['Requests of one connection that wait', '429, and the connection ends'],
   waitingInAllMax: ['Requests that wait on all connections', 'the connection ends'],
   lingerMs: ['Time to read responses after that', 'the connection ends'],
-} as const satisfies Readonly<Record<keyof BodyLimits | keyof PipeliningLimits, LimitDescription>>
+} as const satisfies Readonly<
+  Record<keyof BodyLimits | keyof PipeliningLimits | keyof typeof CHUNK_LIMITS, LimitDescription>
+>
 
 /** Limits of the queue for the event loop. */
 export const QUEUE_DESCRIPTIONS = {

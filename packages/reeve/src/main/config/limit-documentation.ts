@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BODY_LIMITS, PIPELINING_LIMITS, SCHEDULER_LIMITS } from '../../http/index.ts'
+import { BODY_LIMITS, CHUNK_LIMITS, PIPELINING_LIMITS, SCHEDULER_LIMITS } from '../../http/index.ts'
 import { LIMITS } from '../../model/index.ts'
 import { PRODUCT_ROOT } from '../product-root.ts'
 import {
@@ -45,7 +45,7 @@ function renderTables(): string {
     help,
     PAST_SETTING[key] ?? REJECTED,
   ])
-  const port = { ...BODY_LIMITS, ...PIPELINING_LIMITS }
+  const port = { ...BODY_LIMITS, ...CHUNK_LIMITS, ...PIPELINING_LIMITS }
   return [
     section('Settings', ['Setting', 'Default', 'Bounds', 'Past it'], rows),
     fixed('Bodies and connections', PORT_DESCRIPTIONS, port),
