@@ -81,23 +81,25 @@ export function* explainGroupSteps(
   const rows = options.view.allocationsOf(job.Namespace, job.ID)
   const present = rows.filter((row) => row.TaskGroup === group.Name && isPresent(row, job))
   const missing = missingInstances(group, present, options)
-  const known = new Map(
-    missing.map((one) => [one, options.knownOf?.(one.name, one.nodeId ?? '')] as const),
-  )
+  const known = new Map<Missing, KnownInstance | undefined>()
+  for (const one of missing) {
+    yield
+    known.set(one, options.knownOf?.(one.name, one.nodeId ?? ''))
+  }
   const roomy = new Set(withheld.map((row) => row.Name))
   const tried = missing.filter((one) => roomy.has(one.name) || !isHeldBack(known.get(one)))
   const search = yield* placeAll({ view: options.view, job, group, tried, rows }, options)
   const refusing = search.failed === undefined ? [] : yield* search.refusing(nodes)
   const refused = refusals(refusing, by)
-  const instances = missing.map((one) => instanceOf(one, search, known.get(one)))
+  const shown = missing.slice(0, limit)
   const changes = yield* changesFor(group, { ...options, tried, rows, search, refusing })
   return {
     TaskGroup: group.Name,
     Desired: present.length + missing.length,
     Placed: present.length,
     Unplaced: missing.length,
-    Instances: instances.slice(0, limit),
-    InstancesOmitted: Math.max(0, instances.length - limit),
+    Instances: shown.map((one) => instanceOf(one, search, known.get(one))),
+    InstancesOmitted: missing.length - shown.length,
     NodesConsidered: nodes.length,
     Refusals: refused.slice(0, limit),
     RefusalsOmitted: Math.max(0, refused.length - limit),
