@@ -125,7 +125,7 @@ async function measureOurs(options: RateOptions, count: number): Promise<Measure
   const readers = await openReaders(count, (at) => ({
     port: listening.port,
     path: `/v1/event/stream?topic=NodePool&index=${index + 1}`,
-    headers: { 'x-service-token': tokens[Math.floor(at / LIMITS.streamsPerTokenMax)] ?? '' },
+    headers: { 'x-service-token': tokens[Math.floor(at / LIMITS.eventStreamsPerToken)] ?? '' },
   }))
   try {
     const warm = await emit({ durationMs: WARM_UP_MS, perSecond })
@@ -186,7 +186,7 @@ async function createTokens(address: string): Promise<string[]> {
   const first = createClient({ address })
   const { data: management } = await first.v1.bootstrapAcl({ body: {} })
   const client = createClient({ address, token: management.SecretID })
-  const wanted = Math.ceil(Math.max(...READERS) / LIMITS.streamsPerTokenMax)
+  const wanted = Math.ceil(Math.max(...READERS) / LIMITS.eventStreamsPerToken)
   const tokens: string[] = []
   while (tokens.length < wanted) {
     const body = { Name: `reader-${tokens.length}`, Type: 'management' as const }

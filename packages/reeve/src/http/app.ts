@@ -14,6 +14,8 @@ import {
   type GovernanceContext,
 } from '../governance/index.ts'
 import type { Clock, Random } from '../kit/clock.ts'
+import { TenantSlots } from '../kit/tenant-slots.ts'
+import { LIMITS } from '../model/index.ts'
 import {
   NodeRequests,
   type Authenticator,
@@ -21,7 +23,7 @@ import {
   type NodeSessions,
   type WorkloadContext,
 } from '../workload/index.ts'
-import { NodeChannelServer } from './agent/node-channel.ts'
+import { NodeChannelServer, type NodeChannelHost } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
 import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
@@ -29,6 +31,7 @@ import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { limitMetrics } from './metrics/limit-metrics.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
 import { Admission } from './pipeline/admission.ts'
@@ -46,7 +49,7 @@ import { limitConnections } from './transport/connections.ts'
 import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
-import { ExecChannelServer } from './v1/exec-channel.ts'
+import { ExecChannelServer, type ExecChannelHost } from './v1/exec-channel.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
@@ -75,6 +78,9 @@ export interface AppOptions {
     readonly requestsPerSecond: number
     readonly anonymousRequestsPerSecond: number
     readonly blockingQueriesPerToken: number
+    readonly eventStreamsPerToken: number
+    readonly execSessionsPerToken: number
+    readonly logStreamsPerToken: number
     readonly connectionsMax: number
   }
   /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
@@ -111,27 +117,25 @@ export function createApp(options: AppOptions): App {
   const { context, hub, sessions } = options
   const { clock } = context
   const lifecycle = new Lifecycle()
-  const requests = new NodeRequests({ ...context, sessions })
+  const requests = new NodeRequests({
+    ...context,
+    sessions,
+    streamLimits: context.aclEnabled ? (options.limits ?? STREAM_LIMITS) : undefined,
+  })
   const parked = createParkedQueries(options)
   const audit = new AuditLog({ ...context, log: options.log })
-  const nodeHost = { ...options, requests, audit, clock: context.clock }
-  const channels = [
-    new ExecChannelServer(nodeHost),
-    new NodeChannelServer(nodeHost),
-    new StreamChannelServer(nodeHost),
-  ]
-  const pageGuard = pageGuardOf(options)
+  const channels = createChannels({ ...options, requests, audit, clock })
   const governance = openGovernance(context)
-  const admission = createAdmission(options, governance)
-  const routing = new RequestRouting({
-    region: context.region,
-    leader: options.leader,
-    regions: options.regions,
-  })
-  const { corsOrigins } = options
-  const pipeline = new RequestPipeline({ admission, routing, corsOrigins, pageGuard })
+  const stages = createStages(options, createAdmission(options, governance))
+  const { admission, pipeline } = stages
+  const eventStreams = createEventStreamSlots(options)
   const measured = { requests, parked, admission }
-  const metrics = new Metrics(context.clock, metricSources(options, measured))
+  const limits = limitMetrics(context.clock, async () => [
+    ...admission.limitUses,
+    ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.use()),
+    await connections(),
+  ])
+  const metrics = new Metrics(context.clock, metricSources(options, measured), limits)
   const app = createShell({
     ...options,
     pipeline,
@@ -141,12 +145,12 @@ export function createApp(options: AppOptions): App {
   })
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
-  limitConnections(app.server, options.limits?.connectionsMax)
+  const connections = limitConnections(app.server, options.limits?.connectionsMax)
   lifecycle.follow(app.server)
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
-  const parts = { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer }
+  const parts = { ...stages, governance, parked, eventStreams, audit, lifecycle, warmer }
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
@@ -158,7 +162,7 @@ export function createApp(options: AppOptions): App {
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
-  serveUpgrades(app.server, { channels, admission, routing, pageGuard, security, turnedAway })
+  serveUpgrades(app.server, { ...stages, channels, security, turnedAway })
   return {
     app,
     routes,
@@ -171,6 +175,23 @@ export function createApp(options: AppOptions): App {
       await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
     },
   }
+}
+
+function createChannels(host: ExecChannelHost & NodeChannelHost) {
+  return [
+    new ExecChannelServer(host),
+    new NodeChannelServer(host),
+    new StreamChannelServer(host),
+  ] as const
+}
+
+/** The stages that every request passes before its handler. */
+function createStages(options: AppOptions, admission: Admission) {
+  const { context, leader, regions, corsOrigins } = options
+  const pageGuard = pageGuardOf(options)
+  const routing = new RequestRouting({ region: context.region, leader, regions })
+  const pipeline = new RequestPipeline({ admission, routing, corsOrigins, pageGuard })
+  return { admission, routing, pipeline, pageGuard }
 }
 
 function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
@@ -203,6 +224,7 @@ interface SharedParts {
   readonly pipeline: RequestPipeline
   readonly routing: RequestRouting
   readonly parked: ParkedQueries
+  readonly eventStreams: TenantSlots
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
   readonly warmer: ListWarmer
@@ -211,7 +233,7 @@ interface SharedParts {
 function mountWorkload(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, pipeline, routing, parked, audit, lifecycle }: SharedParts,
+  { governance, admission, pipeline, routing, parked, eventStreams, audit, lifecycle }: SharedParts,
   endpoints: readonly Endpoint[],
 ): void {
   const { context, authenticator, hub, leader, regions } = options
@@ -237,7 +259,7 @@ function mountWorkload(
     context,
     authenticator,
     hub,
-    openByAccessor: new Map<string, number>(),
+    slots: eventStreams,
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
   mountEventStream(app, { streams, pipeline, clock, scheduler: admission.scheduler })
@@ -282,6 +304,19 @@ function createParkedQueries({ context, random, limits }: AppOptions): ParkedQue
   return new ParkedQueries({ store, clock, random, perTenantMax })
 }
 
+/** Where a server is created without limits: the defaults of the settings. */
+const STREAM_LIMITS = {
+  eventStreamsPerToken: LIMITS.eventStreamsPerToken,
+  execSessionsPerToken: LIMITS.execSessionsPerToken,
+  logStreamsPerToken: LIMITS.logStreamsPerToken,
+}
+
+function createEventStreamSlots({ context, limits }: AppOptions): TenantSlots {
+  const { eventStreamsPerToken } = limits ?? STREAM_LIMITS
+  const perTokenMax = context.aclEnabled ? eventStreamsPerToken : undefined
+  return new TenantSlots('event_streams_per_token', perTokenMax)
+}
+
 function createAdmission(options: AppOptions, governance: GovernanceContext): Admission {
   const { context, authenticator, limits } = options
   return new Admission({
@@ -292,6 +327,7 @@ function createAdmission(options: AppOptions, governance: GovernanceContext): Ad
     requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
     anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
     forwardedAddressOf: (request) => options.leader?.clientAddressOf(request),
+    headers: sharedHeaders(options),
   })
 }
 
@@ -375,10 +411,6 @@ function metricSources(
     request_body_bytes: {
       help: 'Memory of request bodies that are being received.',
       read: () => admission.bodies.bytes,
-    },
-    requests_rejected_total: {
-      help: 'Requests rejected because their client exceeded a limit.',
-      read: () => admission.rejected,
     },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
     node_streams: {

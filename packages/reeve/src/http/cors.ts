@@ -9,6 +9,7 @@ const READ_HEADERS = [
   HEADERS.knownLeader,
   HEADERS.lastContact,
   HEADERS.nextToken,
+  HEADERS.truncated,
   'X-Request-Id',
   'Retry-After',
   'X-RateLimit-Limit',

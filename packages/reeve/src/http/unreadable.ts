@@ -31,7 +31,8 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
 const refused = new WeakSet<Socket>()
 
 function refuseInTurn(socket: Socket, line: string): void {
-  if (socket.destroyed) return
+  // The response before it has ended the connection.
+  if (socket.destroyed || !socket.writable) return
   // The runtime keeps there what the connection is written by now.
   const running: unknown = Reflect.get(socket, '_httpMessage')
   if (running instanceof ServerResponse)

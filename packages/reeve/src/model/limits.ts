@@ -39,8 +39,10 @@ export const LIMITS = {
   sharedResponsesMax: 256,
   sharedResponseBytesMax: 32 * 1024 * 1024,
   sharedResponseMs: 2_000,
-  /** Event streams open at once per token. Decision 0007. */
-  streamsPerTokenMax: 64,
+  /** Defaults of the block `limits`: streams and sessions that one token may have open. */
+  eventStreamsPerToken: 64,
+  execSessionsPerToken: 256,
+  logStreamsPerToken: 256,
   /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */
   streamBacklogBytesMax: 16 * 1024 * 1024,
   /**
@@ -221,9 +223,8 @@ export const LIMITS = {
   nodeRequestMsMax: 15_000,
   /** A restart waits for the old process, and a removal for the disk. */
   nodeSlowRequestMsMax: 3 * 60_000,
-  /** Exec, log and file streams open at once on one node, and by one token. Decision 0026. */
+  /** Exec, log and file streams open at once on one node. Decision 0026. */
   nodeStreamsMax: 1_024,
-  nodeStreamsPerTokenMax: 256,
   /** How long a node may take to dial a stream and to begin it. */
   nodeStreamOpenMsMax: 15_000,
   /**

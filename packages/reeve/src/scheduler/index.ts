@@ -1,4 +1,4 @@
-export { explainGroup } from './explain/explain-group.ts'
+export { explainGroupSteps } from './explain/explain-group.ts'
 export type { ExplainOptions, KnownInstance } from './explain/explain-group.ts'
 export { explanationOf } from './explain/explanation.ts'
 export type { ExplanationOptions } from './explain/explanation.ts'

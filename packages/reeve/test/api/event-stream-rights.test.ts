@@ -339,20 +339,23 @@ test('stream: the last line says where to resume, and nothing is lost there', LI
 
 // How many
 
-test(`stream: a token may have ${LIMITS.streamsPerTokenMax} of them`, LIMIT, async (t) => {
+test(`stream: a token may have ${LIMITS.eventStreamsPerToken} of them`, LIMIT, async (t) => {
   const { server, root, open, client } = await aSecured(t)
   const { SecretID: token } = await client(READ_JOB)
   const readers: EventReader[] = []
-  for (let i = 0; i < LIMITS.streamsPerTokenMax; i++)
+  for (let i = 0; i < LIMITS.eventStreamsPerToken; i++)
     readers.push(await open({ topics: ['Job'], token }))
   const refused = await server.send('GET', '/v1/event/stream?topic=Job', { token })
   assert.deepEqual(
     [refused.status, refused.text],
-    [429, 'this token has 64 event streams open; close one first'],
+    [
+      429,
+      '64 event streams of this token are open (limits.event_streams_per_token); close one first',
+    ],
   )
   assert.equal((await open({ token: root.SecretID })).status, 200, 'another token is not concerned')
   readers[0]?.leave()
-  await untilReaders(server, LIMITS.streamsPerTokenMax)
+  await untilReaders(server, LIMITS.eventStreamsPerToken)
   assert.equal((await open({ topics: ['Job'], token })).status, 200)
 })
 

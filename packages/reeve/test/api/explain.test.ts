@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Explanation, GroupExplanation, Input, Job, TaskGroup } from '@reeve/contract'
 import { isoFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
+import { explainJob } from '../../src/workload/index.ts'
 import { aGroup, anId, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, putNode, register, withScheduler } from './cluster.ts'
 import { createTestServer, type CallOptions, type TestServer } from './harness.ts'
@@ -444,4 +445,26 @@ test('explain: needs read-job; an evaluation of another namespace is not there',
     await server.refusal('explainEvaluation', as(stranger, { params: { eval_id: EvalID } })),
     [404, 'eval not found'],
   )
+})
+
+test('explain: runs in slices on the state as it was at the first one', async () => {
+  const { server, run } = await aScheduled(3)
+  await run(asking(3_000, { Count: 50 }))
+  const whole = only(await explain(server))
+  const { context } = server
+  let turns = 0
+  let nowMs = 0
+  const origin = {
+    tenant: 'a',
+    // Each step takes a millisecond.
+    monotonicMs: () => ++nowMs,
+    nextTurn: async () => {
+      // Room for more of them, which an explanation of one state does not see.
+      if (++turns === 1) await putNode(server)
+    },
+  }
+  const name = { namespace: 'default', jobId: 'web' }
+  const sliced = await explainJob(context, name, { by: 'class', limit: 20 }, origin)
+  assert.ok(sliced.ok && turns > 3, `others had ${turns} turns`)
+  assert.deepEqual(only(sliced.value), whole)
 })

@@ -92,6 +92,17 @@ type BodyOf<I extends V1RouteId> = V1Routes[I]['answers'] extends {
   ? Shape<S>
   : undefined
 
+/** Limits that no test reaches by accident; rates are off. */
+export const LOOSE_LIMITS: NonNullable<AppOptions['limits']> = {
+  requestsPerSecond: 0,
+  anonymousRequestsPerSecond: 0,
+  blockingQueriesPerToken: 10_000,
+  eventStreamsPerToken: 10_000,
+  execSessionsPerToken: 10_000,
+  logStreamsPerToken: 10_000,
+  connectionsMax: 10_000,
+}
+
 interface TestServerOptions {
   /** On unless said otherwise. */
   readonly aclEnabled?: boolean

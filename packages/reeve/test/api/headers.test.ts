@@ -125,6 +125,7 @@ test('CORS: a configured origin may read answers and the headers of this API', a
     for (const name of ['Limit', 'Remaining', 'Reset'])
       assert.ok(exposed.includes(`X-RateLimit-${name}`), name)
     assert.ok(exposed.includes('Retry-After'))
+    assert.ok(exposed.includes(HEADERS.truncated), 'a page sees that a list is truncated')
   }
 })
 

@@ -13,6 +13,7 @@ import {
 } from '../../src/agent/index.ts'
 import { EvaluationLoop } from '../../src/control/index.ts'
 import { MockDriver, RawExecDriver } from '../../src/drivers/index.ts'
+import type { AppOptions } from '../../src/http/index.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'
 import { anAgent, systemClock } from '../build/agent.ts'
@@ -64,6 +65,7 @@ interface Got {
 
 interface WorldOptions {
   readonly aclEnabled?: boolean
+  readonly limits?: AppOptions['limits']
   readonly allowsExec?: boolean
   /** A `raw_exec` driver other than the plain one. */
   readonly rawExec?: TaskDriver
@@ -71,7 +73,10 @@ interface WorldOptions {
 
 export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Promise<NodeWorld> {
   const dataDir = await temporaryDirectory(t)
-  const server = await createTestServer({ aclEnabled: options.aclEnabled ?? false })
+  const server = await createTestServer({
+    aclEnabled: options.aclEnabled ?? false,
+    ...(options.limits !== undefined && { limits: options.limits }),
+  })
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: silent }
   const loop = new EvaluationLoop({ ...server.context, broker: server.broker, log })

@@ -6,7 +6,7 @@ import { put, type Change } from '../../src/state/index.ts'
 import { aJob } from '../build/index.ts'
 import { aNamespace } from '../build/store.ts'
 import { until } from '../build/until.ts'
-import { createTestServer, parkedQueries, type TestServer } from './harness.ts'
+import { createTestServer, LOOSE_LIMITS, parkedQueries, type TestServer } from './harness.ts'
 
 const JOBS = 100
 const PARKED = 600
@@ -21,10 +21,9 @@ interface World {
 async function aWorld(t: TestContext, requestsPerSecond = 0): Promise<World> {
   const server = await createTestServer({
     limits: {
+      ...LOOSE_LIMITS,
       requestsPerSecond,
-      anonymousRequestsPerSecond: 0,
       blockingQueriesPerToken: PARKED,
-      connectionsMax: 2_000,
     },
   })
   t.after(() => server.close())

@@ -7,6 +7,9 @@ const LIMITS = {
   requestsPerSecond: 5,
   anonymousRequestsPerSecond: 3,
   blockingQueriesPerToken: 2,
+  eventStreamsPerToken: 2,
+  execSessionsPerToken: 2,
+  logStreamsPerToken: 2,
   connectionsMax: 1_000,
 }
 

@@ -3,12 +3,18 @@ export const DEFAULT_LIMITS = {
   requestsPerSecond: 5_000,
   anonymousRequestsPerSecond: 1_000,
   blockingQueriesPerToken: 1_024,
+  eventStreamsPerToken: 64,
+  execSessionsPerToken: 256,
+  logStreamsPerToken: 256,
   connectionsMax: 16_384,
 }
 export const FULL_LIMITS = {
   requestsPerSecond: 200,
   anonymousRequestsPerSecond: 20,
   blockingQueriesPerToken: 100,
+  eventStreamsPerToken: 8,
+  execSessionsPerToken: 16,
+  logStreamsPerToken: 32,
   connectionsMax: 1_000,
 }
 
@@ -142,6 +148,9 @@ limits {
   requests_per_second           = 200
   anonymous_requests_per_second = 20
   blocking_queries_per_token    = 100
+  event_streams_per_token       = 8
+  exec_sessions_per_token       = 16
+  log_streams_per_token         = 32
   connections                   = 1000
 }
 http_api_external_url = "https://reeve.example.com"
@@ -245,6 +254,9 @@ export const FULL_CONFIG_JSON = {
     requests_per_second: 200,
     anonymous_requests_per_second: 20,
     blocking_queries_per_token: 100,
+    event_streams_per_token: 8,
+    exec_sessions_per_token: 16,
+    log_streams_per_token: 32,
     connections: 1000,
   },
   http_api_external_url: 'https://reeve.example.com',

@@ -36,7 +36,9 @@ async function aServer(t: TestContext) {
     }
   const app = fastify()
   app.addHook('onRequest', note('came'))
-  anAdmission().addTo(app)
+  const admission = anAdmission()
+  admission.addTo(app)
+  app.addHook('onRequest', (request, _reply, done) => admission.queue(request, 1, done))
   app.addHook('onRequest', note('goes on'))
   app.addHook('preHandler', note('was read'))
   app.post('/:name', async ({ url }) => {

@@ -20,7 +20,8 @@ async function aNodeThatListens() {
   await store.commit({ by: 'system', cause: undefined, changes }).durable
   const sessions = new NodeSessions(store)
   const clock = new SimulatedClock()
-  const requests = new NodeRequests({ sessions, clock, ids: countingIds() })
+  const streamLimits = { execSessionsPerToken: 2, logStreamsPerToken: 3 }
+  const requests = new NodeRequests({ sessions, clock, ids: countingIds(), streamLimits })
   // What names a question, of either kind.
   const sent: (Pick<RequestMessage, 'id'> & Pick<OpenMessage, 'stream' | 'secret'>)[] = []
   const session: NodeSession = {
@@ -172,11 +173,16 @@ test('node streams: what does not open is refused, and is not counted', async ()
 
 test('node streams: only so many for one token', async () => {
   const { requests } = await aNodeThatListens()
-  const open = Array.from({ length: LIMITS.nodeStreamsPerTokenMax }, () =>
-    requests.open(NODE.ID, READ),
-  )
-  const refused = await requests.open(NODE.ID, READ)
-  assert.equal(refused.ok ? '' : refused.error.code, 'too-many-node-calls')
+  const open = Array.from({ length: 3 }, () => requests.open(NODE.ID, READ))
+  assert.deepEqual(await requests.open(NODE.ID, READ), {
+    ok: false,
+    error: {
+      code: 'too-many-streams',
+      message:
+        '3 log and file streams of this token are open (limits.log_streams_per_token); ' +
+        'close one first',
+    },
+  })
   const other = requests.open(NODE.ID, { ...READ, accessorId: 'other' })
   requests.close()
   for (const result of await Promise.all([...open, other])) assert.equal(result.ok, false)

@@ -1,6 +1,7 @@
-import { chown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
+import { chown, lstat, mkdir, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Beneath, partsBelow, type Owner } from '../store/beneath.ts'
+import { removeTree } from '../store/remove-tree.ts'
 import type { PlaceBelow } from '../store/task-place.ts'
 import type { DiskShare } from './allocation-disk.ts'
 import { MINIMAL_ENV } from './compression.ts'
@@ -90,7 +91,7 @@ async function fetchAndDeliver(request: ArtifactRequest, context: FetchContext):
     await adoptTree(tree, { from: user?.uid ?? own.uid, to: request.owner ?? own, entriesMax })
     await deliver({ request, source, tree }, isFile)
   } finally {
-    await rm(staging, { recursive: true, force: true })
+    await removeTree(staging)
   }
 }
 
@@ -100,7 +101,7 @@ function agentUser(): Owner {
 
 /** An agent that was killed during a fetch may have left one. */
 async function createStaging(path: string, user: Owner | undefined): Promise<void> {
-  await rm(path, { recursive: true, force: true })
+  await removeTree(path)
   await mkdir(path, { mode: 0o700 })
   if (user !== undefined) await chown(path, user.uid, user.gid)
 }
@@ -125,9 +126,9 @@ async function deliver(work: Delivery, isFile: boolean): Promise<void> {
       await root.within({ parts, make }, (target) => mergeTree(from, target, owner))
       return
     }
-    const [only, ...others] = await readdir(from)
+    const [only, other] = await firstTwo(from)
     const name = destination.parts.at(-1)
-    if (only === undefined || others.length > 0 || name === undefined) {
+    if (only === undefined || other !== undefined || name === undefined) {
       throw archiveFault(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
     if (!(await lstat(join(from, only))).isFile())
@@ -137,6 +138,16 @@ async function deliver(work: Delivery, isFile: boolean): Promise<void> {
   } finally {
     await root.close()
   }
+}
+
+/** Names of a directory, as many as it takes to know whether it holds one: it may be large. */
+async function firstTwo(path: string): Promise<readonly string[]> {
+  const names: string[] = []
+  for await (const { name } of await opendir(path)) {
+    names.push(name)
+    if (names.length === 2) break
+  }
+  return names
 }
 
 async function wantedPart({ source, tree }: Delivery): Promise<string> {

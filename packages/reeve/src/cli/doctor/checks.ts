@@ -4,6 +4,7 @@ import type { Invocation } from '../command.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
 import { readHealth } from './health.ts'
+import { limitsAreFar } from './limits-check.ts'
 import { serversAreThere } from './servers-check.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
@@ -24,6 +25,7 @@ export const CHECKS: readonly Check[] = [
   governanceAnswers,
   nodesAreReady,
   workHasPlace,
+  limitsAreFar,
 ]
 
 async function serverAnswers({ client, host, settings }: Invocation): Promise<readonly Finding[]> {

@@ -1,4 +1,5 @@
 import { v2 } from '@reeve/contract'
+import { FairQueue } from '../../kit/fair-queue.ts'
 import { Fault, messageOf, OVERLOADED } from '../../kit/fault.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
@@ -21,6 +22,9 @@ const RETRY_AFTER_MS = 2_000
 
 const DONE = Promise.resolve()
 
+/** Time that one turn of an organization is worth: one with slower policies has fewer turns. */
+const TURN_MS = 50
+
 /** Ended in one commit; the rest waits for the next one. */
 const EXPIRED_MAX = 200
 
@@ -35,12 +39,21 @@ export interface RunLoopOptions {
 
 /**
  * Asks the policies about plans that were uploaded, one run after the other, and ends runs whose
- * plan never came (reference §5.4). What it has to do stands in the runs themselves, so a server
- * that starts goes on where the last one stopped.
+ * plan never came (reference §5.4). Organizations are served in turn: one that uploads many plans,
+ * or plans that take long, delays its own runs. What it has to do stands in the runs themselves, so
+ * a server that starts goes on where the last one stopped.
  */
 export class RunLoop {
   readonly #context: GovernanceHost
   readonly #log: RunLoopLog
+  /** Ids of runs that wait, and the same as a set. */
+  readonly #queue = new FairQueue<string>({
+    // The runs are in memory already.
+    itemsMax: Number.POSITIVE_INFINITY,
+    itemsPerTenantMax: Number.POSITIVE_INFINITY,
+    quantum: TURN_MS,
+  })
+  readonly #queued = new Set<string>()
   #cancelTimer: () => void = () => undefined
   #cancelRetry: () => void = () => undefined
   #cancelWatch: () => void = () => undefined
@@ -116,8 +129,13 @@ export class RunLoop {
   }
 
   async #round(): Promise<void> {
-    for (let run = this.#next(); run !== undefined && !this.#stopped; run = this.#next())
+    const { clock } = this.#context
+    for (let run = this.#next(); run !== undefined && !this.#stopped; run = this.#next()) {
+      const startMs = clock.nowMs()
       if (!(await this.#settle(run))) return
+      const spentMs = clock.nowMs() - startMs
+      if (spentMs > TURN_MS) this.#queue.charge(run.organizationId, spentMs - TURN_MS)
+    }
   }
 
   /** Whether the next one may be tried. */
@@ -144,13 +162,28 @@ export class RunLoop {
     this.#cancelRetry = this.#context.clock.after(RETRY_AFTER_MS, () => void this.judge())
   }
 
-  /** The run that has waited longest. */
+  /** The run that has waited longest of the organization whose turn it is. */
   #next(): RunRow | undefined {
     const { runs } = this.#context.store.tables
-    const [first] = [...runs.keysIn('status', 'post_plan_running')]
+    this.#queueNew()
+    for (let id = this.#queue.take(); id !== undefined; id = this.#queue.take()) {
+      this.#queued.delete(id)
+      const run = runs.find(id)
+      if (run?.status === 'post_plan_running') return run
+    }
+    return undefined
+  }
+
+  #queueNew(): void {
+    const { runs } = this.#context.store.tables
+    const added = [...runs.keysIn('status', 'post_plan_running')]
+      .filter((key) => !this.#queued.has(key))
       .map((key) => ({ key, createIndex: runs.createIndexOf(key) ?? 0 }))
       .toSorted(compareCreation)
-    return first === undefined ? undefined : runs.get(first.key)
+    for (const { key } of added) {
+      this.#queued.add(key)
+      this.#queue.push(runs.get(key).organizationId, key, TURN_MS)
+    }
   }
 
   async #judgeRun(run: RunRow): Promise<void> {

@@ -11,6 +11,15 @@ export interface MetricSources {
   readonly [name: string]: { readonly help: string; readonly read: () => number }
 }
 
+/** Several values of one kind, told apart by a label. Those that are not finite are left out. */
+export interface LabelledSources {
+  readonly [name: string]: {
+    readonly help: string
+    readonly label: string
+    readonly read: () => Promise<ReadonlyMap<string, number>>
+  }
+}
+
 interface MetricsText {
   readonly text: string
   readonly contentType: string
@@ -25,7 +34,7 @@ export class Metrics {
   readonly #requests: RequestTimes
   #rendered: { readonly atMs: number; readonly text: Promise<MetricsText> } | undefined
 
-  constructor(clock: Clock, sources: MetricSources) {
+  constructor(clock: Clock, sources: MetricSources, labelled: LabelledSources = {}) {
     this.#clock = clock
     this.#requests = new RequestTimes(`${PREFIX}http_request_seconds`, clock.nowMs())
     // From now on, not from the first time that somebody asks.
@@ -38,6 +47,19 @@ export class Metrics {
           registers: [],
           collect() {
             this.set(source.read())
+          },
+        }),
+      )
+    for (const [name, source] of Object.entries(labelled))
+      this.#registry.registerMetric(
+        new Gauge({
+          name: `${PREFIX}${name}`,
+          help: source.help,
+          labelNames: [source.label],
+          registers: [],
+          async collect() {
+            for (const [label, value] of await source.read())
+              if (Number.isFinite(value)) this.set({ [source.label]: label }, value)
           },
         }),
       )

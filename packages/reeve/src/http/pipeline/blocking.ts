@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../../kit/clock.ts'
 import { parseDurationMs } from '../../kit/duration.ts'
+import { TenantSlots } from '../../kit/tenant-slots.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'
@@ -41,35 +42,25 @@ export interface BlockingOptions {
 export class ParkedQueries {
   readonly responses: SharedResponses
   readonly #options: BlockingOptions
-  readonly #perTenantMax: number
-  readonly #ofTenant = new Map<string, number>()
+  /** Counts the queries that wait, by tenant. */
+  readonly slots: TenantSlots
   readonly #turns = new WakeTurns()
-  #count = 0
 
   constructor(options: BlockingOptions) {
     this.#options = options
     this.responses = new SharedResponses(options.clock)
-    this.#perTenantMax = options.perTenantMax ?? Number.POSITIVE_INFINITY
+    this.slots = new TenantSlots('blocking_queries_per_token', options.perTenantMax)
   }
 
   get count(): number {
-    return this.#count
-  }
-
-  get perTenantMax(): number {
-    return this.#perTenantMax
+    return this.slots.held
   }
 
   /** Whether a read is held back at all; one that cannot be is answered at once. */
   shouldBlock({ minIndex, wait }: WaitRequest, source: BlockingSource): boolean {
     if (minIndex === 0) return false
     parseWaitMs(wait)
-    return source.index() <= minIndex && this.#count < LIMITS.parkedQueriesMax
-  }
-
-  /** Whether no more queries of this tenant may wait. */
-  isFull(tenant: string): boolean {
-    return (this.#ofTenant.get(tenant) ?? 0) >= this.#perTenantMax
+    return source.index() <= minIndex && this.count < LIMITS.parkedQueriesMax
   }
 
   /**
@@ -87,9 +78,9 @@ export class ParkedQueries {
     const { clock, random } = this.#options
     let index = source.index()
     let wokenBy: number | undefined
-    if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return { index, wokenBy }
+    if (minIndex === 0 || this.count >= LIMITS.parkedQueriesMax) return { index, wokenBy }
     const deadlineMs = clock.nowMs() + waitMs(wait, random)
-    this.#add(tenant, 1)
+    this.slots.acquire(tenant)
     try {
       while (index <= minIndex && !hold.isOver) {
         const leftMs = deadlineMs - clock.nowMs()
@@ -99,16 +90,9 @@ export class ParkedQueries {
         index = source.index()
       }
     } finally {
-      this.#add(tenant, -1)
+      this.slots.release(tenant)
     }
     return { index, wokenBy }
-  }
-
-  #add(tenant: string, change: 1 | -1): void {
-    this.#count += change
-    const count = (this.#ofTenant.get(tenant) ?? 0) + change
-    if (count === 0) this.#ofTenant.delete(tenant)
-    else this.#ofTenant.set(tenant, count)
   }
 
   /**

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { CHUNK_LIMITS } from '../transport/chunk-guard.ts'
 import { BODY_LIMITS, RequestBodies, type BodyLimits } from './request-body.ts'
 
 function aReceiver(limits: Partial<BodyLimits> = {}) {
@@ -72,13 +73,14 @@ test('body: an announcement alone takes no memory', async () => {
 })
 
 test('body: single bytes are received up to the limit of free chunks, then rejected', async () => {
-  const { receive } = aReceiver({ chunksFree: 20 })
+  const { receive } = aReceiver()
+  const free = CHUNK_LIMITS.chunksFree
   const few = receive()
-  await writeAll(few.payload, 'x', 20)
+  await writeAll(few.payload, 'x', free)
   few.payload.end()
-  assert.equal(await few.received, 'x'.repeat(20))
+  assert.equal(await few.received, 'x'.repeat(free))
   const many = receive()
-  await writeAll(many.payload, 'x', 21)
+  await writeAll(many.payload, 'x', free + 1)
   assert.match(await many.received, /^400 .*chunks of less than 16 bytes/)
 })
 

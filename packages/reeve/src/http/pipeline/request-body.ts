@@ -4,15 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
+import { CHUNK_LIMITS, isStopped, isTiny, onStopped } from '../transport/chunk-guard.ts'
 
 /** Bounds on bodies that are being received. */
 export interface BodyLimits {
   /** Bytes of unfinished bodies in memory: of one tenant, and of all. */
   readonly tenantBytesMax: number
   readonly bytesMax: number
-  /** A body whose chunks are smaller on average, after the first ones, is an attack. */
-  readonly chunksFree: number
-  readonly chunkBytesMin: number
   /** A body must arrive at this rate once the grace period is over. */
   readonly bytesPerSecondMin: number
   readonly graceMs: number
@@ -21,8 +19,6 @@ export interface BodyLimits {
 export const BODY_LIMITS: BodyLimits = {
   tenantBytesMax: 128 * 1024 * 1024,
   bytesMax: 512 * 1024 * 1024,
-  chunksFree: 1_024,
-  chunkBytesMin: 16,
   bytesPerSecondMin: 1_024,
   graceMs: 15_000,
 }
@@ -70,14 +66,15 @@ export class RequestBodies {
     if (!(payload instanceof Readable)) return NO_BYTES
     const announced = Number(headers['content-length'] ?? NaN)
     if (announced > bytesMax) throw tooLarge(bytesMax)
+    if (isStopped(raw)) throw tinyChunks()
     if (payload === raw && raw.complete && raw.readableLength <= bytesMax) {
       // A request is a stream of bytes: nobody sets an encoding on it.
       return (raw.read() as Buffer | null) ?? NO_BYTES
     }
-    return this.#receive(payload, { tenant, bytesMax, announced })
+    return this.#receive(payload, { tenant, bytesMax, announced, raw })
   }
 
-  #receive(payload: Readable, options: BodyRequest & { announced: number }): Promise<Buffer> {
+  #receive(payload: Readable, options: ReceivedRequest): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const body = new PendingBody(payload, options, {
         limits: this.#limits,
@@ -92,6 +89,7 @@ export class RequestBodies {
       })
       this.#pending.add(body)
       this.#checkLater()
+      onStopped(options.raw, () => body.stop())
       body.start()
     })
   }
@@ -127,6 +125,12 @@ export class RequestBodies {
   }
 }
 
+interface ReceivedRequest extends BodyRequest {
+  /** As its head says; NaN when it does not. */
+  readonly announced: number
+  readonly raw: IncomingMessage
+}
+
 interface PendingOptions {
   readonly limits: BodyLimits
   readonly startedMs: number
@@ -143,6 +147,7 @@ class PendingBody {
   #buffer: Buffer = NO_BYTES
   #length = 0
   #chunks = 0
+  #isSettled = false
 
   constructor(
     payload: Readable,
@@ -165,6 +170,11 @@ class PendingBody {
     this.#payload.on('error', this.#onError).on('close', this.#onClose)
   }
 
+  /** Gives up on a body whose chunks are too small. */
+  stop(): void {
+    if (!this.#isSettled) this.#settle(tinyChunks())
+  }
+
   /** Gives up on a body that arrives too slowly. */
   check(nowMs: number): void {
     const { limits, startedMs } = this.#options
@@ -175,16 +185,9 @@ class PendingBody {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { limits } = this.#options
     const length = this.#length + chunk.length
     if (length > this.#bytesMax) return this.#settle(tooLarge(this.#bytesMax))
-    if (++this.#chunks > limits.chunksFree && length < this.#chunks * limits.chunkBytesMin)
-      return this.#settle(
-        new HttpError(
-          400,
-          `the body comes in chunks of less than ${limits.chunkBytesMin} bytes on average; send larger ones`,
-        ),
-      )
+    if (isTiny(++this.#chunks, length)) return this.stop()
     if (length > this.#buffer.length && !this.#grow(length)) return
     chunk.copy(this.#buffer, this.#length)
     this.#length = length
@@ -215,6 +218,7 @@ class PendingBody {
   readonly #onClose = (): void => this.#settle(endedEarly('the connection was closed'))
 
   #settle(result: Buffer | Error): void {
+    this.#isSettled = true
     this.#payload.off('data', this.#onData).off('end', this.#onEnd)
     this.#payload.off('error', this.#onError).off('close', this.#onClose)
     if (result instanceof Error) {
@@ -233,6 +237,14 @@ function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, `the request body is larger than ${bytesMax} bytes`)
 }
 
+function tinyChunks(): HttpError {
+  const { chunkBytesMin } = CHUNK_LIMITS
+  return new HttpError(
+    400,
+    `the body comes in chunks of less than ${chunkBytesMin} bytes on average; send larger ones`,
+  )
+}
+
 function endedEarly(why: string): HttpError {
   return new HttpError(400, `The body ended early: ${why}`)
 }
@@ -240,8 +252,6 @@ function endedEarly(why: string): HttpError {
 /** What is read of a rejected body, in bytes and time. */
 const DRAINED_BYTES_MAX = 64 * 1024 * 1024
 const DRAIN_MS_MAX = 5_000
-/** Chunks of a rejected body that may be small. */
-const DRAINED_CHUNKS_FREE = 256
 
 /**
  * Discards the rest of a body that was rejected, within bounds: a client that sends all of a body
@@ -251,7 +261,7 @@ const DRAINED_CHUNKS_FREE = 256
 export function drainRejectedBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete && raw.readableLength === 0) return
   const isLong = Number(headers['content-length'] ?? NaN) > DRAINED_BYTES_MAX
-  if (isLong) return void reply.header('connection', 'close')
+  if (isLong || isStopped(raw)) return void reply.header('connection', 'close')
   void reply.removeHeader('connection')
   discard(raw)
 }
@@ -263,8 +273,7 @@ function discard(raw: IncomingMessage): void {
   raw.unpipe()
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    const isTiny = ++chunks > DRAINED_CHUNKS_FREE && bytes < chunks * BODY_LIMITS.chunkBytesMin
-    if (isTiny || bytes > DRAINED_BYTES_MAX) raw.destroy()
+    if (isTiny(++chunks, bytes) || bytes > DRAINED_BYTES_MAX) raw.destroy()
   })
   raw.once('close', () => clearTimeout(timer))
   raw.once('error', () => undefined)

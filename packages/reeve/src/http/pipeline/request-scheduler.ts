@@ -59,6 +59,10 @@ export class RequestScheduler {
     return this.#queue.size
   }
 
+  get waitingMax(): number {
+    return this.#limits.waitingMax
+  }
+
   /** Starts a request in one of the next ticks; says why where it may not wait. */
   enter(tenant: string, cost: number, start: () => void): QueueRejection | undefined {
     return this.#add(tenant, cost, { run: start, isSlice: false })

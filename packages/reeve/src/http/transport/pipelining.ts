@@ -149,7 +149,7 @@ export const PIPELINE_OVERFLOW = 'HPE_PAUSED'
  * two objects for each of them, and destroying those takes the runtime a time that grows with the
  * square of their number: 100,000 of them took 40 s.
  */
-function stopParsing(socket: Socket): void {
+export function stopParsing(socket: Socket): void {
   const parser: unknown = Reflect.get(socket, 'parser')
   const pause: unknown =
     Object(parser) === parser ? Reflect.get(Object(parser), 'pause') : undefined

@@ -5,7 +5,12 @@ import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
+import {
+  tooManyStreams,
+  type Authenticator,
+  type NodeRequests,
+  type WorkloadContext,
+} from '../../workload/index.ts'
 import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket, WebSocketAcceptor } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
@@ -26,7 +31,7 @@ import type { WebSocketChannel } from '../pipeline/upgrades.ts'
 export interface ExecChannelHost {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
-  readonly requests: NodeGateway
+  readonly requests: Pick<NodeRequests, 'open' | 'streamSlots'>
   readonly audit: AuditLog
   readonly clock: Clock
   readonly log: HttpLog
@@ -68,6 +73,8 @@ export class ExecChannelServer implements WebSocketChannel {
       noteForeignPage(this.#host, { target, request })
       return refuseUpgrade(socket, FOREIGN_PAGE.status, FOREIGN_PAGE.reason)
     }
+    const full = this.#tooManySessions({ target, request })
+    if (full !== undefined) return refuseUpgrade(socket, full.status ?? 0, full.reason, RETRY)
     this.#sockets.accept(request, socket, head, (webSocket) => {
       const client = streamSocket(webSocket, this.#host.clock)
       serve(this.#host, client, { target, request }).catch((thrown: unknown) => {
@@ -75,6 +82,18 @@ export class ExecChannelServer implements WebSocketChannel {
         client.close(1011, 'internal error')
       })
     })
+  }
+
+  /**
+   * Before the channel is accepted, where the token is in a header: over HTTP the client is told
+   * when to retry. A page names its token in the first frame and is told there.
+   */
+  #tooManySessions(asked: Asked): Closing | undefined {
+    const secret = secretOf(asked.request)
+    const caller = this.#host.authenticator.authenticate(secret)
+    return secret !== undefined && caller.ok
+      ? tooManySessions(this.#host, caller.value, asked)
+      : undefined
   }
 
   close(): void {
@@ -100,6 +119,8 @@ function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): 
   return isOwnPage(headers)
 }
 
+const RETRY = { 'retry-after': '1' } as const
+
 const FOREIGN_PAGE = {
   code: 1008,
   reason: 'the page that asks comes from another origin',
@@ -117,6 +138,16 @@ function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
   const caller = host.authenticator.authenticate(secret)
   if (secret === undefined || !caller.ok) return
   noteRefusedSession(auditedOf(host, caller.value, asked), FOREIGN_PAGE)
+}
+
+/** Undefined when the caller may have another session. */
+function tooManySessions(host: ExecChannelHost, caller: Caller, asked: Asked): Closing | undefined {
+  const { exec } = host.requests.streamSlots
+  // Without ACLs there are no tokens to tell callers apart by.
+  if (caller.accessorId === '' || !exec.isFull(caller.accessorId)) return undefined
+  const closing = closingOf(tooManyStreams(exec))
+  noteRefusedSession(auditedOf(host, caller, asked), closing)
+  return closing
 }
 
 /** What the records of a session are made of. */
@@ -156,6 +187,8 @@ async function open(
   const caller = host.authenticator.authenticate(secret)
   // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
+  const full = tooManySessions(host, caller.value, channel)
+  if (full !== undefined) return full
   const prepared = prepareTarget(host.context, caller.value, channel.target)
   const asked = auditedOf(host, caller.value, channel)
   if (!prepared.ok) {

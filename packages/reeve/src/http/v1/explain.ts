@@ -11,6 +11,7 @@ import {
 import { json } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { anyone, inNamespace } from './requirements.ts'
+import { originOf } from './work-origin.ts'
 
 /** Why something is not placed. The routes are this product's own (contract, explain). */
 export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -22,15 +23,16 @@ export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 function ofJob(
   context: WorkloadContext,
-  { namespace, params, query }: RequestOf<typeof v1Routes.explainJob>,
+  request: RequestOf<typeof v1Routes.explainJob>,
 ): Result<ReadPlan, Refusal> {
+  const { namespace, params, query } = request
   const options = explainOptions(query)
   if (!options.ok) return options
   return ok({
     ...STATE,
     answer: async () => {
       const name = { namespace, jobId: params.job_id }
-      const explanation = await explainJob(context, name, options.value)
+      const explanation = await explainJob(context, name, options.value, originOf(request))
       return explanation.ok ? ok(json(explanation.value)) : explanation
     },
   })
@@ -39,8 +41,9 @@ function ofJob(
 /** Reference §6.8: without permission an evaluation reads as not found. */
 function ofEvaluation(
   context: WorkloadContext,
-  { caller, params, query }: RequestOf<typeof v1Routes.explainEvaluation>,
+  request: RequestOf<typeof v1Routes.explainEvaluation>,
 ): Result<ReadPlan, Refusal> {
+  const { caller, params, query } = request
   const id = checkUuid('eval', params.eval_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const options = explainOptions(query)
@@ -51,7 +54,8 @@ function ofEvaluation(
       const evaluation = context.store.tables.evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
-      return ok(json(await explainEvaluation(context, evaluation, options.value)))
+      const origin = originOf(request)
+      return ok(json(await explainEvaluation(context, evaluation, options.value, origin)))
     },
   })
 }

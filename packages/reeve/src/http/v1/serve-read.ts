@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Fault } from '../../kit/fault.ts'
 import { ok } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import type { ParkedQueries, Waited, WaitRequest } from '../pipeline/blocking.ts'
+import type { Waited, WaitRequest } from '../pipeline/blocking.ts'
 import type { ReadResult } from '../pipeline/shared-responses.ts'
 import {
   detachConnection,
@@ -34,8 +34,8 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   // Due already: it was woken, so to say, by the last commit.
   if (!host.parked.shouldBlock(wait, plan))
     return readWoken(host, read, { plan, wokenBy: host.store.index })
-  if (host.parked.isFull(request.tenant))
-    return answered(sendRefusal(reply, tooManyQueries(host.parked)))
+  if (host.parked.slots.isFull(request.tenant))
+    return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))
   if (parkConnection(host, { wait, plan }, read.exchange)) return undefined
   return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) =>
     readWoken(host, read, { plan, wokenBy }),
@@ -132,7 +132,7 @@ function readHeaders({ staleness }: V1Host, { route }: Endpoint, index: number) 
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age
 }
 
-function tooManyQueries({ perTenantMax }: ParkedQueries): Refusal {
+function tooManyQueries(perTenantMax: number): Refusal {
   return refusal(
     'too-many-blocking-queries',
     `${perTenantMax} blocking queries of this token are waiting (limits.blocking_queries_per_token)`,

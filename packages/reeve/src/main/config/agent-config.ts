@@ -224,6 +224,10 @@ export interface LimitsConfig {
   /** Each second, of one address without a valid token; 0 is any number. */
   readonly anonymousRequestsPerSecond: number
   readonly blockingQueriesPerToken: number
+  readonly eventStreamsPerToken: number
+  readonly execSessionsPerToken: number
+  /** Logs and files that are read or followed. */
+  readonly logStreamsPerToken: number
   readonly connectionsMax: number
 }
 

@@ -70,6 +70,9 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       requestsPerSecond: settings.limitRequests,
       anonymousRequestsPerSecond: settings.limitAnonymousRequests,
       blockingQueriesPerToken: settings.limitBlockingQueries,
+      eventStreamsPerToken: settings.limitEventStreams,
+      execSessionsPerToken: settings.limitExecSessions,
+      logStreamsPerToken: settings.limitLogStreams,
       connectionsMax: settings.limitConnections,
     },
   }

@@ -2,7 +2,7 @@ import { always, depends, option } from './option.ts'
 import { matching, path } from './text-kinds.ts'
 import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 
-/** Reference task-drivers §6: what tasks may have unless the node says otherwise. */
+/** What containers may have unless the node says otherwise: what engines grant by default. */
 const CAPABILITIES: readonly string[] = [
   'audit_write',
   'chown',
@@ -18,6 +18,15 @@ const CAPABILITIES: readonly string[] = [
   'setuid',
   'sys_chroot',
 ]
+
+/**
+ * Capabilities that an isolated task cannot ask for unless the node says so: it sees files of the
+ * machine, so that `dac_override` reads those of other users, and what `mknod` and `setfcap` leave
+ * in a directory outlives the mounts that make it harmless (decision 0068).
+ */
+const NOT_FOR_EXEC: ReadonlySet<string> = new Set(['dac_override', 'mknod', 'setfcap'])
+export const EXEC_CAPS: readonly string[] = CAPABILITIES.filter((name) => !NOT_FOR_EXEC.has(name))
+
 const DENIED_USERS: readonly string[] = ['root', '0']
 
 /** Groups whose members read secrets of the machine, or become root without a further password. */
@@ -83,7 +92,7 @@ export const driverOptions = {
   execCaps: option({
     kind: listOf(capability),
     file: ['plugin', 'exec', 'config', 'allow_caps'],
-    byDefault: always(CAPABILITIES, capsText),
+    byDefault: always(EXEC_CAPS, EXEC_CAPS.map((name) => `\`${name}\``).join(', ')),
     help: 'Capabilities that isolated tasks may ask for; `all` is any. Without asking they have none.',
     read: (config) => config.client.exec.allowCaps,
   }),

@@ -1,7 +1,13 @@
+import { LIMITS } from '../../model/index.ts'
 import { always, option } from './option.ts'
 import { integer } from './value-kinds.ts'
 
 const RATE_MAX = 1_000_000
+const STREAMS_MAX = 50_000
+
+function inCode(value: number) {
+  return always(value, `\`${value}\``)
+}
 
 /** Settings of the block `limits`: how much of a server one client may take. */
 export const limitOptions = {
@@ -30,6 +36,34 @@ export const limitOptions = {
     byDefault: always(1_024, '`1024`'),
     help: 'Blocking queries of one token that may wait at the same time, where ACLs are enabled.',
     read: (config) => config.limits.blockingQueriesPerToken,
+  }),
+  limitEventStreams: option({
+    kind: integer({ min: 1, max: STREAMS_MAX }),
+    file: ['limits', 'event_streams_per_token'],
+    environment: 'REEVE_LIMITS_EVENT_STREAMS_PER_TOKEN',
+    byDefault: inCode(LIMITS.eventStreamsPerToken),
+    help: 'Event streams that one token may have open at the same time, where ACLs are enabled.',
+    read: (config) => config.limits.eventStreamsPerToken,
+  }),
+  limitExecSessions: option({
+    kind: integer({ min: 1, max: STREAMS_MAX }),
+    file: ['limits', 'exec_sessions_per_token'],
+    environment: 'REEVE_LIMITS_EXEC_SESSIONS_PER_TOKEN',
+    byDefault: inCode(LIMITS.execSessionsPerToken),
+    help:
+      'Exec sessions and job actions that one token may have open at the same time, where ACLs ' +
+      'are enabled.',
+    read: (config) => config.limits.execSessionsPerToken,
+  }),
+  limitLogStreams: option({
+    kind: integer({ min: 1, max: STREAMS_MAX }),
+    file: ['limits', 'log_streams_per_token'],
+    environment: 'REEVE_LIMITS_LOG_STREAMS_PER_TOKEN',
+    byDefault: inCode(LIMITS.logStreamsPerToken),
+    help:
+      'Logs and files that one token may read or follow at the same time, where ACLs are enabled. ' +
+      'The merged log of a job takes one for each task.',
+    read: (config) => config.limits.logStreamsPerToken,
   }),
   limitConnections: option({
     kind: integer({ min: 16, max: 1_000_000 }),

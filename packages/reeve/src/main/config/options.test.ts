@@ -6,7 +6,7 @@ import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract
 import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DOCUMENT, withCurrentTable } from './documentation.ts'
-import { DENIED_GROUPS } from './driver-options.ts'
+import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
 import { redactedConfig } from './redacted-config.ts'
 import { Secret } from './secret.ts'
@@ -106,7 +106,7 @@ test('options: what is in force is shown in the words of its file, without secre
       exec: {
         config: {
           enabled: true,
-          allow_caps: DEFAULT_CAPS,
+          allow_caps: EXEC_CAPS,
           denied_users: ['root', '0'],
           denied_groups: DENIED_GROUPS,
           allow_groups: [],
@@ -141,6 +141,9 @@ test('options: what is in force is shown in the words of its file, without secre
       requests_per_second: 5000,
       anonymous_requests_per_second: 1000,
       blocking_queries_per_token: 1024,
+      event_streams_per_token: 64,
+      exec_sessions_per_token: 256,
+      log_streams_per_token: 256,
       connections: 16384,
     },
     http_api_external_url: '',

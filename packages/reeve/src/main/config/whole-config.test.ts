@@ -9,7 +9,7 @@ import {
   FULL_CONFIG_JSON,
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
-import { DENIED_GROUPS } from './driver-options.ts'
+import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 
@@ -17,7 +17,7 @@ const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, ent
 
 const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
-  allowCaps: DEFAULT_CAPS,
+  allowCaps: EXEC_CAPS,
   denyUsers: ['root', '0'],
   denyGroups: DENIED_GROUPS,
   allowGroups: [],

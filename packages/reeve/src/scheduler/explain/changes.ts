@@ -1,4 +1,5 @@
 import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
+import type { Steps } from '../../kit/slices.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
 import { canPreempt, preemptionSetting, withPreemption } from '../preempt/can-preempt.ts'
@@ -27,7 +28,7 @@ export interface ChangeOptions {
   readonly placedNow: number
   readonly settings: PlacementSettings
   /** What would be placed of the missing instances in another world. */
-  readonly tryIn: (world: World) => readonly AllocationRow[]
+  readonly tryIn: (world: World) => Steps<readonly AllocationRow[]>
 }
 
 interface Candidate {
@@ -36,7 +37,7 @@ interface Candidate {
 }
 
 /** Changes that place at least one more instance, the smallest first. Each of them was tried. */
-export function smallestChanges(options: ChangeOptions): readonly PlacementChange[] {
+export function* smallestChanges(options: ChangeOptions): Steps<readonly PlacementChange[]> {
   const candidates = candidateChanges(options)
     .toSorted((a, b) => a.size - b.size || compareText(textOf(a), textOf(b)))
     .slice(0, CHANGES_TRIED)
@@ -44,7 +45,7 @@ export function smallestChanges(options: ChangeOptions): readonly PlacementChang
   for (const candidate of candidates) {
     if (changes.length === CHANGES_TOLD) break
     const world = candidate.steps.reduce<World>((all, { world: one }) => bothWorlds(all, one), {})
-    const placed = options.tryIn(world)
+    const placed = yield* options.tryIn(world)
     const places = placed.length - options.placedNow
     if (places > 0) changes.push(changeOf(candidate, places, placed))
   }

@@ -3,11 +3,13 @@ import type {
   ExplainScope,
   GroupExplanation,
   Job,
+  PlacementChange,
   PlacementMetrics,
   TaskGroup,
   UnplacedInstance,
 } from '@reeve/contract'
 import { ZERO_TIME } from '../../kit/duration.ts'
+import { runAtOnce, type Steps } from '../../kit/slices.ts'
 import {
   allocationIndex,
   allocationName,
@@ -67,30 +69,41 @@ interface Missing {
  * found out by the very search that places allocations, in the cluster as it is and as it would be.
  */
 export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupExplanation {
+  return runAtOnce(explainGroupSteps(group, options))
+}
+
+/** The same in steps. The view must not change between the first and the last one. */
+export function* explainGroupSteps(
+  group: TaskGroup,
+  options: ExplainOptions,
+): Steps<GroupExplanation> {
   const { job, nodes, by = 'class', limit = LIMIT_DEFAULT, withheld = [] } = options
   const rows = options.view.allocationsOf(job.Namespace, job.ID)
   const present = rows.filter((row) => row.TaskGroup === group.Name && isPresent(row, job))
   const missing = missingInstances(group, present, options)
-  const known = new Map(
-    missing.map((one) => [one, options.knownOf?.(one.name, one.nodeId ?? '')] as const),
-  )
+  const known = new Map<Missing, KnownInstance | undefined>()
+  for (const one of missing) {
+    yield
+    known.set(one, options.knownOf?.(one.name, one.nodeId ?? ''))
+  }
   const roomy = new Set(withheld.map((row) => row.Name))
   const tried = missing.filter((one) => roomy.has(one.name) || !isHeldBack(known.get(one)))
-  const search = placeAll({ view: options.view, job, group, tried, rows }, options)
-  const refusing = search.failed === undefined ? [] : search.refusing(nodes)
+  const search = yield* placeAll({ view: options.view, job, group, tried, rows }, options)
+  const refusing = search.failed === undefined ? [] : yield* search.refusing(nodes)
   const refused = refusals(refusing, by)
-  const instances = missing.map((one) => instanceOf(one, search, known.get(one)))
+  const shown = missing.slice(0, limit)
+  const changes = yield* changesFor(group, { ...options, tried, rows, search, refusing })
   return {
     TaskGroup: group.Name,
     Desired: present.length + missing.length,
     Placed: present.length,
     Unplaced: missing.length,
-    Instances: instances.slice(0, limit),
-    InstancesOmitted: Math.max(0, instances.length - limit),
+    Instances: shown.map((one) => instanceOf(one, search, known.get(one))),
+    InstancesOmitted: missing.length - shown.length,
     NodesConsidered: nodes.length,
     Refusals: refused.slice(0, limit),
     RefusalsOmitted: Math.max(0, refused.length - limit),
-    Changes: [...changesFor(group, { ...options, tried, rows, search, refusing })],
+    Changes: [...changes],
     Metrics: search.failed?.metrics ?? null,
   }
 }
@@ -139,14 +152,14 @@ interface Search {
   readonly placed: ReadonlyMap<Missing, AllocationRow>
   readonly failed: { readonly missing: Missing; readonly metrics: PlacementMetrics } | undefined
   /** Why nodes refuse the one that failed, with those before it placed. */
-  readonly refusing: (nodes: readonly PublicNode[]) => readonly RefusingNode[]
+  readonly refusing: (nodes: readonly PublicNode[]) => Steps<readonly RefusingNode[]>
 }
 
 /** Places one after the other, as an evaluation would. */
-function placeAll(
+function* placeAll(
   { view, job, group, tried, rows }: SearchOptions,
   { context, evaluation, withheld = [] }: ExplainOptions,
-): Search {
+): Steps<Search> {
   const proposed = new Proposed(view, rows)
   // What comes all at once needs room beside the other groups.
   for (const row of withheld) if (row.TaskGroup !== group.Name) proposed.place(row)
@@ -161,6 +174,7 @@ function placeAll(
       continue
     }
     const only = missing.nodeId === undefined ? {} : { only: missing.nodeId }
+    yield
     const result = placer.place({ group, index: missing.index, ...only })
     if (result.ok) placed.set(missing, result.row)
     else {
@@ -194,19 +208,19 @@ interface ChangesOptions extends ExplainOptions {
   readonly refusing: readonly RefusingNode[]
 }
 
-function changesFor(group: TaskGroup, options: ChangesOptions) {
+function* changesFor(group: TaskGroup, options: ChangesOptions): Steps<readonly PlacementChange[]> {
   const { view, job, nodes, tried, rows, search, refusing } = options
   if (search.failed === undefined) return []
   const isAtOnce = isPlacedAtOnce(job)
   // Whether all of them find room, a part of them does not tell.
   if (isAtOnce && tried.length > TRIED_INSTANCES_MAX) return []
   const some = tried.slice(0, TRIED_INSTANCES_MAX)
-  const tryIn = (world: World): readonly AllocationRow[] => {
+  const tryIn = function* (world: World): Steps<readonly AllocationRow[]> {
     const changed = world.job?.(job) ?? job
     const changedGroup = groupIn(changed, group)
     if (changedGroup === undefined) return []
     const there = changedView(view, nodes, world)
-    const found = placeAll(
+    const found = yield* placeAll(
       { view: there, job: changed, group: changedGroup, tried: some, rows },
       options,
     )
@@ -215,7 +229,7 @@ function changesFor(group: TaskGroup, options: ChangesOptions) {
   const placedNow = isAtOnce ? 0 : some.filter((one) => search.placed.has(one)).length
   const usageOn = (id: string): NodeUsage => view.usageOn(id)
   const settings = view.settingsFor(job.NodePool)
-  return smallestChanges({ job, group, refusing, usageOn, settings, placedNow, tryIn })
+  return yield* smallestChanges({ job, group, refusing, usageOn, settings, placedNow, tryIn })
 }
 
 function instanceOf(

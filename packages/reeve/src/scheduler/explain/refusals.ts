@@ -1,4 +1,5 @@
 import type { ExplainScope, PlacementReason, PlacementRefusal } from '@reeve/contract'
+import type { Steps } from '../../kit/slices.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import type { PublicNode } from '../../model/index.ts'
 import { rounded } from '../rank/score.ts'
@@ -14,17 +15,17 @@ export interface RefusingNode {
   readonly distance: number
 }
 
-export function refusingNodes(
+export function* refusingNodes(
   nodes: readonly PublicNode[],
   reasonsOf: (node: PublicNode) => readonly PlacementReason[],
-): readonly RefusingNode[] {
-  return nodes
-    .map((node) => {
-      const reasons = reasonsOf(node)
-      return { node, reasons, distance: distanceOf(reasons) }
-    })
-    .filter(({ reasons }) => reasons.length > 0)
-    .toSorted((a, b) => a.distance - b.distance || compareText(a.node.ID, b.node.ID))
+): Steps<readonly RefusingNode[]> {
+  const refusing: RefusingNode[] = []
+  for (const node of nodes) {
+    yield
+    const reasons = reasonsOf(node)
+    if (reasons.length > 0) refusing.push({ node, reasons, distance: distanceOf(reasons) })
+  }
+  return refusing.toSorted((a, b) => a.distance - b.distance || compareText(a.node.ID, b.node.ID))
 }
 
 /** Puts nodes together that refuse for the same reasons; the nearest to fitting come first. */

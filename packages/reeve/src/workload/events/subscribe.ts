@@ -1,6 +1,7 @@
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { TenantSlots } from '../../kit/tenant-slots.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { organizationOfEvent, type EventMark } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { Authenticator } from '../acl/authenticate.ts'
@@ -35,8 +36,8 @@ export interface EventStreams {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly hub: EventHub
-  /** Streams open per accessor. */
-  readonly openByAccessor: Map<string, number>
+  /** Streams that are open, by accessor. */
+  readonly slots: TenantSlots
   /** The organization whose own token a secret is: it follows that organization only. */
   readonly findOrganization: (secret: string) => OrganizationReader | undefined
 }
@@ -65,13 +66,8 @@ export function prepareStream(
   const { accessorId } = reader.value
   // Without ACLs there are no tokens to tell readers apart by.
   const isLimited = reader.value.isLimited
-  if (isLimited && (streams.openByAccessor.get(accessorId) ?? 0) >= LIMITS.streamsPerTokenMax)
-    return err(
-      refusal(
-        'too-many-streams',
-        `this token has ${LIMITS.streamsPerTokenMax} event streams open; close one first`,
-      ),
-    )
+  if (isLimited && streams.slots.isFull(accessorId))
+    return err(tooManyEventStreams(streams.slots.perTenantMax))
   return ok({
     open: (sink) =>
       openStream(streams, {
@@ -82,6 +78,13 @@ export function prepareStream(
         sink,
       }),
   })
+}
+
+function tooManyEventStreams(max: number): Refusal {
+  return refusal(
+    'too-many-streams',
+    `${max} event streams of this token are open (limits.event_streams_per_token); close one first`,
+  )
 }
 
 /** Who reads a stream, and what of it. */
@@ -145,16 +148,13 @@ interface Opening extends Asked {
 
 function openStream(streams: EventStreams, opening: Opening): () => void {
   const { request, selectors, reader, sink } = opening
-  const { openByAccessor } = streams
   const { accessorId } = reader
-  openByAccessor.set(accessorId, (openByAccessor.get(accessorId) ?? 0) + 1)
+  streams.slots.acquire(accessorId)
   let open = true
   const closed = (): void => {
     if (!open) return
     open = false
-    const left = (openByAccessor.get(accessorId) ?? 1) - 1
-    if (left > 0) openByAccessor.set(accessorId, left)
-    else openByAccessor.delete(accessorId)
+    streams.slots.release(accessorId)
   }
   const drop = streams.hub.open(
     {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   EXPLAIN_SCOPES,
   type Evaluation,
@@ -8,10 +7,13 @@ import {
   type Job,
 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
+import type { Steps } from '../../kit/slices.ts'
 import { isParent, LIMITS, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
-import { explainGroup, explanationOf } from '../../scheduler/index.ts'
+import { explainGroupSteps, explanationOf } from '../../scheduler/index.ts'
 import { namespacedKey, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
+import { FreezableView } from './frozen-view.ts'
 import { knownInstances } from './known-instances.ts'
 import { planningContext } from './plan.ts'
 
@@ -46,10 +48,11 @@ export async function explainEvaluation(
   context: WorkloadContext,
   evaluation: Evaluation,
   options: ExplainOptions,
+  origin: WorkOrigin,
 ): Promise<Explanation> {
   const { tables, index } = context.store
   const job = tables.jobs.find(namespacedKey(evaluation.Namespace, evaluation.JobID))
-  if (job !== undefined) return await explain(context, { ...options, job, evaluation })
+  if (job !== undefined) return await explain(context, { ...options, job, evaluation }, origin)
   return {
     JobID: evaluation.JobID,
     Namespace: evaluation.Namespace,
@@ -68,13 +71,14 @@ export async function explainJob(
   context: WorkloadContext,
   { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
   options: ExplainOptions,
+  origin: WorkOrigin,
 ): Promise<Result<Explanation, Refusal>> {
   const { tables } = context.store
   const key = namespacedKey(namespace, jobId)
   const job = tables.jobs.find(key)
   if (job === undefined) return err(refusal('job-not-found', 'job not found'))
   const evaluation = latestEvaluation(tables, key)
-  return ok(await explain(context, { ...options, job, evaluation }))
+  return ok(await explain(context, { ...options, job, evaluation }, origin))
 }
 
 function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation | undefined {
@@ -97,26 +101,39 @@ interface Explained extends ExplainOptions {
   readonly evaluation: Evaluation | undefined
 }
 
-/** Group by group, so that a job of many groups stalls nobody. */
-async function explain(context: WorkloadContext, explained: Explained): Promise<Explanation> {
-  const { job, by, limit } = explained
-  const { store, view, clock } = context
-  const { index } = store
-  const evaluation = explained.evaluation ?? noEvaluation(job, clock.nowMs())
+/** In slices, on the state as it was at the first of them. */
+async function explain(
+  context: WorkloadContext,
+  explained: Explained,
+  origin: WorkOrigin,
+): Promise<Explanation> {
+  const { job } = explained
+  const { index } = context.store
+  const evaluation = explained.evaluation ?? noEvaluation(job, context.clock.nowMs())
   const waiting = waitsFor(job)
   if (waiting !== undefined)
     return { ...explanationOf([], { job, evaluation, index }), Text: waiting }
-  const planning = planningContext(clock.nowMs())
-  const nodes = [...store.tables.nodes.rows()]
-  const known = knownInstances(context, job)
-  const groups: GroupExplanation[] = []
-  for (const group of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
-    if (groups.length > 0) await setImmediate()
-    const options = { view, job, nodes, evaluation, context: planning, by, limit, ...known }
-    groups.push(explainGroup(group, options))
-  }
+  const view = new FreezableView(context.view, job)
+  const steps = explainSteps({ ...context, view: view.view }, { ...explained, evaluation })
+  const groups = await inSlices(steps, origin, () => view.freeze())
   const omitted = job.TaskGroups.length - groups.length
   return explanationOf(groups, { job, evaluation, index, omitted })
+}
+
+function* explainSteps(
+  context: WorkloadContext,
+  { job, by, limit, evaluation }: Explained & { readonly evaluation: Evaluation },
+): Steps<readonly GroupExplanation[]> {
+  const { store, view, clock } = context
+  const planning = planningContext(clock.nowMs())
+  const nodes = [...store.tables.nodes.rows()]
+  const known = yield* knownInstances(context, job)
+  const groups: GroupExplanation[] = []
+  for (const group of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
+    const options = { view, job, nodes, evaluation, context: planning, by, limit, ...known }
+    groups.push(yield* explainGroupSteps(group, options))
+  }
+  return groups
 }
 
 /** Why there is nothing to place at all. */

@@ -1,5 +1,6 @@
 import type { Deployment, Job } from '@reeve/contract'
 import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import type { Steps } from '../../kit/slices.ts'
 import {
   holdText,
   isSystemType,
@@ -11,7 +12,7 @@ import {
   type AllocationRow,
 } from '../../model/index.ts'
 import {
-  schedule,
+  scheduleSteps,
   type ExplainOptions,
   type KnownInstance,
   type Plan,
@@ -27,13 +28,13 @@ type Known = Required<Pick<ExplainOptions, 'knownOf' | 'withheld'>>
  * and not carried out, says which of them it would place; what it would neither place nor find
  * without room waits for something else.
  */
-export function knownInstances(context: WorkloadContext, job: Job): Known {
+export function* knownInstances(context: WorkloadContext, job: Job): Steps<Known> {
   const { view, clock } = context
   const nowMs = clock.nowMs()
   const { JobModifyIndex: jobModifyIndex } = job
   // Nobody asks for it: so what only somebody's word places again is not said to be placed.
   const options = { id: '', trigger: 'queued-allocs', timeMs: nowMs, jobModifyIndex } as const
-  const plan = schedule(view, newEvaluation(job, options), planningContext(nowMs))
+  const plan = yield* scheduleSteps(view, newEvaluation(job, options), planningContext(nowMs))
   const isOnEveryNode = isSystemType(job.Type)
   const keyOf = (row: AllocationRow): string => keyFor(row.Name, isOnEveryNode ? row.NodeID : '')
   const roomOf = roomFinder(context, { job, plan, keyOf })

@@ -11,12 +11,14 @@ import {
   type StreamOpeningRequest,
 } from './node-gateway.ts'
 import type { NodeSession, NodeSessions } from './node-sessions.ts'
-import { NodeStreams } from './node-streams.ts'
+import { NodeStreams, type StreamLimits } from './node-streams.ts'
+import type { TenantSlots } from '../../kit/tenant-slots.ts'
 
 interface NodeRequestsOptions {
   readonly sessions: NodeSessions
   readonly clock: Clock
   readonly ids: IdSource
+  readonly streamLimits?: StreamLimits | undefined
 }
 
 /** One thing that was asked of a node and is not answered yet. */
@@ -44,6 +46,11 @@ export class NodeRequests implements NodeGateway {
   /** Streams that are open or being opened. */
   get openStreams(): number {
     return this.#streams.size
+  }
+
+  /** Exec sessions, and log and file streams, each by accessor. */
+  get streamSlots(): { readonly exec: TenantSlots; readonly logs: TenantSlots } {
+    return { exec: this.#streams.execSessions, logs: this.#streams.logStreams }
   }
 
   async request(

@@ -3,6 +3,7 @@ import type { OpenMessage, RemoteError } from '@reeve/contract'
 import type { Clock, IdSource } from '../../kit/clock.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { TenantSlots } from '../../kit/tenant-slots.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   NO_PATH_TO_NODE,
@@ -15,6 +16,13 @@ import type { NodeSession } from './node-sessions.ts'
 interface NodeStreamsOptions {
   readonly clock: Clock
   readonly ids: IdSource
+  /** Streams that one token may have open; any number unless given. */
+  readonly streamLimits?: StreamLimits | undefined
+}
+
+export interface StreamLimits {
+  readonly execSessionsPerToken: number
+  readonly logStreamsPerToken: number
 }
 
 /** A stream that a node was asked for and has not begun. */
@@ -32,15 +40,24 @@ export class NodeStreams {
   readonly #openings = new Map<string, Opening>()
   /** Open connections of streams, each with its node. */
   readonly #sockets = new Map<StreamSocket, string>()
-  readonly #countOf = new Map<string, number>()
-  #size = 0
+  readonly #ofNode = new TenantSlots('node streams', LIMITS.nodeStreamsMax)
+  /** Exec sessions by accessor. */
+  readonly execSessions: TenantSlots
+  /** Log and file streams by accessor. */
+  readonly logStreams: TenantSlots
 
   constructor(options: NodeStreamsOptions) {
+    const { streamLimits } = options
     this.#options = options
+    this.execSessions = new TenantSlots(
+      'exec_sessions_per_token',
+      streamLimits?.execSessionsPerToken,
+    )
+    this.logStreams = new TenantSlots('log_streams_per_token', streamLimits?.logStreamsPerToken)
   }
 
   get size(): number {
-    return this.#size
+    return this.#ofNode.held
   }
 
   async open(
@@ -48,17 +65,22 @@ export class NodeStreams {
     { request, accessorId }: StreamOpeningRequest,
     ask: (message: OpenMessage) => void,
   ): Promise<Result<StreamSocket, Refusal>> {
-    const keys = [`node ${session.nodeId}`, ...(accessorId === '' ? [] : [`token ${accessorId}`])]
-    if (this.#isFull(keys))
-      return err(refusal('too-many-node-calls', 'too many streams are open; close one first'))
+    const ofToken = request.verb === 'exec' ? this.execSessions : this.logStreams
+    if (accessorId !== '' && ofToken.isFull(accessorId)) return err(tooManyStreams(ofToken))
+    if (this.#ofNode.isFull(session.nodeId)) return err(NODE_FULL)
     const { ids } = this.#options
     const message: OpenMessage = { kind: 'open', stream: ids.uuid(), secret: ids.uuid(), request }
-    this.#count(keys, 1)
+    this.#ofNode.acquire(session.nodeId)
+    if (accessorId !== '') ofToken.acquire(accessorId)
+    const release = (): void => {
+      this.#ofNode.release(session.nodeId)
+      if (accessorId !== '') ofToken.release(accessorId)
+    }
     const opened = this.#wait(message, session)
     ask(message)
     const result = await opened
-    if (result.ok) result.value.onClose(() => this.#count(keys, -1))
-    else this.#count(keys, -1)
+    if (result.ok) result.value.onClose(release)
+    else release()
     return result
   }
 
@@ -133,23 +155,21 @@ export class NodeStreams {
     this.#openings.set(stream, { session, secret, isDialled: false, settle })
     return promise
   }
-
-  #isFull(keys: readonly string[]): boolean {
-    return keys.some((key) => {
-      const max = key.startsWith('node ') ? LIMITS.nodeStreamsMax : LIMITS.nodeStreamsPerTokenMax
-      return (this.#countOf.get(key) ?? 0) >= max
-    })
-  }
-
-  #count(keys: readonly string[], by: number): void {
-    this.#size += by
-    for (const key of keys) {
-      const count = (this.#countOf.get(key) ?? 0) + by
-      if (count > 0) this.#countOf.set(key, count)
-      else this.#countOf.delete(key)
-    }
-  }
 }
+
+/** Short: it is also the reason that a WebSocket is closed with, which has at most 123 bytes. */
+export function tooManyStreams({ name, perTenantMax }: TenantSlots): Refusal {
+  const what = name === 'exec_sessions_per_token' ? 'exec sessions' : 'log and file streams'
+  return refusal(
+    'too-many-streams',
+    `${perTenantMax} ${what} of this token are open (limits.${name}); close one first`,
+  )
+}
+
+const NODE_FULL: Refusal = refusal(
+  'too-many-node-calls',
+  `${LIMITS.nodeStreamsMax} exec, log and file streams to this node are open; retry later`,
+)
 
 function isSame(secret: string, given: string): boolean {
   const [a, b] = [Buffer.from(secret), Buffer.from(given)]

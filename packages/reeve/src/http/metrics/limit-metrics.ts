@@ -1,0 +1,39 @@
+import type { Clock } from '../../kit/clock.ts'
+import type { LimitUse } from '../../kit/tenant-slots.ts'
+import type { LabelledSources } from './metrics.ts'
+
+/** Reading the use of a limit looks at every tenant: it is done at most this often. */
+const CACHED_MS = 1_000
+
+/** Every limit that is a setting, with its use and what it rejected; `reeve doctor` prints them. */
+export function limitMetrics(
+  clock: Clock,
+  read: () => Promise<readonly LimitUse[]>,
+): LabelledSources {
+  let cached: { readonly atMs: number; readonly uses: Promise<readonly LimitUse[]> } | undefined
+  const uses = (): Promise<readonly LimitUse[]> => {
+    const nowMs = clock.nowMs()
+    if (cached === undefined || nowMs - cached.atMs >= CACHED_MS)
+      cached = { atMs: nowMs, uses: read() }
+    return cached.uses
+  }
+  const each = async (value: (use: LimitUse) => number) =>
+    new Map((await uses()).map((use) => [use.name, value(use)]))
+  return {
+    limit: {
+      help: 'Limits that are in force on this server; those of the block limits are settings.',
+      label: 'limit',
+      read: () => each(({ max }) => max),
+    },
+    limit_used: {
+      help: 'Use of each limit by the token or address that uses most of it.',
+      label: 'limit',
+      read: () => each(({ used }) => used),
+    },
+    requests_rejected_total: {
+      help: 'Requests rejected because their client exceeded a limit.',
+      label: 'reason',
+      read: () => each(({ rejected }) => rejected),
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { LIMITS } from '../../model/index.ts'
+import { LIMIT_DESCRIPTIONS } from './limit-descriptions.ts'
+import { LIMITS_DOCUMENT, withCurrentLimits } from './limit-documentation.ts'
+
+test('limits: docs/limits.md lists every limit with its present value', () => {
+  const page = readFileSync(LIMITS_DOCUMENT, 'utf8')
+  const how = 'run node packages/reeve/src/main/config/limit-documentation.ts'
+  assert.equal(page, withCurrentLimits(page), how)
+})
+
+test('limits: every constant of model/limits.ts has one description, and nothing else has', () => {
+  const described = Object.values(LIMIT_DESCRIPTIONS).flatMap((section) => Object.keys(section))
+  assert.deepEqual(described.toSorted(), Object.keys(LIMITS).toSorted())
+})
