@@ -30,6 +30,11 @@ const UNBLOCK_AFTER_MS = 20
  * behind while jobs are registered: 25,000 waited after 14 s (measured); with this, none.
  */
 const SLICE_NS = 2_000_000
+/**
+ * Allocations that one plan places. Planning and committing so many takes about 100 ms, for which
+ * nobody else is served; a larger job is placed by several plans.
+ */
+const PLACEMENTS_PER_PLAN_MAX = 1_000
 /** Scheduling reference §2: what failed is tried again after a minute and up to five more. */
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
@@ -47,6 +52,8 @@ export interface EvaluationLoopOptions {
   readonly nextTurn?: () => Promise<void>
   /** A stopwatch: how long slices and decisions take. A simulation has its own. */
   readonly elapsedNs?: () => number
+  /** Allocations that one plan places; PLACEMENTS_PER_PLAN_MAX unless given. */
+  readonly placementsMax?: number
 }
 
 /**
@@ -164,22 +171,33 @@ export class EvaluationLoop {
       nowMs: clock.nowMs(),
       ids,
       random,
+      placementsMax: this.#options.placementsMax ?? PLACEMENTS_PER_PLAN_MAX,
       settles: superseded.flatMap((id) => store.tables.evaluations.find(id) ?? []),
       elapsedNs: this.#elapsedNs,
     })
+    const isPartial = plan.evaluation.Status === 'pending'
     store.commit({
       by: 'system',
       cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
       changes: (stamp) => {
         const rows = [
           ...planRows(store.tables, plan, stamp),
-          ...supersededRows(store.tables, { ids: superseded, by: evaluation.ID }, stamp),
+          ...(isPartial
+            ? []
+            : supersededRows(store.tables, { ids: superseded, by: evaluation.ID }, stamp)),
         ]
         // Itself alone, and nothing new of it: nobody has to be told.
         if (rows.length === 1 && isSameWait(evaluation, plan)) return []
         return withJobRows(store.tables, rows)
       },
     })
+    // The commit queues the evaluation itself again; the others are settled by its last plan.
+    if (isPartial) for (const id of superseded) this.#requeue(id)
+  }
+
+  #requeue(id: string): void {
+    const row = this.#options.store.tables.evaluations.find(id)
+    if (row?.Status === 'pending') this.#broker.add(row)
   }
 
   /**

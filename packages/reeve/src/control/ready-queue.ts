@@ -9,6 +9,8 @@ interface Waiting {
   readonly job: string
   readonly priority: number
   readonly createIndex: number
+  /** When it was queued: an evaluation whose plan was partial queues behind the others again. */
+  readonly queuedIndex: number
   readonly isBlocked: boolean
 }
 
@@ -28,7 +30,7 @@ export class ReadyQueue {
   readonly #clock: Clock
   readonly #wake: () => void
   readonly #heap = new Heap<Waiting>(
-    (a, b) => b.priority - a.priority || a.createIndex - b.createIndex || compareText(a.id, b.id),
+    (a, b) => b.priority - a.priority || a.queuedIndex - b.queuedIndex || compareText(a.id, b.id),
   )
   readonly #ready = new Map<string, Map<string, Waiting>>()
   readonly #timers = new Map<string, () => void>()
@@ -90,6 +92,8 @@ export class ReadyQueue {
       job: jobOf(evaluation),
       priority: evaluation.Priority,
       createIndex: evaluation.CreateIndex,
+      queuedIndex:
+        evaluation.Status === 'pending' ? evaluation.ModifyIndex : evaluation.CreateIndex,
       isBlocked: evaluation.Status === 'blocked',
     }
     this.#timers.delete(waiting.id)

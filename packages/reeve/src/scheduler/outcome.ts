@@ -106,6 +106,10 @@ export class Outcome {
       this.#preempting.set(group, (this.#preempting.get(group) ?? 0) + victims.length)
   }
 
+  get placementCount(): number {
+    return this.#placements.length
+  }
+
   get hasFailed(): boolean {
     return this.#failures.size > 0
   }
@@ -250,6 +254,23 @@ export class Outcome {
       deploymentUpdates: this.#ended,
       blocked: reblocked ? undefined : blocked,
       annotations,
+    }
+  }
+
+  /** The plan is partial: the evaluation stays pending, and the next plan goes on with the rest. */
+  pause(job: Job): Plan {
+    const { evaluation } = this.#options
+    const { blocked: _blocked, ...plan } = this.finish(job, undefined)
+    return {
+      ...plan,
+      evaluation: {
+        ...plan.evaluation,
+        Status: 'pending',
+        StatusDescription: `placed ${this.#placements.length} allocations, and goes on`,
+        NextEval: evaluation.NextEval,
+        FailedTGAllocs: null,
+      },
+      blocked: undefined,
     }
   }
 

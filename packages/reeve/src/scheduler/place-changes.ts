@@ -93,7 +93,7 @@ export class Placing {
   #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
     const { outcome, budget } = this.#options.run
     const { placer, group: asked, isOlder } = this.#versionFor(group, placement)
-    if (!isOlder && !budget.take()) return this.#withhold(group, placement)
+    if (!isOlder && !budget.take()) return this.withhold(group, placement)
     const failedBefore = !tryAll && outcome.coalesce(group)
     const placed = failedBefore ? undefined : placer.place(requestFor(asked, placement))
     if (placed?.ok === true) {
@@ -107,8 +107,8 @@ export class Placing {
     if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
   }
 
-  /** What was lost is replaced by a later evaluation, which knows it by its history. */
-  #withhold(group: TaskGroup, { why, previous }: Placement): void {
+  /** Leaves a placement to a later plan, which recognizes a lost allocation by its history. */
+  withhold(group: TaskGroup, { why, previous }: Placement): void {
     const { outcome, context } = this.#options.run
     outcome.withhold(group)
     if (why === 'lost' && previous !== undefined && lostSinceMs(previous) === undefined)

@@ -46,14 +46,19 @@ export function* scheduleService(run: Run): Steps<Plan> {
       deployment: deploymentFor(deployment, change.group),
     }),
   }))
+  const { placementsMax = Infinity } = run.context
   let tried = 0
+  let isPartial = false
   const takeBack = job.AllAtOnce ? outcome.begin() : undefined
   // What replaces something running goes first: it may need the very room that it frees.
   for (const isFirst of [true, false])
     for (const { change, placing } of placings)
       for (const placement of change.place) {
         if ((placement.why === 'destructive') !== isFirst) continue
-        placing.place(change.group, placement)
+        if (outcome.placementCount >= placementsMax && !job.AllAtOnce) {
+          isPartial = true
+          placing.withhold(change.group, placement)
+        } else placing.place(change.group, placement)
         if (++tried % PLACEMENTS_PER_STEP === 0) yield
       }
   // All that is missing of the job comes at once or not at all.
@@ -61,7 +66,7 @@ export function* scheduleService(run: Run): Steps<Plan> {
     takeBack()
     for (const { change, placing } of placings) placing.noteUnplaced(change.place)
   }
-  return outcome.finish(job, placer, budget.reason)
+  return isPartial ? outcome.pause(job) : outcome.finish(job, placer, budget.reason)
 }
 
 function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {

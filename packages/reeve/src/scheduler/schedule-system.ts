@@ -38,7 +38,9 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
     applyChanges(change, { run, proposed, deployment })
     yield
   }
+  const { placementsMax = Infinity } = run.context
   let tried = 0
+  let isPartial = false
   for (const change of changes) {
     const { group } = change
     const placing = new Placing({
@@ -48,12 +50,15 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
       deployment: deploymentFor(deployment, group),
     })
     for (const placement of change.place) {
-      placing.placeOn(group, placement)
+      if (outcome.placementCount >= placementsMax) {
+        isPartial = true
+        placing.withhold(group, placement)
+      } else placing.placeOn(group, placement)
       if (++tried % PLACEMENTS_PER_STEP === 0) yield
     }
     if (isNowhere(change, placer)) reportNowhere(group, run, placer)
   }
-  return outcome.finish(job, placer, budget.reason)
+  return isPartial ? outcome.pause(job) : outcome.finish(job, placer, budget.reason)
 }
 
 function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {

@@ -69,6 +69,11 @@ export interface SchedulingContext {
   readonly random: Random
   /** Other evaluations of the job that the same run settles: what waits for them has its turn. */
   readonly settles?: readonly Pick<Evaluation, 'ID' | 'TriggeredBy'>[]
+  /**
+   * Allocations that one plan may place; any number unless given. Past it the plan is partial: its
+   * evaluation stays pending, and the next plan goes on.
+   */
+  readonly placementsMax?: number
   /** Nanoseconds that only ever grow, for `AllocationTime`. Absent where plans must be equal. */
   readonly elapsedNs?: () => number
 }

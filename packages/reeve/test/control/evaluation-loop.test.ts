@@ -9,7 +9,7 @@ import { countedIds, seededRandom } from '../build/ids.ts'
 import { aStore, turn } from '../build/store.ts'
 import { until } from '../build/until.ts'
 
-async function aLoop() {
+async function aLoop(placementsMax?: number) {
   const { store, clock } = await aStore()
   const errors: object[] = []
   const log = {
@@ -31,6 +31,7 @@ async function aLoop() {
       log,
       broker: new EvaluationBroker({ store, clock }),
       elapsedNs: () => (elapsedNs += 7),
+      ...(placementsMax !== undefined && { placementsMax }),
     })
   const loop = newLoop()
   const write = (...changes: readonly Change[]): Promise<void> =>
@@ -187,5 +188,118 @@ test('evaluation loop: a mistake of ours fails the evaluation and is tried again
   assert.deepEqual([retry.Status, retry.TriggeredBy], ['pending', 'failed-follow-up'])
   assert.equal(retry.PreviousEval, failed.ID)
   assert.ok(delayMs >= 60_000 && delayMs <= 360_000, `it waits ${delayMs} ms`)
+  await loop.stop()
+})
+
+const BIG = anId('eval', 1)
+
+/** Two groups of five, of which a plain node has room for so many instances at most. */
+function aBigJob(perNode = 20): Job {
+  const { MemoryMB } = aNode().NodeResources.Memory
+  const Resources = { CPU: 1, MemoryMB: Math.floor(MemoryMB / perNode) }
+  const group = (Name: string) =>
+    aGroup({ Name, Count: 5, Tasks: [aTask({ Resources })], EphemeralDisk: { SizeMB: 1 } })
+  return aJob({ ID: 'big', TaskGroups: [group('a'), group('b')] })
+}
+
+test('evaluation loop: a large job is placed by several plans of one deployment', async () => {
+  const { store, loop, write, reached, errors } = await aLoop(3)
+  const { allocations, evaluations, deployments } = store.tables
+  await write(node(1), node(2), ...submitted(aBigJob(), { ID: BIG }))
+  const waiting: number[] = []
+  store.log.subscribe(() => {
+    const { Status, QueuedAllocations } = evaluations.get(BIG)
+    const queued = Object.values(QueuedAllocations ?? {}).reduce((sum, one) => sum + one, 0)
+    if (Status === 'pending') waiting.push(queued)
+  })
+  loop.start()
+  await reached(BIG, 'complete')
+  assert.deepEqual(waiting, [7, 4, 1], 'three at a time')
+  const rows = [...allocations.keys('')].map((id) => allocations.get(id))
+  assert.equal(new Set(rows.map(({ Name }) => Name)).size, 10)
+  const [deployment, ...others] = [...deployments.keys('')].map((id) => deployments.get(id))
+  assert.deepEqual(others, [])
+  assert.ok(rows.every(({ DeploymentID }) => DeploymentID === deployment?.ID))
+  const states = Object.values(deployment?.TaskGroups ?? {})
+  assert.deepEqual(
+    states.map(({ DesiredTotal, PlacedAllocs }) => [DesiredTotal, PlacedAllocs]),
+    [
+      [5, 5],
+      [5, 5],
+    ],
+  )
+  assert.deepEqual(errors, [])
+  await loop.stop()
+})
+
+test('evaluation loop: another job is placed between the plans of a large one', async () => {
+  const { store, loop, write, reached } = await aLoop(1)
+  const small = anId('eval', 2)
+  await write(node(1), ...submitted(aBigJob(), { ID: BIG }))
+  await write(...submitted(aJob({ ID: 'small' }), { ID: small }))
+  loop.start()
+  await reached(small, 'complete')
+  await reached(BIG, 'complete')
+  const { allocations, evaluations } = store.tables
+  assert.ok(evaluations.get(small).ModifyIndex < evaluations.get(BIG).ModifyIndex)
+  assert.equal(allocations.size, 11)
+  await loop.stop()
+})
+
+test('evaluation loop: the last plan of a large job says what is missing', async () => {
+  const { store, loop, write, reached } = await aLoop(4)
+  await write(node(1), ...submitted(aBigJob(8), { ID: BIG }))
+  loop.start()
+  await reached(BIG, 'complete')
+  const { tables } = store
+  const { FailedTGAllocs, BlockedEval } = tables.evaluations.get(BIG)
+  const placed = tables.allocations.size
+  assert.ok(placed >= 5 && placed < 10, `${placed} were placed`)
+  const missing = Object.values(FailedTGAllocs ?? {}).map((one) => one.CoalescedFailures + 1)
+  assert.equal(
+    missing.reduce((sum, one) => sum + one, 0),
+    10 - placed,
+  )
+  assert.equal(tables.evaluations.get(BlockedEval).Status, 'blocked')
+  await loop.stop()
+})
+
+test('evaluation loop: a new leader goes on with a large job', async () => {
+  const { store, loop, newLoop, write, reached, statusOf } = await aLoop(1)
+  await write(node(1), ...submitted(aBigJob(), { ID: BIG }))
+  const stopped = Promise.withResolvers<void>()
+  store.log.subscribe(() => {
+    if (store.tables.allocations.size === 2) void loop.stop().then(stopped.resolve)
+  })
+  loop.start()
+  await stopped.promise
+  assert.equal(statusOf(BIG), 'pending')
+  const next = newLoop()
+  next.start()
+  await reached(BIG, 'complete')
+  assert.equal(store.tables.allocations.size, 10)
+  await next.stop()
+})
+
+test('evaluation loop: evaluations that a large job supersedes are settled by its last plan', async () => {
+  const { loop, write, reached, statusOf } = await aLoop(4)
+  const later = anId('eval', 2)
+  await write(node(1), ...submitted(aBigJob(), { ID: BIG }))
+  await write(put('evaluations', anEvaluation(aBigJob(), { ID: later })))
+  loop.start()
+  await reached(later, 'complete')
+  assert.equal(statusOf(BIG), 'canceled')
+  await loop.stop()
+})
+
+test('evaluation loop: a system job on many nodes is placed by several plans', async () => {
+  const { store, loop, write, reached } = await aLoop(2)
+  const nodes = Array.from({ length: 7 }, (_, i) => node(i + 1))
+  await write(...nodes, ...submitted(aJob({ Type: 'system' }), { ID: BIG }))
+  loop.start()
+  await reached(BIG, 'complete')
+  const { allocations } = store.tables
+  const used = new Set([...allocations.keys('')].map((id) => allocations.get(id).NodeID))
+  assert.equal(used.size, 7)
   await loop.stop()
 })
