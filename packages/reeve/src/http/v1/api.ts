@@ -5,6 +5,7 @@ import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/in
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { secretOf } from '../pipeline/credentials.ts'
+import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import { routedRoute } from '../pipeline/pipeline.ts'
 import type { Api, MountedRoute, Target } from '../pipeline/serve.ts'
 import { compileQuery, firstValue, QueryError, type RawQuery } from '../query.ts'
@@ -79,7 +80,7 @@ const AUTHORIZED = ok(undefined)
 
 function requestOf(
   host: V1Host,
-  { request, params, caller, query }: Target<Caller, V1Query>,
+  { request, reply, params, caller, query }: Target<Caller, V1Query>,
   body: unknown,
 ): RequestOf<Route> {
   const { tenant } = request
@@ -93,6 +94,7 @@ function requestOf(
     secret: secretOf(request),
     tenant,
     yieldTurn: () => host.admission.scheduler.turn(tenant),
+    signal: () => disconnectSignal(reply.raw),
     isPart: host.regions?.forwardReasonOf(request.raw) === 'part',
   } as RequestOf<Route>
 }

@@ -30,6 +30,8 @@ export interface RequestOf<R extends Route> {
    * milliseconds call it in between; state that was read before may have changed after it.
    */
   readonly yieldTurn: () => Promise<void>
+  /** Aborts when the client disconnects before the response: queued work is dropped then. */
+  readonly signal: () => AbortSignal
   /** It is one region's part of a multi-region job: another region sees to the rest. */
   readonly isPart: boolean
 }

@@ -3,9 +3,10 @@ import type { WorkOrigin } from '../../workload/index.ts'
 interface FairRequest {
   readonly tenant: string
   readonly yieldTurn: () => Promise<void>
+  readonly signal: () => AbortSignal
 }
 
-/** Who is charged for the work of a request, and how it shares the event loop. */
-export function originOf({ tenant, yieldTurn }: FairRequest): WorkOrigin {
-  return { tenant, nextTurn: yieldTurn }
+/** The tenant of a request, how its work shares the event loop, and when it is dropped. */
+export function originOf({ tenant, yieldTurn, signal }: FairRequest): WorkOrigin {
+  return { tenant, nextTurn: yieldTurn, signal: signal() }
 }
