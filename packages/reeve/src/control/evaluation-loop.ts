@@ -3,6 +3,7 @@ import type { Evaluation } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
+import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   isOpenEvaluation,
@@ -30,11 +31,6 @@ const UNBLOCK_AFTER_MS = 20
  * behind while jobs are registered: 25,000 waited after 14 s (measured); with this, none.
  */
 const SLICE_NS = 2_000_000
-/**
- * Allocations that one plan places. Planning and committing so many takes about 100 ms, for which
- * nobody else is served; a larger job is placed by several plans.
- */
-const PLACEMENTS_PER_PLAN_MAX = 1_000
 /** Scheduling reference §2: what failed is tried again after a minute and up to five more. */
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
@@ -52,7 +48,7 @@ export interface EvaluationLoopOptions {
   readonly nextTurn?: () => Promise<void>
   /** A stopwatch: how long slices and decisions take. A simulation has its own. */
   readonly elapsedNs?: () => number
-  /** Allocations that one plan places; PLACEMENTS_PER_PLAN_MAX unless given. */
+  /** Allocations that one plan places; LIMITS.placementsPerPlanMax unless given. */
   readonly placementsMax?: number
 }
 
@@ -171,7 +167,7 @@ export class EvaluationLoop {
       nowMs: clock.nowMs(),
       ids,
       random,
-      placementsMax: this.#options.placementsMax ?? PLACEMENTS_PER_PLAN_MAX,
+      placementsMax: this.#options.placementsMax ?? LIMITS.placementsPerPlanMax,
       settles: superseded.flatMap((id) => store.tables.evaluations.find(id) ?? []),
       elapsedNs: this.#elapsedNs,
     })

@@ -24,6 +24,11 @@ export const LIMITS = {
    * them. The response to a larger one would wait for its placement, and so would everybody else.
    */
   inlineInstancesMax: 16,
+  /**
+   * Allocations that one plan places. Planning and committing so many takes about 100 ms, in which
+   * nobody else is served; a larger job is placed by several plans.
+   */
+  placementsPerPlanMax: 1_000,
   /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,

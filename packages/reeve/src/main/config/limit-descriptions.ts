@@ -37,6 +37,13 @@ export const LIMIT_DESCRIPTIONS = {
     waitMsMax: ['Longest wait of a blocking query', 'the wait is shortened'],
     waitJitterShare: ['Share of the wait that is added at random', '–'],
     parkedQueriesMax: ['Blocking queries that wait on one server', 'one more is answered at once'],
+    parkedQueriesPerTurn: ['Queries of one tenant that go on in one turn', 'the next turn'],
+    sharedResponsesMax: [
+      'Responses kept for identical queries that one commit has woken',
+      'the response is computed again',
+    ],
+    sharedResponseBytesMax: ['Bytes of those responses', 'the response is computed again'],
+    sharedResponseMs: ['Time for which such a response is kept', 'the response is computed again'],
     eventStreamsPerToken: ['Default of `limits.event_streams_per_token`', '429'],
     execSessionsPerToken: ['Default of `limits.exec_sessions_per_token`', '429'],
     logStreamsPerToken: ['Default of `limits.log_streams_per_token`', '429'],
@@ -81,6 +88,11 @@ export const LIMIT_DESCRIPTIONS = {
     ],
   },
   Jobs: {
+    inlineInstancesMax: [
+      'Instances of a job that is placed by the commit that registers it',
+      'the job is placed by an evaluation of its own',
+    ],
+    placementsPerPlanMax: ['Allocations that one plan places', 'another plan places the rest'],
     taskNameBytesMax: ['Name of a task', REJECTED_400],
     taskEventsMax: ['Events of a task', ONLY_LATEST],
     jobVersionsMax: ['Versions of a job without a tag', ONLY_LATEST],
