@@ -87,14 +87,15 @@ export class ReadyQueue {
   }
 
   #push(evaluation: Evaluation): void {
+    const { CreateIndex, ModifyIndex } = evaluation
+    const isBlocked = evaluation.Status === 'blocked'
     const waiting: Waiting = {
       id: evaluation.ID,
       job: jobOf(evaluation),
       priority: evaluation.Priority,
-      createIndex: evaluation.CreateIndex,
-      queuedIndex:
-        evaluation.Status === 'pending' ? evaluation.ModifyIndex : evaluation.CreateIndex,
-      isBlocked: evaluation.Status === 'blocked',
+      createIndex: CreateIndex,
+      queuedIndex: isBlocked ? CreateIndex : Math.max(CreateIndex, ModifyIndex),
+      isBlocked,
     }
     this.#timers.delete(waiting.id)
     const ofJob = this.#ready.get(waiting.job)

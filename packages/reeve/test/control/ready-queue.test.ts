@@ -29,6 +29,13 @@ test('ready queue: the highest priority comes first, then the oldest', () => {
   assert.deepEqual([take(), take(), take(), take()], [['urgent'], ['older'], ['old'], undefined])
 })
 
+test('ready queue: an evaluation that was queued again comes behind the others', () => {
+  const { queue, take } = aQueue()
+  queue.add(of('a', 'again', { CreateIndex: 4, ModifyIndex: 9 }))
+  queue.add(of('b', 'new', { CreateIndex: 8, ModifyIndex: 8 }))
+  assert.deepEqual([take(), take()], [['new'], ['again']])
+})
+
 test('ready queue: adding one twice changes nothing', () => {
   const { queue, take } = aQueue()
   queue.add(of('a', 'one'))
