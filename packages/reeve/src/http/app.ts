@@ -44,7 +44,13 @@ import { RequestRouting } from './pipeline/routing.ts'
 import { serveUpgrades } from './pipeline/upgrades.ts'
 import type { PortSecurity } from './port-security.ts'
 import { QuickAnswers } from './quick-answer.ts'
-import { createShell, sharedHeaders, type HttpLog, type ShellOptions } from './server.ts'
+import {
+  createShell,
+  setHeaders,
+  sharedHeaders,
+  type HttpLog,
+  type ShellOptions,
+} from './server.ts'
 import { limitConnections } from './transport/connections.ts'
 import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
@@ -190,7 +196,13 @@ function createStages(options: AppOptions, admission: Admission) {
   const { context, leader, regions, corsOrigins } = options
   const pageGuard = pageGuardOf(options)
   const routing = new RequestRouting({ region: context.region, leader, regions })
-  const pipeline = new RequestPipeline({ admission, routing, corsOrigins, pageGuard })
+  const pipeline = new RequestPipeline({
+    admission,
+    routing,
+    corsOrigins,
+    pageGuard,
+    setHeaders: (request, reply) => setHeaders(options, request, reply),
+  })
   return { admission, routing, pipeline, pageGuard }
 }
 

@@ -73,16 +73,21 @@ function refusal(origin: string): string {
 const FOREIGN_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
 /** Routes that do the same for GET as for the methods that write. */
-const CHANGING_GETS: readonly RegExp[] = Object.values<Route>(v1Routes)
-  .filter(({ methods }) => methods.includes('GET') && methods.some((one) => one !== 'GET'))
-  .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`, 'i'))
+const CHANGING_GETS = new RegExp(
+  Object.values<Route>(v1Routes)
+    .filter(({ methods }) => methods.includes('GET') && methods.some((one) => one !== 'GET'))
+    .map(({ path }) => `^${path.replaceAll(/:\w+/g, '[^/]+')}/?(?:[?#]|$)`)
+    .join('|'),
+  'i',
+)
 
 function changesState(url: string): boolean {
+  if (!url.includes('%')) return CHANGING_GETS.test(url)
   const [path = ''] = url.split(/[?#]/, 1)
   const decoded = path.replaceAll(/%([0-9a-f]{2})/gi, (_all, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   )
-  return CHANGING_GETS.some((pattern) => pattern.test(decoded))
+  return CHANGING_GETS.test(decoded)
 }
 
 /** What these answer, no page of elsewhere can read. */

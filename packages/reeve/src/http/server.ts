@@ -86,10 +86,6 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // A body is received once its caller is known to have the right to send it.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  app.addHook('onRequest', (request, reply, done) => {
-    setHeaders(options, request, reply)
-    done()
-  })
   options.pipeline.addTo(app)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
@@ -221,7 +217,11 @@ export function sharedHeaders({
   return { ...SECURITY_HEADERS, ...Object.fromEntries(own) }
 }
 
-function setHeaders(options: ShellOptions, request: FastifyRequest, reply: FastifyReply): void {
+export function setHeaders(
+  options: Pick<ShellOptions, 'responseHeaders'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   void reply.headers(SECURITY_HEADERS)
   void reply.headers(options.responseHeaders)
   void reply.header('x-request-id', request.id)

@@ -1,6 +1,7 @@
 import type { LeaderRouter } from '../../src/http/index.ts'
 import { RequestPipeline } from '../../src/http/pipeline/pipeline.ts'
 import { RequestRouting } from '../../src/http/pipeline/routing.ts'
+import { setHeaders } from '../../src/http/server.ts'
 import { anAdmission } from './admission.ts'
 
 /** The stages of a server that limits nobody, alone or with a leader. */
@@ -17,6 +18,7 @@ export function aPipeline(leader?: LeaderRouter): {
     routing,
     corsOrigins: [],
     pageGuard: undefined,
+    setHeaders: (request, reply) => setHeaders({ responseHeaders: {} }, request, reply),
   })
   return { pipeline, routing }
 }

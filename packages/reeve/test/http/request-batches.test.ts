@@ -37,8 +37,10 @@ async function aServer(t: TestContext) {
   const app = fastify()
   app.addHook('onRequest', note('came'))
   const admission = anAdmission()
-  admission.addTo(app)
-  app.addHook('onRequest', (request, _reply, done) => admission.queue(request, 1, done))
+  admission.prepare(app)
+  app.addHook('onRequest', (request, _reply, done) => {
+    admission.admit(request, () => admission.queue(request, 1, done))
+  })
   app.addHook('onRequest', note('goes on'))
   app.addHook('preHandler', note('was read'))
   app.post('/:name', async ({ url }) => {

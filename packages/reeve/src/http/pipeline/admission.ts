@@ -77,20 +77,22 @@ export class Admission {
     ]
   }
 
-  /** Adds the stage that identifies the tenant and holds it to its request rate. */
-  addTo(app: FastifyInstance): void {
+  /** Prepares a server for the stages `admit` and `queue`. */
+  prepare(app: FastifyInstance): void {
     this.#rejectEarly(app.server)
     this.#holdTinyChunks(app)
     app.decorateRequest('tenant', '')
     app.decorateRequest('clientAddress', '')
-    app.addHook('onRequest', (request, _reply, done) => {
-      const { raw } = request
-      const { address, tenant, problem } = this.#admit(raw)
-      request.clientAddress = address
-      request.tenant = tenant
-      if (problem === undefined) return done()
-      this.#later(raw, problem, () => done(rateError(problem)))
-    })
+  }
+
+  /** The stage that identifies the tenant and holds it to its request rate. */
+  admit(request: FastifyRequest, next: (error?: Error) => void): void {
+    const { raw } = request
+    const { address, tenant, problem } = this.#admit(raw)
+    request.clientAddress = address
+    request.tenant = tenant
+    if (problem === undefined) return next()
+    this.#later(raw, problem, () => next(rateError(problem)))
   }
 
   /** The same for a request that becomes a WebSocket; undefined when it is admitted. */
@@ -100,14 +102,14 @@ export class Admission {
   }
 
   /** The stage that lets a request wait for its share of the event loop. */
-  queue({ raw, tenant }: FastifyRequest, cost: number, done: (error?: Error) => void): void {
+  queue({ raw, tenant }: FastifyRequest, cost: number, next: (error?: Error) => void): void {
     const rejection = this.scheduler.enter(tenant, cost, () => {
       // Nobody would read the response of a closed connection.
-      if (!raw.socket.destroyed) done()
+      if (!raw.socket.destroyed) next()
     })
     if (rejection === undefined) return
     this.#rejected.queue++
-    done(new HttpError(429, QUEUE_FULL[rejection], RETRY))
+    next(new HttpError(429, QUEUE_FULL[rejection], RETRY))
   }
 
   #holdTinyChunks(app: FastifyInstance): void {

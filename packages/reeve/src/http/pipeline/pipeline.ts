@@ -1,5 +1,5 @@
 import { handlingOf, isReadRoute, type Route } from '@reeve/contract'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { LIMITS } from '../../model/index.ts'
 import { allowOrigin } from '../cors.ts'
 import { HttpError } from '../http-error.ts'
@@ -34,6 +34,8 @@ export interface PipelineOptions {
   readonly admission: Admission
   readonly routing: RequestRouting
   readonly corsOrigins: readonly string[]
+  /** Sets the headers of every response. */
+  readonly setHeaders: (request: FastifyRequest, reply: FastifyReply) => void
   /** Undefined where every request needs a token, which no browser sends by itself. */
   readonly pageGuard: PageGuard | undefined
 }
@@ -61,16 +63,15 @@ export class RequestPipeline {
 
   /** Adds the stages that do not depend on the route, and the others to routes without a record. */
   addTo(app: FastifyInstance): void {
-    const { admission, corsOrigins, pageGuard } = this.#options
-    admission.addTo(app)
+    const { admission, setHeaders } = this.#options
+    admission.prepare(app)
+    // One hook for several stages: each hook of Fastify is a part of what a small read costs.
     app.addHook('onRequest', (request, reply, done) => {
-      const problem = pageGuard?.problemOf(request.raw)
-      if (problem !== undefined) return done(new HttpError(403, problem))
-      if (allowOrigin(corsOrigins, request, reply)) return void reply.code(204).send()
-      if (request.url.length > LIMITS.urlBytesMax)
-        return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
-      if (request.is404) return admission.queue(request, OWN_PAGE.handling.cost, done)
-      done()
+      setHeaders(request, reply)
+      admission.admit(request, (error) => {
+        if (error === undefined) this.#guard(request, reply, done)
+        else done(error)
+      })
     })
     const ownPage = this.stages(() => OWN_PAGE)
     app.addHook('onRoute', (route) => {
@@ -78,19 +79,30 @@ export class RequestPipeline {
     })
   }
 
+  #guard(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { admission, corsOrigins, pageGuard } = this.#options
+    const problem = pageGuard?.problemOf(request.raw)
+    if (problem !== undefined) return done(new HttpError(403, problem))
+    if (allowOrigin(corsOrigins, request, reply)) return void reply.code(204).send()
+    if (request.url.length > LIMITS.urlBytesMax)
+      return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
+    // No route adds the stage `queue` to paths that do not exist.
+    if (request.is404) return admission.queue(request, OWN_PAGE.handling.cost, done)
+    done()
+  }
+
   /** The stages `queue` and `route`, for the routes of one path. */
-  stages(findRoute: FindRoute): onRequestHookHandler[] {
+  stages(findRoute: FindRoute): onRequestHookHandler {
     const { admission, routing } = this.#options
-    return [
-      (request, _reply, done) => {
-        const { cost } = (findRoute(request) ?? OWN_PAGE).handling
-        admission.queue(request, cost, done)
-      },
-      (request, reply, done) => {
-        const route = findRoute(request)
-        if (route === undefined) done()
+    return (request, reply, done) => {
+      const route = findRoute(request)
+      const { cost } = (route ?? OWN_PAGE).handling
+      admission.queue(request, cost, (error) => {
+        if (error !== undefined || route === undefined) done(error)
         else routing.route(request, reply, route, done)
-      },
-    ]
+      })
+    }
   }
 }
+
+type Done = (error?: Error) => void

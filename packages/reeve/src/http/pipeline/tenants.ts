@@ -43,7 +43,9 @@ const ADDRESS = 'address:'
 
 /** A network of IPv6 is one tenant: a client has as many addresses of its /64 as it likes. */
 function addressTenant(address: string): string {
-  return ADDRESS + (isIPv6(address) ? networkOf(address) : address)
+  // Most addresses have no colon: the check of the runtime is a long regular expression.
+  const isNetworked = address.includes(':') && isIPv6(address)
+  return ADDRESS + (isNetworked ? networkOf(address) : address)
 }
 
 /** Whether a tenant was found by its address: nobody knows its token, if it has one. */
