@@ -240,8 +240,9 @@ interface Failure {
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
   const message = textOf(error, status)
-  // Nobody leads for a moment, or a region is away: every request of that time would write a line.
-  const isExpected = error instanceof Fault && EXPECTED.has(error.kind)
+  // No leader for a moment, an unreachable region, or a client that has disconnected: each request
+  // of that time would write a line.
+  const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
       { err: error, requestId: request.id, method: request.method, url: request.url },
