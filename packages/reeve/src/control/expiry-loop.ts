@@ -14,7 +14,7 @@ export interface ExpiryLoopOptions {
   readonly log: ControlLog
 }
 
-/** Removes expired tokens, one-time tokens and join tokens (reference §6.4, §6.5). */
+/** Removes expired tokens, one-time tokens and join tokens. */
 export class ExpiryLoop {
   readonly #options: ExpiryLoopOptions
   #cancelTimer: () => void = () => undefined

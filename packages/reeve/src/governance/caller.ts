@@ -7,7 +7,7 @@ import { suffixOf, suffixPart } from './ids.ts'
 export type GovernanceCaller = CallerIdentity & Author
 
 /**
- * A person, or the service user that a team's or organization's token acts as (reference §1.7).
+ * A person, or the service user that a team's or organization's token acts as.
  * `userId` is what `created-by` and locks name.
  */
 export type CallerIdentity =

@@ -39,7 +39,7 @@ export interface RunLoopOptions {
 
 /**
  * Asks the policies about plans that were uploaded, one run after the other, and ends runs whose
- * plan never came (reference §5.4). Organizations are served in turn: one that uploads many plans,
+ * plan never came. Organizations are served in turn: one that uploads many plans,
  * or plans that take long, delays its own runs. What it has to do stands in the runs themselves, so
  * a server that starts goes on where the last one stopped.
  */

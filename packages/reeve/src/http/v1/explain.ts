@@ -11,7 +11,7 @@ import {
 import { json } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { anyone, inNamespace } from './requirements.ts'
-import { originOf } from './work-origin.ts'
+import { originOf } from '../slices.ts'
 
 /** Why something is not placed. The routes are this product's own (contract, explain). */
 export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {

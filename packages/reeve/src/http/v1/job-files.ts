@@ -4,7 +4,7 @@ import { parseJob, validateSubmittedJob, type WorkloadContext } from '../../work
 import { json, jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { both, inNamespace, somewhere } from './requirements.ts'
-import { originOf } from './work-origin.ts'
+import { originOf } from '../slices.ts'
 
 /** Spec W: Parse job needs both. */
 const mayParse = both(inNamespace('parse-job'), inNamespace('submit-job'))

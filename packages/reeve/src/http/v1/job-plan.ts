@@ -6,7 +6,7 @@ import { json } from '../answer.ts'
 import { jobRegion } from '../pipeline/region-routing.ts'
 import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
-import { originOf } from './work-origin.ts'
+import { originOf } from '../slices.ts'
 
 /** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {

@@ -179,7 +179,7 @@ function listVersions(
   }
 }
 
-/** Reference §1.5: the highest of all versions; of an unknown job, that of its namespace. */
+/** The highest index of all versions; of an unknown job, the index of its namespace. */
 function versionsIndex(store: Store, key: string): number {
   const { jobs, job_versions } = store.tables
   const own = jobs.modifyIndexOf(key)

@@ -31,7 +31,7 @@ import { listAnswer } from './list-answer.ts'
 import { LIST_JOBS, scopeOf, scopeOfKey, watchTables } from './namespace-scope.ts'
 import { inNamespace, somewhere } from './requirements.ts'
 import { groupAnswer } from './group-answer.ts'
-import { originOf } from './work-origin.ts'
+import { originOf } from '../slices.ts'
 import { responseMeta } from './response-meta.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
@@ -169,7 +169,7 @@ function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): R
   }
 }
 
-/** Reference §1.5: the row's own index when it is there, the namespace's when it is not. */
+/** The index of the job; of an unknown one, the index of its namespace. */
 function readOne(store: Store, name: 'jobs' | 'job_summaries', key: string): ReadPlan {
   const table = store.tables[name]
   return {

@@ -37,9 +37,9 @@ interface WatchedRow<Row> {
 }
 
 /**
- * Reference §1.5: a row's own index when it is there, the table's in the namespaces that the caller
- * may read when it is not. One that it may not see is not there for it: neither its index nor the
- * moment of a change tells of it.
+ * The index of a row that exists is its own; of a missing one it is the table's in the namespaces
+ * that the caller may read. A hidden row counts as missing: neither its index nor the moment of a
+ * change reveals it.
  */
 export function watchRow<Row extends object>(
   table: Table<Row>,

@@ -107,9 +107,8 @@ function readScale(
 const SCALE_TABLES = ['allocations', 'scaling_events'] as const
 
 /**
- * Reference §1.5; of an unknown job, the last write to its namespace. Beyond it, allocations that
- * have ended count as well: otherwise the index could fall when one ends, and who waits would not
- * be told that there is one less.
+ * The index of an unknown job is the last write to its namespace. Allocations that have ended count
+ * too: otherwise the index could fall when one ends, and a blocking query would miss it.
  */
 function scaleIndex(store: Store, key: string): number {
   const { tables } = store

@@ -13,7 +13,7 @@ import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { anyRight } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
-import { originOf } from './work-origin.ts'
+import { originOf } from '../slices.ts'
 
 /** Which contexts a caller may search is decided for each of them. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {

@@ -31,7 +31,7 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (replay !== undefined) return readWoken(host, read, { plan, wokenBy: replay.wokenBy })
   const wait = waitOf(read)
   if (wait.minIndex === 0) return readDurably(host, read, plan)
-  // Due already: it was woken, so to say, by the last commit.
+  // Already due: it can share its response like a query that the last commit has woken.
   if (!host.parked.shouldBlock(wait, plan))
     return readWoken(host, read, { plan, wokenBy: host.store.index })
   if (host.parked.slots.isFull(request.tenant))

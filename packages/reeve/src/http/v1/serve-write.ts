@@ -1,7 +1,6 @@
-import { withJobFromBody } from '../audit/with-job.ts'
 import { INDEX_HEADER, type Asked, type V1Host } from './exchange.ts'
 import { sendAnswer, sendRefusal } from './send.ts'
-import { auditEntry, recordRejection } from './write-audit.ts'
+import { auditEntry, recordRejection, withJobFromBody } from './write-audit.ts'
 
 /** Runs the use case with the audit entry that its commit carries, and answers with its index. */
 export async function serveWrite(host: V1Host, write: Asked<'write'>): Promise<void> {

@@ -43,7 +43,7 @@ export function serviceEndpoints(context: WorkloadContext): readonly Endpoint[] 
   ]
 }
 
-/** Reference §1.5: every list of services has the index of all registrations in its namespaces. */
+/** Every list of services has the index of all registrations in its namespaces. */
 function plan(store: Store, scope: NamespaceScope, answer: ReadPlan['answer']): ReadPlan {
   return { ...watchTables(store, ['service_registrations'], scope), answer }
 }

@@ -30,6 +30,15 @@ export function auditEntry(
   }
 }
 
+/** Adds the job that the body names: no row names it when a rejected request changed nothing. */
+export function withJobFromBody(entry: AuditEntry, body: unknown): AuditEntry {
+  const job = fieldOf(body, 'Job')
+  const id = textOf(fieldOf(job, 'ID'))
+  if (id === '') return entry
+  const namespace = textOf(fieldOf(job, 'Namespace')) || entry.namespace
+  return { ...entry, namespace, pathResources: [...entry.pathResources, id] }
+}
+
 /** Adds the node that the query names: the path of a request to a node does not. */
 export function withNodeFromQuery(entry: AuditEntry, query: object): AuditEntry {
   const id = textOf(fieldOf(query, 'node_id'))

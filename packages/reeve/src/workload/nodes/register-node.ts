@@ -41,7 +41,7 @@ export interface Admission {
 /**
  * A node of this region registers. A known one proves itself by its secret; an unknown one is
  * admitted by a join token, which the same commit uses up. Either is ready afterwards, unless it
- * was away and has yet to report its allocations (scheduling reference §1.6).
+ * was away and has yet to report its allocations.
  */
 export async function registerNode(
   context: WorkloadContext,
