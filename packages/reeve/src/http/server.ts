@@ -8,7 +8,7 @@ import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from
 import { HttpError } from './http-error.ts'
 import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import type { RequestPipeline } from './pipeline/pipeline.ts'
-import { drainRejectedBody } from './pipeline/request-body.ts'
+import { RejectedBodies } from './pipeline/rejected-bodies.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -114,6 +114,7 @@ function transportOf({ upgrades = () => false, security }: ShellOptions): Transp
 
 /** Only compression returns a promise: one per hook would be a tenth of a small response's cost. */
 function addHooks(app: FastifyInstance, options: ShellOptions): void {
+  const rejected = new RejectedBodies()
   app.addHook('preParsing', (request, _reply, payload, done) => {
     // Bodies of `/v1` are decoded by their route, whatever content type they claim.
     if (!isV2(request)) delete request.headers['content-type']
@@ -127,7 +128,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
-    if (!request.raw.complete || request.raw.readableLength > 0) drainRejectedBody(request, reply)
+    if (!request.raw.complete || request.raw.readableLength > 0) rejected.drain(request, reply)
     if (!mayCompress(request, reply, payload)) return done(null, payload)
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)

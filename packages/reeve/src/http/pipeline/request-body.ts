@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
@@ -247,35 +247,4 @@ function tinyChunks(): HttpError {
 
 function endedEarly(why: string): HttpError {
   return new HttpError(400, `The body ended early: ${why}`)
-}
-
-/** What is read of a rejected body, in bytes and time. */
-const DRAINED_BYTES_MAX = 64 * 1024 * 1024
-const DRAIN_MS_MAX = 5_000
-
-/**
- * Discards the rest of a body that was rejected, within bounds: a client that sends all of a body
- * before it reads the response would find a broken connection instead of one. Past the bounds the
- * connection ends.
- */
-export function drainRejectedBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
-  if (raw.complete && raw.readableLength === 0) return
-  const isLong = Number(headers['content-length'] ?? NaN) > DRAINED_BYTES_MAX
-  if (isLong || isStopped(raw)) return void reply.header('connection', 'close')
-  void reply.removeHeader('connection')
-  discard(raw)
-}
-
-function discard(raw: IncomingMessage): void {
-  let bytes = 0
-  let chunks = 0
-  const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref()
-  raw.unpipe()
-  raw.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (isTiny(++chunks, bytes) || bytes > DRAINED_BYTES_MAX) raw.destroy()
-  })
-  raw.once('close', () => clearTimeout(timer))
-  raw.once('error', () => undefined)
-  raw.resume()
 }
