@@ -37,6 +37,8 @@ export const LIMITS = {
   parkedQueriesMax: 50_000,
   /** Parked queries of a tenant that go on in one turn: each takes up to 0.2 ms. Decision 0066. */
   parkedQueriesPerTurn: 16,
+  /** Bytes that parked queries of a tenant send in one turn: 1 MB takes some 2 ms to write. */
+  wokenBytesPerTurn: 1024 * 1024,
   /**
    * Responses that identical parked queries share: how many are kept, how many bytes of them, and
    * how long. All queries that one commit has woken have gone on by then; later ones compute anew.

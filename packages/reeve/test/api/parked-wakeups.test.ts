@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { HEADERS } from '@reeve/contract'
 import { put, type Change } from '../../src/state/index.ts'
 import { aJob } from '../build/index.ts'
@@ -10,6 +11,9 @@ import { createTestServer, LOOSE_LIMITS, parkedQueries, type TestServer } from '
 
 const JOBS = 100
 const PARKED = 600
+/** Enough for a list that is read in several slices and takes more than one turn to send. */
+const LARGE_LIST_JOBS = 2_000
+const SHARING = 100
 
 interface World {
   readonly server: TestServer
@@ -150,4 +154,43 @@ test('a commit that wakes hundreds of parked queries holds nobody up', async (t)
   })
   const lists = await Promise.all(parked.map(jobsOf))
   for (const list of lists) assert.equal(list.length, JOBS + 1)
+})
+
+test('parked queries that share a large response get it a few at a time', async (t) => {
+  const { server, port, reader } = await aWorld(t)
+  const token = await reader('a')
+  const jobs = Array.from({ length: LARGE_LIST_JOBS }, (_, at) => jobIn('a', `job-${at}`))
+  const index = await write(server, ...jobs)
+  const url = `/v1/jobs?namespace=a&index=${index}`
+  const parked = Array.from({ length: SHARING }, () => park(t, port, url, token))
+  await untilParked(SHARING)
+  await write(server, jobIn('a', 'written'))
+  const endMs = performance.now() + 60_000
+  let begun = 0
+  let together = 0
+  while (!parked.every(isComplete)) {
+    assert.ok(performance.now() < endMs, 'waited in vain for all responses')
+    server.clock.advance(0)
+    await setImmediate()
+    const now = parked.filter(({ received }) => received > 0).length
+    together = Math.max(together, now - begun)
+    begun = now
+  }
+  assert.ok(together <= SHARING / 4, `${together} of ${SHARING} were sent in one turn`)
+})
+
+test('a client that has left while its query was parked costs no read', async (t) => {
+  const { server, port, reader } = await aWorld(t)
+  const token = await reader('a')
+  const index = await write(server, jobIn('a'))
+  const socket = connect(port, '127.0.0.1')
+  // A query of this version keeps its request while it waits.
+  const query = `GET /v1/jobs?namespace=a&index=${index} HTTP/1.0\r\n`
+  socket.write(`${query}${HEADERS.token}: ${token}\r\n\r\n`)
+  await untilParked(1)
+  const reads = t.mock.method(server.context.store.tables.jobs, 'get')
+  socket.destroy()
+  await untilParked(0)
+  await write(server, put('namespaces', aNamespace('c')))
+  assert.equal(reads.mock.callCount(), 0)
 })

@@ -5,7 +5,7 @@ import { LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'
 import { QueryError } from '../query.ts'
-import { SharedResponses } from './shared-responses.ts'
+import { answerBytes, SharedResponses, type ReadResult } from './shared-responses.ts'
 import { WakeTurns, type Turn } from './wake-turns.ts'
 
 /** What a blocking query waits for: cheap enough to be checked at every wake-up. */
@@ -93,6 +93,14 @@ export class ParkedQueries {
       this.slots.release(tenant)
     }
     return { index, wokenBy }
+  }
+
+  /**
+   * Resolves when a query that was woken may send its response. Those that share one get it at the
+   * same moment, and each write of a large response is a system call of a millisecond.
+   */
+  async turnToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
+    await this.#turns.next(tenant, turn, answerBytes(answer))
   }
 
   /**

@@ -81,7 +81,7 @@ export class SharedResponses {
     if (this.#responses.get(key) !== response) return
     const body = answer.ok ? answer.value.body : undefined
     if (body !== undefined && body.kind !== 'json-bytes') return this.#remove(key, response)
-    response.bytes = body?.bytes.length ?? 0
+    response.bytes = answerBytes(answer)
     this.#bytes += response.bytes
     while (this.#bytes > LIMITS.sharedResponseBytesMax) this.#removeOldest()
   }
@@ -95,4 +95,10 @@ export class SharedResponses {
     this.#responses.delete(key)
     this.#bytes -= response.bytes
   }
+}
+
+/** Bytes of an answer that is rendered already. */
+export function answerBytes(answer: Result<Answer, Refusal>): number {
+  const body = answer.ok ? answer.value.body : undefined
+  return body?.kind === 'json-bytes' ? body.bytes.length : 0
 }

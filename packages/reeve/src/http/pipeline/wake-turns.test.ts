@@ -28,6 +28,27 @@ test('wake turns: the queries of a tenant go on a few in each of its turns, in o
   )
 })
 
+test('wake turns: large responses share a turn with few others', async () => {
+  const half = LIMITS.wokenBytesPerTurn / 2
+  const rows: { sizes: number[]; lengths: number[] }[] = [
+    { sizes: [half, half, half], lengths: [2, 3] },
+    { sizes: [half * 4, half * 4], lengths: [1, 2] },
+    { sizes: [0, 0, half * 4, 0], lengths: [2, 3, 4] },
+  ]
+  for (const { sizes, lengths } of rows) {
+    let passed = 0
+    const turns: (() => void)[] = []
+    const turn = () => new Promise<void>((resolve) => void turns.push(resolve))
+    const wakes = new WakeTurns()
+    for (const bytes of sizes) void wakes.next('a', turn, bytes).then(() => passed++)
+    for (const length of lengths) {
+      turns.at(-1)?.()
+      await setImmediate()
+      assert.equal(passed, length, `of ${sizes.join(', ')} bytes`)
+    }
+  }
+})
+
 test('wake turns: others are served while the queries of one tenant go on', async () => {
   const scheduler = new RequestScheduler()
   const wakes = new WakeTurns()

@@ -28,7 +28,8 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
   const replay = replayOf(request.raw)
-  if (replay !== undefined) return readWoken(host, read, { plan, wokenBy: replay.wokenBy })
+  if (replay !== undefined)
+    return readWoken(host, read, { plan, wokenBy: replay.wokenBy ?? host.store.index })
   const wait = waitOf(read)
   if (wait.minIndex === 0) return readDurably(host, read, plan)
   // Already due: it can share its response like a query that the last commit has woken.
@@ -37,9 +38,11 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (host.parked.slots.isFull(request.tenant))
     return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))
   if (parkConnection(host, { wait, plan }, read.exchange)) return undefined
-  return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) =>
-    readWoken(host, read, { plan, wokenBy }),
-  )
+  return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) => {
+    // A client that has gone gets no response: reading it would be work for nobody.
+    if (request.raw.socket.destroyed) return void reply.hijack()
+    return readWoken(host, read, { plan, wokenBy: wokenBy ?? host.store.index })
+  })
 }
 
 /** In one turn where it can be: each promise on the way takes as long as the read itself. */
@@ -52,7 +55,8 @@ function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise
 
 interface Woken {
   readonly plan: ReadPlan
-  readonly wokenBy: number | undefined
+  /** The commit that woke it, or the last one when its time was up. */
+  readonly wokenBy: number
 }
 
 /** A blocking query that is due: many others may have waited for the same. */
@@ -62,15 +66,25 @@ function readWoken(
   { plan, wokenBy }: Woken,
 ): Promise<void> | undefined {
   const { caller, secret, query, isPart, yieldTurn } = read.parsed
-  if (wokenBy === undefined || isPart) return readDurably(host, read, plan)
+  if (isPart) return readDurably(host, read, plan)
   const { url } = read.exchange.request
   const { parked, store } = host
-  return parked.responses
-    .read({ caller, secret, url, wokenBy }, store.index, async () => {
-      const { index, answer } = await readPlan(host, plan, yieldTurn)
-      return { index, answer: answer.ok ? ok(renderedOnce(answer.value, query)) : answer }
-    })
-    .then((result) => sendRead(host, read, result))
+  const shared = parked.responses.read({ caller, secret, url, wokenBy }, store.index, async () => {
+    const { index, answer } = await readPlan(host, plan, yieldTurn)
+    return { index, answer: answer.ok ? ok(renderedOnce(answer.value, query)) : answer }
+  })
+  return sendInTurn(host, read, shared)
+}
+
+async function sendInTurn(
+  host: V1Host,
+  read: Asked<'read'>,
+  shared: Promise<ReadResult>,
+): Promise<void> {
+  const result = await shared
+  const { tenant } = read.exchange.request
+  await host.parked.turnToSend(tenant, result, (who) => host.admission.scheduler.turn(who))
+  sendRead(host, read, result)
 }
 
 function readPlan(

@@ -38,6 +38,7 @@ export const LIMIT_DESCRIPTIONS = {
     waitJitterShare: ['Share of the wait that is added at random', '–'],
     parkedQueriesMax: ['Blocking queries that wait on one server', 'one more is answered at once'],
     parkedQueriesPerTurn: ['Queries of one tenant that go on in one turn', 'the next turn'],
+    wokenBytesPerTurn: ['Bytes that such queries send in one turn', 'the next turn'],
     sharedResponsesMax: [
       'Responses kept for identical queries that one commit has woken',
       'the response is computed again',
