@@ -88,6 +88,9 @@ export const HelloMessage = Type.Object({
   region: Type.Optional(
     Type.String({ description: 'Where the node belongs: to servers of that region alone.' }),
   ),
+  timeMs: Type.Optional(
+    Type.Integer({ description: 'The clock of the node, in milliseconds since the Unix epoch.' }),
+  ),
 })
 export type HelloMessage = Shape<typeof HelloMessage>
 

@@ -71,7 +71,7 @@ function expectJob(result: JobFileResult) {
 
 /** Through the thread of the server, the way a request goes. */
 async function benchReader(): Promise<void> {
-  const clock = { nowMs: () => 0, after: () => () => undefined }
+  const clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
   const reader = new JobFileReader({ clock })
   const text = realisticJobFile()
   const task = { text, variables: '', isLegacy: false, defaults: undefined, nowMs: 0 }

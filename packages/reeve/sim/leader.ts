@@ -1,5 +1,6 @@
 import {
   CheckpointLoop,
+  ClockLoop,
   DeploymentLoop,
   DrainLoop,
   EvaluationBroker,
@@ -175,14 +176,16 @@ export class Leader {
     const { store } = this
     const log = this.#log()
     this.#presence = this.#newPresence()
+    const clockLoop = new ClockLoop({ store, clock, log, copiesGlobalTokens: false })
     this.#loops = [
+      clockLoop,
       new EvaluationLoop({ ...this.context, log, broker: this.#broker }),
       this.#presence,
       new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
       new DeploymentLoop({ store, clock, ids, log }),
       new DrainLoop({ store, clock, ids, log }),
       new GarbageLoop({ store, clock, log, ages: AGES }),
-      new ExpiryLoop({ store, clock, log }),
+      new ExpiryLoop({ store, clock, log, checkClock: () => clockLoop.check() }),
       new CheckpointLoop({ store, clock, log, retention: RETENTION }),
     ]
     for (const loop of this.#loops) loop.start()

@@ -92,6 +92,10 @@ export class ProcessClock implements Clock {
     return this.#world.nowMs + this.#skew.ms
   }
 
+  monotonicMs(): number {
+    return this.#world.elapsedMs
+  }
+
   after(delayMs: number, wake: () => void): () => void {
     if (this.#isDead) return () => undefined
     return this.#world.after(delayMs, () => {

@@ -121,6 +121,7 @@ function streamOf(socket: WebSocket): StreamSocket {
 /** A connection lives by the time of the machine, whatever clock the agent is given. */
 const hostClock: Clock = {
   nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
     const timer = setTimeout(wake, delayMs).unref()
     return () => clearTimeout(timer)

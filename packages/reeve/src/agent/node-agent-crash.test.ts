@@ -75,6 +75,7 @@ class MortalProcess {
     const { clock } = this.#world
     return {
       nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.nowMs(),
       after: (delayMs, wake) => clock.after(delayMs, () => (this.#isDead ? undefined : wake())),
     }
   }

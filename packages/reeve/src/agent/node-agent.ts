@@ -286,13 +286,14 @@ export class NodeAgent {
   }
 
   #hello(): HelloMessage {
-    const { joinToken } = this.#options
+    const { joinToken, clock } = this.#options
     const { told } = this.#region
     return {
       kind: 'hello',
       version: CHANNEL_VERSION,
       node: this.#node.registration(),
       secret: this.#known().secret,
+      timeMs: clock.nowMs(),
       ...(told === undefined ? {} : { region: told }),
       ...(joinToken === undefined ? {} : { joinToken }),
     }

@@ -29,6 +29,7 @@ test('a pause longer than a timer can count is taken in pieces', async () => {
   let longest = 0
   const counting = {
     nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.nowMs(),
     after: (delayMs: number, wake: () => void) => {
       longest = Math.max(longest, delayMs)
       return clock.after(delayMs, wake)

@@ -35,8 +35,8 @@ import {
 const LOOK_AFTER_MS = 100
 /** After a fault of the storage deployments are looked at again: nothing else would wake them. */
 const RETRY_AFTER_MS = 1_000
-/** Timers of the host cannot wait longer than 2^31 ms. */
-const WAKE_AFTER_MS_MAX = 24 * 3_600_000
+/** The machine's clock may be set: no wait is longer than this, so it is noticed. */
+const WAKE_AFTER_MS_MAX = 60_000
 /** Deployments, and allocations of each, that one look takes in; the rest has the next one. */
 const DEPLOYMENTS_PER_LOOK = 100
 const ALLOCATIONS_PER_LOOK = 1_000

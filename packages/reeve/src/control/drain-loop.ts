@@ -9,8 +9,8 @@ import { completedRow, markRows } from './drain/drain-rows.ts'
 const LOOK_AFTER_MS = 20
 /** After a fault of the storage the drain is looked at again: nothing else would wake it. */
 const RETRY_AFTER_MS = 1_000
-/** Timers of the host cannot wait longer than 2^31 ms. */
-const LOOK_AFTER_MS_MAX = 24 * 3_600_000
+/** The machine's clock may be set: no wait is longer than this, so it is noticed. */
+const LOOK_AFTER_MS_MAX = 60_000
 
 export interface DrainLoopOptions {
   readonly store: Store

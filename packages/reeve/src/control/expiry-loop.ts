@@ -12,6 +12,8 @@ export interface ExpiryLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log: ControlLog
+  /** Corrects the deadlines first if the clock has jumped. */
+  readonly checkClock: () => void
 }
 
 /** Removes expired tokens, one-time tokens and join tokens. */
@@ -36,7 +38,8 @@ export class ExpiryLoop {
 
   /** One round; also what the tests call. */
   collect(): void {
-    const { store, clock, log } = this.#options
+    const { store, clock, log, checkClock } = this.#options
+    checkClock()
     const nowMs = clock.nowMs()
     const { acl_tokens, one_time_tokens, node_join_tokens } = store.tables
     const expired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs

@@ -12,6 +12,8 @@ interface LockLoopOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log: ControlLog
+  /** Corrects the deadlines first if the clock has jumped. */
+  readonly checkClock: () => void
 }
 
 /** Frees the locks of variables that were not kept in time (reference §8.9). */
@@ -29,8 +31,7 @@ export class LockLoop {
     this.#commit((row) => {
       const lock = this.#lockOf(row)
       if (lock === undefined) return []
-      const UntilMs = Math.max(row.UntilMs, nowMs + lockTtlMs(lock))
-      return UntilMs === row.UntilMs ? [] : [put('variable_locks', { ...row, UntilMs })]
+      return [put('variable_locks', { ...row, UntilMs: nowMs + lockTtlMs(lock) })]
     })
     this.#later()
   }
@@ -41,6 +42,7 @@ export class LockLoop {
 
   /** One round; also what the tests call. */
   free(): void {
+    this.#options.checkClock()
     const nowMs = this.#options.clock.nowMs()
     this.#commit((row) => (row.UntilMs <= nowMs ? this.#freed(row, nowMs) : []))
   }

@@ -73,7 +73,7 @@ export class Presence {
   start(): void {
     const { store, clock } = this.#options
     this.#unsubscribe = store.log.subscribe((commits) => this.#follow(commits))
-    const dueMs = clock.nowMs() + this.#settings.returnMs
+    const dueMs = clock.monotonicMs() + this.#settings.returnMs
     for (const node of store.tables.nodes.rows()) {
       if (node.Status !== 'down') this.#deadlines.set(node.ID, dueMs)
       this.#noteNode(node.ID)
@@ -97,7 +97,7 @@ export class Presence {
   /** The node said something. */
   seen(nodeId: string): void {
     if (this.#isStopped) return
-    const dueMs = this.#options.clock.nowMs() + this.heartbeatMs + this.#settings.graceMs
+    const dueMs = this.#options.clock.monotonicMs() + this.heartbeatMs + this.#settings.graceMs
     this.#deadlines.set(nodeId, dueMs)
     this.#arm()
     if (this.#returning.has(nodeId)) this.#admitSoon(nodeId)
@@ -107,11 +107,11 @@ export class Presence {
   #arm(): void {
     const { nextMs } = this.#deadlines
     if (nextMs === undefined || nextMs >= this.#armedMs) return
-    const nowMs = this.#options.clock.nowMs()
+    const nowMs = this.#options.clock.monotonicMs()
     this.#cancelTimer()
     this.#armedMs = Math.max(nextMs, nowMs + CHECK_MS_MIN)
     this.#cancelTimer = this.#options.clock.after(this.#armedMs - nowMs, () => {
-      const lateMs = this.#options.clock.nowMs() - this.#armedMs
+      const lateMs = this.#options.clock.monotonicMs() - this.#armedMs
       this.#armedMs = Infinity
       if (lateMs > LATE_MS_MAX) this.#hearAgain(lateMs)
       else this.#giveUpSilent()
@@ -125,7 +125,7 @@ export class Presence {
    */
   #hearAgain(lateMs: number): void {
     const { clock, log } = this.#options
-    const nowMs = clock.nowMs()
+    const nowMs = clock.monotonicMs()
     const dueMs = nowMs + this.heartbeatMs + this.#settings.graceMs
     let count = 0
     for (let id = this.#deadlines.take(nowMs); id !== undefined; id = this.#deadlines.take(nowMs)) {
@@ -137,12 +137,12 @@ export class Presence {
 
   #giveUpSilent(): void {
     const { clock, log } = this.#options
-    const nowMs = clock.nowMs()
+    const nowMs = clock.monotonicMs()
     for (let count = 0; count < NODES_PER_TURN; count++) {
       const nodeId = this.#deadlines.take(nowMs)
       if (nodeId === undefined) return
       try {
-        this.#giveUp(nodeId, nowMs)
+        this.#giveUp(nodeId)
       } catch (thrown) {
         // The storage has failed. Another round finds the node as silent as this one did.
         if (!(thrown instanceof Fault)) throw thrown
@@ -153,8 +153,9 @@ export class Presence {
     }
   }
 
-  #giveUp(nodeId: string, nowMs: number): void {
-    const { store, log } = this.#options
+  #giveUp(nodeId: string): void {
+    const { store, clock, log } = this.#options
+    const nowMs = clock.nowMs()
     const node = store.tables.nodes.find(nodeId)
     if (node === undefined) return
     const untilMs = returnUntilMs(store.tables, nodeId, nowMs)
@@ -163,7 +164,7 @@ export class Presence {
       mayReconnect: untilMs !== undefined,
     })
     if (status === 'disconnected' && untilMs !== undefined)
-      this.#deadlines.set(nodeId, Math.min(untilMs, nowMs + RECHECK_MS))
+      this.#deadlines.set(nodeId, clock.monotonicMs() + Math.min(untilMs - nowMs, RECHECK_MS))
     if (status === node.Status) return
     log.warn({ nodeId, name: node.Name, status }, 'node missed its heartbeats')
     this.#writeLoss(node, status, nowMs)

@@ -34,7 +34,7 @@ export class TurnedAway {
 
   /** The address is not known any more where the connection is gone already. */
   tell({ remoteAddress: address }: Socket, why: string): void {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#sinceMs >= TOLD_AGAIN_MS) {
       this.#told.clear()
       this.#sinceMs = nowMs

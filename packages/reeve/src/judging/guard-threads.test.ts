@@ -155,6 +155,7 @@ test('policies that take their time leave others their answers', async () => {
   // The quick thread's time is over as soon as it has begun; the patient one has all of it.
   const clock: Clock = {
     nowMs: () => 0,
+    monotonicMs: () => 0,
     after(ms, wake) {
       if (ms <= 1_000 && isOver) queueMicrotask(wake)
       isOver = false

@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { PolicyText, Subject } from '../policy/index.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 
-const patient: Clock = { nowMs: () => 0, after: () => () => undefined }
+const patient: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
 
 const ORIGIN = { tenant: 'a' }
 
@@ -77,6 +77,7 @@ it('one policy that takes too long does not spoil the others', async () => {
   let isOver = true
   const clock: Clock = {
     nowMs: () => 0,
+    monotonicMs: () => 0,
     after(_delayMs, wake) {
       if (isOver) queueMicrotask(wake)
       isOver = false
@@ -100,6 +101,7 @@ it('the policies of one question may take a minute together', async () => {
   let nowMs = 0
   const clock: Clock = {
     nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
     after(delayMs, wake) {
       queueMicrotask(() => {
         nowMs += delayMs

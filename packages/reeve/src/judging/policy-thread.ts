@@ -61,7 +61,7 @@ export interface PolicyThreadOptions {
 export class PolicyThread implements PolicyAsker {
   readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
   readonly #limits: ThreadLimits
-  readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #clock: Pick<Clock, 'monotonicMs'>
   /** Hashes and lengths of the codes that the thread has, the least recently used first. */
   readonly #known = new Map<string, number>()
 
@@ -196,7 +196,7 @@ export class PolicyThread implements PolicyAsker {
     let startMs = 0
     const task = (): JudgingTask => {
       // To wait for others costs nothing.
-      startMs = this.#clock.nowMs()
+      startMs = this.#clock.monotonicMs()
       return this.#task(
         policies.map(({ policy }) => policy),
         (sent) => ({
@@ -210,7 +210,7 @@ export class PolicyThread implements PolicyAsker {
       )
     }
     const result = await this.#queue.run(task, origin)
-    const ms = this.#clock.nowMs() - startMs
+    const ms = this.#clock.monotonicMs() - startMs
     if (result.kind !== 'done') return { said: this.#complaint(result), ms }
     return { said: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
   }

@@ -1,7 +1,9 @@
 /** Time as a capability: pure code never reads the clock, it is handed one. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds since the Unix epoch. It jumps when somebody sets the machine's clock. */
   nowMs(): number
+  /** Milliseconds since some moment, which never jump: what durations are measured with. */
+  monotonicMs(): number
   /**
    * Calls `wake` once after `delayMs`; the returned function cancels it and is safe to call twice.
    */

@@ -82,7 +82,7 @@ export class StreamSocket {
     this.#socket = socket
     this.#clock = clock
     this.#limits = limits
-    this.#heardMs = clock.nowMs()
+    this.#heardMs = clock.monotonicMs()
     limits.buffers.opened()
     socket.pause()
     this.#pingLater()
@@ -139,7 +139,7 @@ export class StreamSocket {
     if (!this.#isPaused || this.isClosed) return
     this.#isPaused = false
     // Silence while this side did not listen says nothing.
-    this.#heardMs = this.#clock.nowMs()
+    this.#heardMs = this.#clock.monotonicMs()
     this.#socket.resume()
   }
 
@@ -177,7 +177,7 @@ export class StreamSocket {
 
   /** Something came, if only a sign of life. */
   heard(): void {
-    this.#heardMs = this.#clock.nowMs()
+    this.#heardMs = this.#clock.monotonicMs()
   }
 
   /** The connection is over. */
@@ -200,7 +200,7 @@ export class StreamSocket {
 
   #pingLater(): void {
     this.#cancelPing = this.#clock.after(this.#limits.pingMs, () => {
-      const silentMs = this.#clock.nowMs() - this.#heardMs
+      const silentMs = this.#clock.monotonicMs() - this.#heardMs
       if (!this.#isPaused && silentMs > this.#limits.silentMsMax) return this.terminate()
       // A full socket shows by itself whether anybody takes what is in it.
       if (!this.isFull) this.#socket.ping()

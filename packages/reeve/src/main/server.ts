@@ -4,6 +4,7 @@ import {
   AuditLoop,
   AutoDestroyLoop,
   CheckpointLoop,
+  ClockLoop,
   DeploymentLoop,
   DrainLoop,
   EvaluationBroker,
@@ -135,16 +136,20 @@ export class Server {
     warnOfOtherKey(context, log)
     warnOfReplacedJoinToken(context, log)
     this.#presence = this.#newPresence()
+    const copiesGlobalTokens = this.regions?.replication !== undefined
+    const clockLoop = new ClockLoop({ ...shared, copiesGlobalTokens })
+    const checkClock = (): void => clockLoop.check()
     this.#loops = [
+      clockLoop,
       new EvaluationLoop({ ...shared, broker: this.#broker }),
       this.#presence,
       new PeriodicLoop(shared),
       new DeploymentLoop(shared),
       new DrainLoop(shared),
       new GarbageLoop(shared),
-      new ExpiryLoop(shared),
+      new ExpiryLoop({ ...shared, checkClock }),
       new AuditLoop({ ...shared, limits: config.audit }),
-      new LockLoop(shared),
+      new LockLoop({ ...shared, checkClock }),
       new AutoDestroyLoop(shared),
       new RunLoop({ context, log }),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),

@@ -7,6 +7,7 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1
 /** The machine's clock. Its timers keep no process alive; `reeve agent` does that itself. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
   after(delayMs, wake) {
     let timer: NodeJS.Timeout
     const arm = (leftMs: number): void => {

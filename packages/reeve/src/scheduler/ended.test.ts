@@ -165,6 +165,15 @@ test('schedule: a failed service waits for its delay, in an evaluation of its ow
   )
 })
 
+test('schedule: the clock of a node that is ahead does not delay a replacement', () => {
+  const job = aJob()
+  const { followUps } = planFor({ job, allocations: [failed(job, NOW_MS + 86_400_000)] })
+  assert.deepEqual(
+    followUps.map((follow) => follow.WaitUntil),
+    [isoFromMs(NOW_MS + 30_000)],
+  )
+})
+
 test('schedule: one that waits already is not made to wait twice', () => {
   const job = aJob()
   const row = failed(job, NOW_MS, { FollowupEvalID: anId('eval', 7) })
@@ -174,15 +183,15 @@ test('schedule: one that waits already is not made to wait twice', () => {
 
 test('schedule: those that are due together share an evaluation', () => {
   const job = aJob({ groups: [aGroup({ Count: 3 })] })
-  const rows = [0, 4_000, 9_000].map((ms, index) =>
-    failed(job, NOW_MS + ms, { ID: anId('alloc', index + 1), Name: `web.app[${index}]` }),
+  const rows = [9_000, 5_000, 0].map((ms, index) =>
+    failed(job, NOW_MS - ms, { ID: anId('alloc', index + 1), Name: `web.app[${index}]` }),
   )
   const { followUps, notes } = planFor({ job, allocations: rows })
   assert.deepEqual(
     followUps.map((follow) => [follow.WaitUntil, follow.TriggeredBy]),
     [
-      [isoFromMs(NOW_MS + 30_000), 'alloc-reschedule'],
-      [isoFromMs(NOW_MS + 39_000), 'alloc-failure'],
+      [isoFromMs(NOW_MS + 21_000), 'alloc-reschedule'],
+      [isoFromMs(NOW_MS + 30_000), 'alloc-failure'],
     ],
   )
   const [first, second] = followUps.map((follow) => follow.ID)

@@ -12,7 +12,7 @@ const LIMITS: GateLimits = {
 /** Work that lasts until it is told to end, in a gate with a clock that moves only when told. */
 function aGate(limits: Partial<GateLimits> = {}) {
   let nowMs = 0
-  const gate = new TenantGate({ nowMs: () => nowMs }, { ...LIMITS, ...limits })
+  const gate = new TenantGate({ monotonicMs: () => nowMs }, { ...LIMITS, ...limits })
   const running: string[] = []
   const ends = new Map<string, () => void>()
   const run = (name: string, signal?: AbortSignal) =>

@@ -24,14 +24,14 @@ interface Waiting {
  * is bounded, and a tenant that asks for more of it waits for itself. Tenants are served in turn.
  */
 export class TenantGate {
-  readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #clock: Pick<Clock, 'monotonicMs'>
   readonly #limits: GateLimits
   readonly #running = new Set<string>()
   /** Tenants that wait, in the order of their turns. */
   readonly #backlogs = new Map<string, Waiting[]>()
   #waiting = 0
 
-  constructor(clock: Pick<Clock, 'nowMs'>, limits: GateLimits) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, limits: GateLimits) {
     this.#clock = clock
     this.#limits = limits
   }
@@ -64,7 +64,7 @@ export class TenantGate {
       if (this.#waiting >= this.#limits.waitingMax) return settle('full')
       if (backlog.length >= this.#limits.waitingPerTenantMax) return settle('tenant-full')
       const waiting: Waiting = {
-        queuedMs: this.#clock.nowMs(),
+        queuedMs: this.#clock.monotonicMs(),
         start: () => settle(undefined),
         reject: settle,
       }
@@ -109,7 +109,7 @@ export class TenantGate {
 
   /** The oldest work of a tenant that has not waited too long. */
   #takeInTime(backlog: Waiting[]): Waiting | undefined {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     for (let waiting = backlog.shift(); waiting !== undefined; waiting = backlog.shift()) {
       this.#waiting--
       if (nowMs - waiting.queuedMs <= this.#limits.waitMsMax) return waiting

@@ -14,7 +14,11 @@ const LIMITS: ThreadLimits = {
 /** A queue on a real thread, with a clock that moves only when told. */
 function aQueue(limits: Partial<ThreadLimits> = {}) {
   let nowMs = 0
-  const clock: Clock = { nowMs: () => nowMs, after: () => () => undefined }
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    after: () => () => undefined,
+  }
   const queue = new ThreadQueue<string, string>({
     clock,
     file: new URL('../../test/build/echo-worker.ts', import.meta.url),

@@ -105,7 +105,7 @@ export class ThreadQueue<Task, Outcome> {
   ): Promise<ThreadResult<Outcome>> {
     return new Promise((settle, fail) => {
       if (signal?.aborted === true) return fail(cancelled())
-      const queuedMs = this.#options.clock.nowMs()
+      const queuedMs = this.#options.clock.monotonicMs()
       const waiting = { tenant, queuedMs, task, transfer, settle, fail }
       const rejection = this.#push(waiting)
       if (rejection !== undefined) return settle({ kind: 'overloaded', cause: rejection })
@@ -151,7 +151,7 @@ export class ThreadQueue<Task, Outcome> {
     this.#current = this.#take()
     if (this.#current === undefined) return
     const { clock, limits } = this.#options
-    this.#startedMs = clock.nowMs()
+    this.#startedMs = clock.monotonicMs()
     this.#stopTimer = clock.after(limits.msMax, () => this.#giveUp())
     worker.postMessage(this.#current.task(), this.#current.transfer)
   }
@@ -165,7 +165,7 @@ export class ThreadQueue<Task, Outcome> {
 
   #dropLate(): void {
     const { clock, limits } = this.#options
-    const nowMs = clock.nowMs()
+    const nowMs = clock.monotonicMs()
     for (const waiting of this.#waiting) {
       // The oldest come first.
       if (nowMs - waiting.queuedMs <= limits.waitMsMax) return
@@ -208,7 +208,7 @@ export class ThreadQueue<Task, Outcome> {
     this.#stopTimer()
     this.#worker?.unref()
     if (finished === undefined) return undefined
-    const spentMs = this.#options.clock.nowMs() - this.#startedMs
+    const spentMs = this.#options.clock.monotonicMs() - this.#startedMs
     if (spentMs > TURN_MS) this.#queue.charge(finished.tenant, spentMs - TURN_MS)
     return finished
   }

@@ -54,7 +54,7 @@ export interface GuardedServer {
  * but compiled code, and nothing alive.
  */
 const thread = new PolicyThread({
-  clock: { nowMs: () => 0, after: () => () => undefined },
+  clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined },
   version: '0.0.0',
 })
 

@@ -81,6 +81,7 @@ test('a policy that is over its time denies and says so', async () => {
   let turns = 2
   const clock: Clock = {
     nowMs: () => 0,
+    monotonicMs: () => 0,
     after(_delayMs, wake) {
       if (turns-- > 0) queueMicrotask(wake)
       return () => undefined
@@ -108,7 +109,7 @@ test('a policy that is over its time denies and says so', async () => {
 
 test('a policy that takes too much memory denies, and others of its set are asked', async () => {
   const thread = new PolicyThread({
-    clock: { nowMs: () => 0, after: () => () => undefined },
+    clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined },
     version: '',
     limits: {
       msMax: 10_000,

@@ -356,5 +356,6 @@ test('lock: its id is shown only to those who may write', async () => {
 
 function lockLoop(server: TestServer): LockLoop {
   const silent = () => undefined
-  return new LockLoop({ ...server.context, log: { info: silent, warn: silent, error: silent } })
+  const log = { info: silent, warn: silent, error: silent }
+  return new LockLoop({ ...server.context, log, checkClock: silent })
 }

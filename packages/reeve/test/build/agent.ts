@@ -41,6 +41,7 @@ export const SILENT_LOG: Log = {
 /** The machine's own clock, for tests with real processes. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
     const timer = setTimeout(wake, delayMs)
     return () => clearTimeout(timer)

@@ -10,6 +10,8 @@ interface Timer {
 export class SimulatedClock implements Clock {
   readonly #timers = new Set<Timer>()
   #nowMs: number
+  /** How far the machine's clock was set forward since the beginning. */
+  #jumpedMs = 0
   #order = 0
 
   constructor(startMs = Date.parse('2026-01-01T00:00:00Z')) {
@@ -17,7 +19,16 @@ export class SimulatedClock implements Clock {
   }
 
   nowMs(): number {
+    return this.#nowMs + this.#jumpedMs
+  }
+
+  monotonicMs(): number {
     return this.#nowMs
+  }
+
+  /** Somebody sets the machine's clock; no time passes. */
+  jump(byMs: number): void {
+    this.#jumpedMs += byMs
   }
 
   after(delayMs: number, wake: () => void): () => void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Input, Job } from '@reeve/contract'
-import { PeriodicLoop } from '../../src/control/periodic-loop.ts'
+import { ClockLoop, PeriodicLoop } from '../../src/control/index.ts'
 import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 import { namespacedKey, put, withJobRows } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
@@ -315,4 +315,24 @@ test('periodic: a schedule that changes again and again leaves one next launch',
   await world.register({ Periodic: { Spec: '2 * * * *' } })
   await world.pass(5 * MINUTE_MS)
   assert.deepEqual(world.launches(), [2])
+})
+
+test('periodic: a clock that was ahead does not silence a schedule', async () => {
+  const world = await aWorld()
+  const { server, loop, pass, launches } = world
+  const { store, clock } = server.context
+  const warn = (): void => undefined
+  const log = { info: warn, warn, error: warn }
+  const clockLoop = new ClockLoop({ store, clock, log, copiesGlobalTokens: false })
+  await world.register({ Periodic: { Spec: '0 * * * *' } })
+  server.clock.jump(365 * 24 * HOUR_MS)
+  await pass(HOUR_MS)
+  const ahead = launches().length
+  assert.ok(ahead > 0, 'it launches by the clock that is ahead')
+  server.clock.jump(-365 * 24 * HOUR_MS)
+  clockLoop.start()
+  await pass(2 * HOUR_MS)
+  assert.deepEqual(launches().slice(0, 2), [120, 180])
+  clockLoop.stop()
+  await loop.stop()
 })

@@ -248,3 +248,16 @@ for (const { name, fields, evaluated } of describes)
     await hello(NODE, fields)
     assert.deepEqual(triggersOf('web').slice(before), evaluated ? ['node-update'] : [])
   })
+
+for (const jumpMs of [-3_600_000, 3_600_000])
+  test(`presence: a silent node is noticed in time though the clock jumps by ${jumpMs} ms`, async () => {
+    const { server, hello, beating, pass, statusOf } = await aWorld()
+    const [silent, other] = [anId('node', 1), anId('node', 2)]
+    await hello(silent)
+    await hello(other)
+    beating.delete(silent)
+    server.clock.jump(jumpMs)
+    await pass(60_000)
+    assert.equal(statusOf(silent), 'down')
+    assert.equal(statusOf(other), 'ready')
+  })

@@ -39,3 +39,21 @@ for (const { name, fields, says } of cases)
     assert.equal(server.context.store.tables.nodes.size, registered.ok ? 1 : 0)
     await server.close()
   })
+
+const clocks = [
+  { skewMs: 5_000, says: undefined },
+  { skewMs: -5_000, says: undefined },
+  { skewMs: 60_000, says: 'The clock of this node is 60 s ahead of that of the servers' },
+  { skewMs: -60_000, says: 'The clock of this node is 60 s behind that of the servers' },
+]
+for (const { skewMs, says } of clocks)
+  test(`a node whose clock is ${skewMs} ms ahead has ${says === undefined ? 'no' : 'one'} event about it`, async () => {
+    const server = await createTestServer({ region: 'us' })
+    const hello = aHello({ timeMs: server.clock.nowMs() + skewMs })
+    for (let connection = 0; connection < 3; connection++)
+      assert.ok((await registerNode(server.context, hello)).ok)
+    const { Events } = server.context.store.tables.nodes.get(hello.node.ID)
+    const told = Events.map(({ Message }) => Message).filter((text) => text.includes('clock'))
+    assert.deepEqual(told, says === undefined ? [] : [says])
+    await server.close()
+  })

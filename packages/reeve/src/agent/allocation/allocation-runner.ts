@@ -466,7 +466,9 @@ export class AllocationRunner {
     const limitNs = group.MaxRunDuration ?? 0
     if (limitNs <= 0 || !isBatchType(job.Type)) return
     const { clock } = this.#options.host
-    const leftMs = msFromNs(allocation.CreateTime) + msFromNs(limitNs) - clock.nowMs()
+    const limitMs = msFromNs(limitNs)
+    // The clocks of servers and nodes may differ: never longer than the whole time.
+    const leftMs = Math.min(limitMs, msFromNs(allocation.CreateTime) + limitMs - clock.nowMs())
     void this.#expireAfter(Math.max(0, leftMs))
   }
 

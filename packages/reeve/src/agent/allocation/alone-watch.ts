@@ -31,13 +31,13 @@ export class AloneWatch {
   }
 
   start(): void {
-    this.#heardMs = this.#options.clock.nowMs()
+    this.#heardMs = this.#options.clock.monotonicMs()
     this.review()
   }
 
   /** A server said something. Costs nothing: a wake that comes too early sets itself again. */
   heard(): void {
-    this.#heardMs = this.#options.clock.nowMs()
+    this.#heardMs = this.#options.clock.monotonicMs()
   }
 
   /** The allocations are others than before, or ask for something else. */
@@ -47,7 +47,7 @@ export class AloneWatch {
     this.#cancel()
     this.#armedMs = firstMs
     // A timer takes no more than this many milliseconds; too early is no harm.
-    const delayMs = Math.min(firstMs - this.#options.clock.nowMs(), 2 ** 31 - 1)
+    const delayMs = Math.min(firstMs - this.#options.clock.monotonicMs(), 2 ** 31 - 1)
     this.#cancel = this.#options.clock.after(delayMs, () => {
       this.#armedMs = Infinity
       this.review()
@@ -60,7 +60,7 @@ export class AloneWatch {
 
   /** Ends those whose time has come, and answers when the next one's comes. */
   #endDue(): number | undefined {
-    const nowMs = this.#options.clock.nowMs()
+    const nowMs = this.#options.clock.monotonicMs()
     let firstMs: number | undefined
     for (const watched of this.#options.allocations()) {
       const afterNs = watched.group.Disconnect?.StopOnClientAfter ?? null

@@ -123,3 +123,13 @@ test('health watch: the time in which it waits for the one it replaces does not 
   assert.deepEqual(wordOf(sim), ['d1', true, at(30)])
   await sim.agent.stop()
 })
+
+for (const jumpMs of [3_600_000, -3_600_000])
+  test(`health watch: a jump of the clock by ${jumpMs} ms makes nothing unhealthy`, async () => {
+    const sim = await aSimulation({ assignments: [deployed()] })
+    await pass(sim.clock, 5_000, 1_000)
+    sim.clock.jump(jumpMs)
+    await pass(sim.clock, 20_000, 1_000)
+    assert.deepEqual(wordOf(sim).slice(0, 2), ['d1', true])
+    await sim.agent.stop()
+  })

@@ -30,6 +30,7 @@ const WAIT_MS_MAX = 24 * 3_600_000
 export class HealthWatch {
   readonly #options: HealthWatchOptions
   #rule: HealthRule | undefined
+  /** When it began to be watched, on the monotonic clock. */
   #sinceMs = 0
   #isCanary = false
   #word: HealthWord = {}
@@ -61,7 +62,7 @@ export class HealthWatch {
     }
     this.#cancelTimer()
     this.#rule = rule
-    this.#sinceMs = this.#options.clock.nowMs()
+    this.#sinceMs = this.#options.clock.monotonicMs()
     this.#word = {}
   }
 
@@ -70,7 +71,7 @@ export class HealthWatch {
    * not its doing.
    */
   begin(): void {
-    this.#sinceMs = this.#options.clock.nowMs()
+    this.#sinceMs = this.#options.clock.monotonicMs()
   }
 
   /** The allocation is told to end, or the agent goes: its health is nobody's concern. */
@@ -83,8 +84,10 @@ export class HealthWatch {
   review(tasks: readonly JudgedTask[], checks?: ChecksHealth): readonly UnhealthyTask[] {
     if (!this.isOpen || this.#rule === undefined) return []
     this.#cancelTimer()
-    const nowMs = this.#options.clock.nowMs()
-    const verdict = judgeHealth(this.#rule, tasks, { nowMs, sinceMs: this.#sinceMs, checks })
+    const { clock } = this.#options
+    const nowMs = clock.nowMs()
+    const sinceMs = nowMs - (clock.monotonicMs() - this.#sinceMs)
+    const verdict = judgeHealth(this.#rule, tasks, { nowMs, sinceMs, checks })
     if (verdict.kind === 'undecided') {
       const delayMs = Math.min(verdict.nextMs - nowMs, WAIT_MS_MAX)
       this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#options.wake())

@@ -75,16 +75,19 @@ export function judgeHealth(
   if (watched.some(isLost)) return { kind: 'unhealthy', reasons: [] }
   const endMs = sinceMs + rule.deadlineMs
   const judged = rule.usesChecks === true ? checks : undefined
-  const healthyMs = Math.max(healthyAtMs(watched, rule), checkedAtMs(rule, judged))
+  // After the clock was set back, what began before lies ahead of it: then all the time counts.
+  const sinceOf = (timeMs: number): number =>
+    timeMs > nowMs && timeMs < Infinity ? sinceMs : timeMs
+  const healthyMs =
+    Math.max(sinceOf(startedMs(watched)), sinceOf(passingMs(judged))) + rule.minHealthyMs
   if (healthyMs <= nowMs) return { kind: 'healthy' }
   if (endMs <= nowMs) return { kind: 'unhealthy', reasons: lateReasons(watched, rule, judged) }
   return { kind: 'undecided', nextMs: Math.min(endMs, healthyMs) }
 }
 
 /** Reference scheduling §29: without checks the rule for tasks is all there is. */
-function checkedAtMs({ minHealthyMs }: HealthRule, checks: ChecksHealth | undefined): number {
-  if (checks === undefined) return 0
-  return checks.passingSinceMs === undefined ? Infinity : checks.passingSinceMs + minHealthyMs
+function passingMs(checks: ChecksHealth | undefined): number {
+  return checks === undefined ? 0 : (checks.passingSinceMs ?? Infinity)
 }
 
 /** Failed for good, or ended though it should run as long as the allocation does. */
@@ -93,13 +96,13 @@ function isLost({ state, stage }: JudgedTask): boolean {
   return state.Failed || stage === 'main' || isSidecar(stage)
 }
 
-/** When all tasks will have run long enough; infinite while one of them has yet to begin. */
-function healthyAtMs(tasks: readonly JudgedTask[], { minHealthyMs }: HealthRule): number {
+/** Since when all tasks have run; infinite while one of them has yet to begin. */
+function startedMs(tasks: readonly JudgedTask[]): number {
   // What has done its work at the start or at the end is past its time.
   const due = tasks.filter(({ state }) => state.State !== 'dead')
   if (due.some(({ state }) => state.State === 'pending')) return Infinity
   const starts = due.map(({ state }) => Date.parse(state.StartedAt))
-  return starts.reduce((latest, start) => Math.max(latest, start), 0) + minHealthyMs
+  return starts.reduce((latest, start) => Math.max(latest, start), 0)
 }
 
 function lateReasons(

@@ -121,7 +121,7 @@ export class Session {
   }
 
   #receive(text: string): void {
-    this.#heardMs = this.#options.clock.nowMs()
+    this.#heardMs = this.#options.clock.monotonicMs()
     const message = readServerMessage(text)
     if (!message.ok) this.close(`the server broke the protocol: ${message.error}`)
     else if (message.value !== undefined) this.#act(message.value)
@@ -186,11 +186,11 @@ export class Session {
 
   #beatLater(): void {
     const { clock } = this.#options
-    const dueMs = clock.nowMs() + this.#heartbeatMs
+    const dueMs = clock.monotonicMs() + this.#heartbeatMs
     this.#cancelHeartbeat = clock.after(this.#heartbeatMs, () => {
       // When the agent itself stood still, what the server said meanwhile is not read yet.
-      const lateMs = clock.nowMs() - dueMs
-      const silentMs = clock.nowMs() - this.#heardMs - lateMs
+      const lateMs = clock.monotonicMs() - dueMs
+      const silentMs = clock.monotonicMs() - this.#heardMs - lateMs
       if (silentMs > this.#heartbeatMs * AGENT_LIMITS.silentHeartbeatsMax) {
         this.close('the server is silent')
         return

@@ -101,12 +101,12 @@ class Heartbeat {
   constructor(stream: StreamSocket, clock: Clock) {
     this.#stream = stream
     this.#clock = clock
-    this.#heardMs = clock.nowMs()
+    this.#heardMs = clock.monotonicMs()
     this.#later()
   }
 
   heard(): void {
-    this.#heardMs = this.#clock.nowMs()
+    this.#heardMs = this.#clock.monotonicMs()
   }
 
   stop(): void {
@@ -115,7 +115,7 @@ class Heartbeat {
 
   #later(): void {
     this.#cancel = this.#clock.after(AGENT_LIMITS.execHeartbeatMs, () => {
-      const silentMs = this.#clock.nowMs() - this.#heardMs
+      const silentMs = this.#clock.monotonicMs() - this.#heardMs
       // While the command takes no input the caller is made to wait, and its frames with it.
       if (this.#stream.isPaused) this.heard()
       else if (silentMs > LIMITS.nodeStreamSilentMsMax)

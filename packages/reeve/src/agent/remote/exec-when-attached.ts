@@ -15,13 +15,13 @@ export async function execWhenAttached(
   request: ExecRequest,
   clock: Clock,
 ): Promise<ExecSession> {
-  const untilMs = clock.nowMs() + AGENT_LIMITS.reattachMsMax
+  const untilMs = clock.monotonicMs() + AGENT_LIMITS.reattachMsMax
   for (;;) {
     try {
       return await task.exec(request)
     } catch (thrown) {
       const isUnattached = isNotRunning(thrown) && task.state.State === 'running'
-      if (!isUnattached || clock.nowMs() >= untilMs) throw thrown
+      if (!isUnattached || clock.monotonicMs() >= untilMs) throw thrown
     }
     await pause(clock, AGENT_LIMITS.reattachLookMs)
   }

@@ -30,7 +30,9 @@ export function getDriver(drivers: Drivers, name: string): TaskDriver {
 export function restOfDelayMs({ Events }: TaskState, nowMs: number): number | undefined {
   const last = Events.at(-1)
   if (last?.Type !== 'Restarting') return undefined
-  return Math.max(0, msFromNs(last.Time) + msFromNs(last.StartDelay) - nowMs)
+  const delayMs = msFromNs(last.StartDelay)
+  // The clock may have been set back since.
+  return Math.min(delayMs, Math.max(0, msFromNs(last.Time) + delayMs - nowMs))
 }
 
 /** The kill that the agent ended in the middle of; undefined when there was none. */

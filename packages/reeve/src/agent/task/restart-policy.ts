@@ -66,7 +66,9 @@ export function decideRestart(question: RestartQuestion): {
   if (policy.Mode !== 'delay') {
     return verdict({ kind: 'failed', reason: `${exceeded} and the policy's mode is "fail"` })
   }
-  const windowEndMs = (tracker.windowStartMs ?? nowMs) + msFromNs(policy.Interval)
+  // The clock may have been set back since.
+  const windowStartMs = Math.min(tracker.windowStartMs ?? nowMs, nowMs)
+  const windowEndMs = windowStartMs + msFromNs(policy.Interval)
   return verdict({
     kind: 'restart',
     delayMs: Math.max(0, windowEndMs - nowMs),

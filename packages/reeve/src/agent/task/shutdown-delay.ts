@@ -28,7 +28,8 @@ export async function waitShutdownDelay(ledger: TaskLedger, options: ShutdownDel
     ledger.move('pending')
   }
   const nowMs = clock.nowMs()
-  const leftMs = (begunMs ?? nowMs) + msFromNs(delayNs) - nowMs
+  // The clock may have been set back since.
+  const leftMs = Math.min(begunMs ?? nowMs, nowMs) + msFromNs(delayNs) - nowMs
   const enough = new AbortController()
   await Promise.race([pause(clock, leftMs, enough.signal), ...cutShort])
   enough.abort()

@@ -50,18 +50,18 @@ export class TemplateManager {
     await this.#load()
     const { clock, control } = this.#context
     let said = ''
-    let tellMs = clock.nowMs() + AGENT_LIMITS.templateMissingMs
+    let tellMs = clock.monotonicMs() + AGENT_LIMITS.templateMissingMs
     for (;;) {
       const rendered = await this.#render(this.#templates, signal)
       if (rendered !== undefined) {
         for (const [template, file] of pairs(this.#templates, rendered)) await template.write(file)
         return rendered.env
       }
-      await this.#waitForChange(signal, tellMs - clock.nowMs())
+      await this.#waitForChange(signal, tellMs - clock.monotonicMs())
       if (signal.aborted) throw templateFault('the task ended before its templates were rendered')
       // What is on its way needs no word: a task has room for few events.
-      if (clock.nowMs() < tellMs) continue
-      tellMs = clock.nowMs() + AGENT_LIMITS.templateMissingMs
+      if (clock.monotonicMs() < tellMs) continue
+      tellMs = clock.monotonicMs() + AGENT_LIMITS.templateMissingMs
       const missing = this.#missing.join(', ')
       if (missing !== '' && missing !== said) control.tell('Template', `Missing: ${missing}`)
       said = missing
@@ -210,18 +210,18 @@ export class TemplateManager {
       ...waits.map((wait) => msFromNs(wait?.Min ?? 0)),
     )
     const most = Math.max(least, ...waits.map((wait) => msFromNs(wait?.Max ?? 0)))
-    const endMs = clock.nowMs() + most
+    const endMs = clock.monotonicMs() + most
     for (;;) {
       this.#wake = Promise.withResolvers<void>()
       const over = new AbortController()
       const stop = AbortSignal.any([over.signal, signal])
-      const leftMs = Math.min(least, endMs - clock.nowMs())
+      const leftMs = Math.min(least, endMs - clock.monotonicMs())
       const isQuiet = await Promise.race([
         pause(clock, leftMs, stop),
         this.#wake.promise.then(() => false),
       ])
       over.abort()
-      if (isQuiet || signal.aborted || clock.nowMs() >= endMs) return
+      if (isQuiet || signal.aborted || clock.monotonicMs() >= endMs) return
     }
   }
 }

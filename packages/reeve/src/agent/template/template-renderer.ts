@@ -176,6 +176,7 @@ function outcomeOf(
 /** A thread works in the time of the machine, whatever clock the agent is given. */
 const machineClock: Clock = {
   nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
     const timer = setTimeout(wake, delayMs).unref()
     return () => clearTimeout(timer)

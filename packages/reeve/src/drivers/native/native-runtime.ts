@@ -207,7 +207,7 @@ export class NativeRuntime {
    * move after a while takes the kernel 6 to 18 ms (measured): made now, the start does not wait.
    */
   #settle(layout: CgroupLayout): void {
-    const nowMs = this.#options.clock.nowMs()
+    const nowMs = this.#options.clock.monotonicMs()
     const isFresh = this.#movedMs !== undefined && nowMs - this.#movedMs < MOVES_CHEAP_MS
     const isDone = this.#movedMs !== undefined && Object.keys(layout.v1).length === 0
     if (isFresh || isDone) return
@@ -218,8 +218,8 @@ export class NativeRuntime {
 
   /** What a start became whose launcher died: the record of it, when it did begin. */
   async #orphan(handle: TaskHandle): Promise<HandleRecord | undefined> {
-    const untilMs = this.#options.clock.nowMs() + ORPHAN_MS_MAX
-    while (this.#options.clock.nowMs() < untilMs) {
+    const untilMs = this.#options.clock.monotonicMs() + ORPHAN_MS_MAX
+    while (this.#options.clock.monotonicMs() < untilMs) {
       const record = await readHandle(handlePath(handle))
       if (record !== undefined) return record
       await pause(this.#options.clock, LOOK_MS)
@@ -246,9 +246,9 @@ export class NativeRuntime {
     const previous = await this.#previousLauncher()
     if (previous === undefined) return
     const { clock } = this.#options
-    const untilMs = clock.nowMs() + LAUNCHER_END_MS_MAX
+    const untilMs = clock.monotonicMs() + LAUNCHER_END_MS_MAX
     while (isAlive(previous)) {
-      if (clock.nowMs() >= untilMs) sendSignal(previous, SIGKILL)
+      if (clock.monotonicMs() >= untilMs) sendSignal(previous, SIGKILL)
       await pause(clock, LOOK_MS)
     }
   }

@@ -72,12 +72,12 @@ export class ProcessTree {
    */
   async kill(): Promise<void> {
     const { clock } = this.#options
-    const untilMs = clock.nowMs() + GONE_MS_MAX
+    const untilMs = clock.monotonicMs() + GONE_MS_MAX
     let lookMs = LOOK_MS_FIRST
     for (;;) {
       const left = await this.members()
       if (left.length === 0) return
-      if (clock.nowMs() >= untilMs) {
+      if (clock.monotonicMs() >= untilMs) {
         const pids = left.map((one) => one.pid).join(', ')
         throw new Fault('task-unkillable', `processes ${pids} of the task survived SIGKILL`)
       }

@@ -111,9 +111,9 @@ export class ShellRawExecDriver implements TaskDriver {
 
   /** A shim that has just taken its claim says within moments who it is. */
   async #settledClaim(records: ShimRecords): Promise<Awaited<ReturnType<ShimRecords['withdraw']>>> {
-    const untilMs = this.#clock.nowMs() + BEGIN_MS_MAX
+    const untilMs = this.#clock.monotonicMs() + BEGIN_MS_MAX
     let claim = await records.withdraw()
-    while (claim.kind === 'unsaid' && this.#clock.nowMs() < untilMs) {
+    while (claim.kind === 'unsaid' && this.#clock.monotonicMs() < untilMs) {
       await pause(this.#clock, BEGIN_LOOK_MS_MAX)
       claim = await records.withdraw()
     }
@@ -142,7 +142,7 @@ export class ShellRawExecDriver implements TaskDriver {
     start: { readonly handle: TaskHandle; readonly records: ShimRecords; readonly file: string },
   ): Promise<RunningTask> {
     const { handle, records, file } = start
-    const untilMs = this.#clock.nowMs() + BEGIN_MS_MAX
+    const untilMs = this.#clock.monotonicMs() + BEGIN_MS_MAX
     let lookMs = BEGIN_LOOK_MS
     for (;;) {
       const isOver = child.hasEnded()
@@ -162,7 +162,7 @@ export class ShellRawExecDriver implements TaskDriver {
         return new ShellTask({ ...common, isSessionKnown: true, child })
       }
       if (isOver) throw new Fault('task-start', 'the supervisor of the task could not begin')
-      if (this.#clock.nowMs() >= untilMs) {
+      if (this.#clock.monotonicMs() >= untilMs) {
         await this.#giveUp(child, handle, shim)
         throw new Fault('task-start', `the task did not begin within ${BEGIN_MS_MAX} ms`)
       }

@@ -287,7 +287,7 @@ class NodeConnection implements NodeSession {
     // Only a caller that knows the secret of a node learns anything about it.
     const admitted = admitNode(context, hello)
     if (!admitted.ok) return this.#refuse(admitted.error.message)
-    const waitMs = this.#shared.penalties.waitMs(hello.node.ID, clock.nowMs())
+    const waitMs = this.#shared.penalties.waitMs(hello.node.ID, clock.monotonicMs())
     if (waitMs > 0) return this.#refuse(`${OVERLOADED}; it is refused for ${waitMs} ms`)
     if ((await sessions.find(hello.node.ID)?.answers?.()) === true) return this.#refuseCopy(hello)
     const tooMany =
@@ -360,7 +360,7 @@ class NodeConnection implements NodeSession {
   #cutOff(): void {
     const nodeId = this.#nodeId
     this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
-    if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.nowMs())
+    if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.monotonicMs())
     this.#refuse(OVERLOADED)
   }
 

@@ -32,12 +32,12 @@ export class NodeInbox {
 
   constructor(options: NodeInboxOptions) {
     this.#options = options
-    this.#rate = new NodeRate(options.clock.nowMs())
+    this.#rate = new NodeRate(options.clock.monotonicMs())
   }
 
   put(bytes: Buffer): void {
     if (this.#isClosed) return
-    const nowMs = this.#options.clock.nowMs()
+    const nowMs = this.#options.clock.monotonicMs()
     const waitMs = this.#rate.received(bytes.length, nowMs)
     if (waitMs === 'cut-off') return this.#options.overloaded()
     if (waitMs > 0) this.#waitFor(waitMs)
@@ -57,7 +57,7 @@ export class NodeInbox {
 
   /** The message was an answer to a request: it does not count against the node. */
   refund(bytes: Buffer): void {
-    this.#rate.refund(bytes.length, this.#options.clock.nowMs())
+    this.#rate.refund(bytes.length, this.#options.clock.monotonicMs())
   }
 
   /** Nothing is handled any more. The connection is read on, so that its end is noticed. */

@@ -140,12 +140,12 @@ export class NewNodeLimit {
   constructor(clock: Clock, settings: NodeAdmission) {
     this.#clock = clock
     this.#settings = settings
-    this.#all = perMinute(settings.newNodesPerMinuteMax, clock.nowMs())
+    this.#all = perMinute(settings.newNodesPerMinuteMax, clock.monotonicMs())
   }
 
   /** Counts a new node. Gives why it has to wait; undefined when it is admitted. */
   take(address: string): string | undefined {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     const { newNodesPerMinuteMax: max, newNodesPerAddressMax: addressMax } = this.#settings
     if (addressMax > 0 && !this.#bucketOf(address, nowMs).takeIfLeft(1, nowMs))
       return (

@@ -55,9 +55,9 @@ export class WebSocketAcceptor {
 /** Answers pings while the peer reads, and cuts off a peer that floods with control frames. */
 function answerPings(webSocket: WebSocket, clock: Clock): void {
   let allowed: number = LIMITS.webSocketPingsMax
-  let countedMs = clock.nowMs()
+  let countedMs = clock.monotonicMs()
   const isAllowed = (): boolean => {
-    const nowMs = clock.nowMs()
+    const nowMs = clock.monotonicMs()
     const gained = ((nowMs - countedMs) * LIMITS.webSocketPingsPerSecond) / 1_000
     allowed = Math.min(LIMITS.webSocketPingsMax, allowed + gained) - 1
     countedMs = nowMs

@@ -79,11 +79,11 @@ export class ParkedQueries {
     let index = source.index()
     let wokenBy: number | undefined
     if (minIndex === 0 || this.count >= LIMITS.parkedQueriesMax) return { index, wokenBy }
-    const deadlineMs = clock.nowMs() + waitMs(wait, random)
+    const deadlineMs = clock.monotonicMs() + waitMs(wait, random)
     this.slots.acquire(tenant)
     try {
       while (index <= minIndex && !hold.isOver) {
-        const leftMs = deadlineMs - clock.nowMs()
+        const leftMs = deadlineMs - clock.monotonicMs()
         if (leftMs <= 0) break
         wokenBy = await this.#waitForChange(source.watch, leftMs, hold)
         if (turn !== undefined && !hold.isOver) await this.#turns.next(tenant, turn)

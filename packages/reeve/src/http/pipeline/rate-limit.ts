@@ -44,7 +44,7 @@ export class RateLimit {
 
   /** Counts a request. */
   take(tenant: string): RateVerdict {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     const bucket = this.#bucketOf(tenant, nowMs)
     const gained = (Math.max(0, nowMs - bucket.sinceMs) * this.perSecond) / 1_000
     bucket.left = Math.min(this.perSecond, bucket.left + gained)
@@ -62,7 +62,7 @@ export class RateLimit {
 
   /** Requests of the tenant that has used most of its rate in the last second. */
   busiest(): number {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     let used = 0
     for (const { left, sinceMs } of this.#buckets.values()) {
       const gained = (Math.max(0, nowMs - sinceMs) * this.perSecond) / 1_000

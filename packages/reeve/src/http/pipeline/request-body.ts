@@ -78,7 +78,7 @@ export class RequestBodies {
     return new Promise((resolve, reject) => {
       const body = new PendingBody(payload, options, {
         limits: this.#limits,
-        startedMs: this.#clock.nowMs(),
+        startedMs: this.#clock.monotonicMs(),
         reserve: (bytes) => this.#reserve(options.tenant, bytes),
         settle: (result) => {
           this.#pending.delete(body)
@@ -112,7 +112,7 @@ export class RequestBodies {
   }
 
   #check(): void {
-    const nowMs = this.#clock.nowMs()
+    const nowMs = this.#clock.monotonicMs()
     this.#isChecking = false
     for (const body of this.#pending) body.check(nowMs)
     if (this.#pending.size > 0) this.#checkLater()

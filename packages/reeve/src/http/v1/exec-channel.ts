@@ -227,6 +227,7 @@ function join(client: StreamSocket, node: StreamSocket): void {
 /** Frames are merged by the time of the machine, whatever clock the server is given. */
 const timers: Clock = {
   nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
   after: (delayMs, wake) => {
     const timer = setTimeout(wake, delayMs).unref()
     return () => clearTimeout(timer)

@@ -42,8 +42,10 @@ export function progressDue(
     rows ??= findAllocations()
     const waiting = rows.filter((row) => isWaitedFor(row, deployment, group))
     if (waiting.length === 0) return []
+    // Before the deadline, unless it was written by a clock that was ahead.
     const sinceMs = waiting.map(notHealthySinceMs).reduce((a, b) => Math.max(a, b))
-    return [{ group, dueMs: Math.max(dueMs, sinceMs + msFromNs(state.ProgressDeadline)) }]
+    const countedMs = Math.min(sinceMs, dueMs)
+    return [{ group, dueMs: Math.max(dueMs, countedMs + msFromNs(state.ProgressDeadline)) }]
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Job, JobNodeLoss, JobQuarantine } from '@reeve/contract'
 import { isoFromMs, msFromNs } from '../../kit/duration.ts'
+import { LIMITS } from '../limits.ts'
 
 /** The job without any record of lost nodes: it may be placed like one that is new. */
 export function withoutQuarantine(job: Job): Job {
@@ -27,7 +28,10 @@ export type PlacementPhase =
 /** The phase of a job, from what its row says (decision 0061). */
 export function placementPhase(job: Job, nowMs: number): PlacementPhase {
   if (job.Quarantine !== undefined) return { phase: 'quarantined', quarantine: job.Quarantine }
-  const losses = job.NodeLosses ?? []
+  // So far ahead, the time of a loss was written by a clock that was: it delays nothing.
+  const losses = (job.NodeLosses ?? []).filter(
+    ({ Time }) => msFromNs(Time) <= nowMs + LIMITS.nodeLossDelayMsMax,
+  )
   const [first, ...others] = losses
   if (first === undefined) return { phase: 'open' }
   const last = others.reduce((a, b) => (b.CreateIndex >= a.CreateIndex ? b : a), first)

@@ -38,7 +38,9 @@ function isExpired(row: AllocationRow, { disconnect, nowMs }: ContactContext): b
   const sinceMs = unknownSinceMs(row)
   const lostAfterNs = disconnect?.LostAfter ?? 0
   if (sinceMs === undefined || lostAfterNs <= 0) return false
-  return nowMs >= sinceMs + msFromNs(lostAfterNs)
+  const lostAfterMs = msFromNs(lostAfterNs)
+  // So far ahead, the time was written by a clock that was: nobody knows how long it has been.
+  return nowMs >= sinceMs + lostAfterMs || sinceMs > nowMs + lostAfterMs
 }
 
 /** When an allocation that becomes unknown now is given up; undefined: never. */
@@ -59,8 +61,9 @@ export function mayReturnUntilMs(
   if (isServerTerminal(row)) return undefined
   const isUnknown = row.ClientStatus === 'unknown'
   if (!isUnknown && row.ClientStatus !== 'running') return undefined
-  const untilMs = lostAtMs(group, isUnknown ? (unknownSinceMs(row) ?? nowMs) : nowMs)
-  return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined
+  if (isUnknown && isExpired(row, { disconnect: group.Disconnect, node: undefined, nowMs }))
+    return undefined
+  return lostAtMs(group, isUnknown ? (unknownSinceMs(row) ?? nowMs) : nowMs)
 }
 
 /** It was unknown, and its node has since said how it is. */

@@ -34,7 +34,9 @@ export function decideReschedule(
   row: AllocationRow,
   context: RescheduleContext,
 ): RescheduleDecision {
-  const { policy, nowMs, evaluationIds, failedMs = failedAtMs(row) } = context
+  const { policy, nowMs, evaluationIds } = context
+  // The clock of a node, or that of an earlier leader, may have been ahead.
+  const failedMs = Math.min(context.failedMs ?? failedAtMs(row), nowMs)
   const wish = row.DesiredTransition
   if (wish?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
   if (policy === null || !mayReschedule(row, policy, failedMs)) return { when: 'never' }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../model/index.ts'
 import { JobFileReader } from './job-file-reader.ts'
 import type { JobFileTask } from './job-file-task.ts'
 
-const patient: Clock = { nowMs: () => 0, after: () => () => undefined }
+const patient: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
 
 function task(text: string): JobFileTask {
   return { text, variables: '', isLegacy: false, defaults: undefined, nowMs: 0 }
@@ -36,6 +36,7 @@ test('JobFileReader: a file whose time is over is given up, and the next one is 
   let isImpatient = true
   const clock: Clock = {
     nowMs: () => 0,
+    monotonicMs: () => 0,
     after(delayMs, wake) {
       assert.equal(delayMs, LIMITS.jobFileMsMax)
       // Before the thread can have answered: nothing is heard while this turn lasts.

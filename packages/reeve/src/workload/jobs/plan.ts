@@ -225,7 +225,7 @@ async function planNow(
 }
 
 /** Admits plans of many instances: one of each tenant at a time. */
-export function createPlanGate(clock: Pick<Clock, 'nowMs'>): TenantGate {
+export function createPlanGate(clock: Pick<Clock, 'monotonicMs'>): TenantGate {
   return new TenantGate(clock, {
     runningMax: LIMITS.largePlansRunningMax,
     waitingPerTenantMax: LIMITS.largePlansWaitingPerTenantMax,

@@ -58,7 +58,15 @@ export async function registerNode(
     by: 'system',
     cause: 'NodeRegistration',
     changes: (stamp) => [
-      ...registrationRows(context, { node: hello.node, known, secretHash, token, status, stamp }),
+      ...registrationRows(context, {
+        node: hello.node,
+        nodeTimeMs: hello.timeMs,
+        known,
+        secretHash,
+        token,
+        status,
+        stamp,
+      }),
       ...(token === undefined ? [] : [usedToken(token, hello.node.ID, stamp)]),
     ],
   })
@@ -143,6 +151,8 @@ function otherRegion(given: string, own: string): string {
 
 interface Registration {
   readonly node: NodeRegistration
+  /** The clock of the node; undefined where it did not say. */
+  readonly nodeTimeMs?: number | undefined
   readonly known: NodeRow | undefined
   readonly secretHash: string
   /** What admitted a new node, when it was a token of its own. */
@@ -154,7 +164,8 @@ interface Registration {
 function registrationRows(context: WorkloadContext, registration: Registration): Change[] {
   const { known, stamp } = registration
   const { tables } = context.store
-  const row = withNameNote(tables, registeredRow(registration), registration)
+  const named = withNameNote(tables, registeredRow(registration), registration)
+  const row = withClockNote(named, registration)
   // Reference §5.6: a pool that a node names and nobody made is made with it.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
@@ -187,6 +198,23 @@ function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registrati
   const [other] = [...tables.nodes.keysIn('name', row.Name)].filter((id) => id !== row.ID)
   if (other === undefined) return row
   const message = `Node has the same name as node ${other}`
+  const event = { subsystem: 'Cluster', message } as const
+  return { ...row, Events: withNodeEvent(row.Events, event, stamp) }
+}
+
+/** A larger difference between the clocks of node and servers is worth a word. */
+const SKEW_MS_MAX = 5_000
+const CLOCK_NOTE = 'The clock of this node is'
+
+/** Times that a node reports are compared with those of the servers. */
+function withClockNote(row: NodeRow, { nodeTimeMs, stamp }: Registration): NodeRow {
+  const skewMs = nodeTimeMs === undefined ? 0 : nodeTimeMs - stamp.timeMs
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return row
+  // A connection that is lost again and again would fill the list with the same line.
+  if (row.Events.at(-1)?.Message.startsWith(CLOCK_NOTE) === true) return row
+  const seconds = Math.round(Math.abs(skewMs) / 1_000)
+  const direction = skewMs > 0 ? 'ahead of' : 'behind'
+  const message = `${CLOCK_NOTE} ${seconds} s ${direction} that of the servers`
   const event = { subsystem: 'Cluster', message } as const
   return { ...row, Events: withNodeEvent(row.Events, event, stamp) }
 }

@@ -441,6 +441,7 @@ test('a run waits where too many ask policies at once', async () => {
       ...context,
       clock: {
         nowMs: () => context.clock.nowMs(),
+        monotonicMs: () => context.clock.nowMs(),
         after: (_ms, wake) => (wakes.push(wake), () => undefined),
       },
       policyAsker: {

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { ClockLoop, LockLoop } from '../../src/control/index.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
+import { put, type Change, type Tables } from '../../src/state/index.ts'
+import { createTestServer, type TestServer } from '../api/harness.ts'
+import { anEvaluation, aNode, aJob } from '../build/index.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+interface World {
+  readonly server: TestServer
+  readonly loop: ClockLoop
+  readonly warnings: string[]
+  readonly write: (...changes: readonly Change[]) => Promise<void>
+}
+
+async function aWorld(t: TestContext, copiesGlobalTokens = false): Promise<World> {
+  const server = await createTestServer({ aclEnabled: false })
+  t.after(() => server.close())
+  const { store, clock } = server.context
+  const warnings: string[] = []
+  const silent = (): void => undefined
+  const warn = (_fields: object, message: string): void => void warnings.push(message)
+  const log = { info: silent, warn, error: silent }
+  return {
+    server,
+    warnings,
+    loop: new ClockLoop({ store, clock, log, copiesGlobalTokens }),
+    async write(...changes) {
+      await store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
+    },
+  }
+}
+
+const TOKEN = {
+  AccessorID: '00000000-0000-4000-8000-000000000001',
+  Name: 'pipeline',
+  Type: 'client',
+  Policies: ['deploy'],
+  Roles: [],
+  Global: false,
+  Hash: '',
+  SecretHash: 'hash',
+  SealedSecret: 'sealed',
+  CreateIndex: 0,
+  ModifyIndex: 0,
+} as const
+
+/** A row for each stored time, as the clock of a server writes it, and how to read it back. */
+const cases: readonly {
+  readonly name: string
+  readonly durationMs: number
+  readonly rows: (nowMs: number) => readonly Change[]
+  readonly dueMs: (tables: Tables) => number
+}[] = [
+  {
+    name: 'evaluations.WaitUntil',
+    durationMs: 30_000,
+    rows: (nowMs) => [
+      put(
+        'evaluations',
+        anEvaluation(aJob(), {
+          ID: 'waiting',
+          Status: 'pending',
+          CreateTime: nsFromMs(nowMs),
+          WaitUntil: isoFromMs(nowMs + 30_000),
+        }),
+      ),
+    ],
+    dueMs: ({ evaluations }) => Date.parse(evaluations.get('waiting').WaitUntil),
+  },
+  {
+    name: 'nodes.DrainStrategy.ForceDeadline',
+    durationMs: HOUR_MS,
+    rows: (nowMs) => [
+      put('nodes', {
+        ...aNode({ ID: 'draining' }),
+        SecretHash: 'hash',
+        DrainStrategy: {
+          Deadline: nsFromMs(HOUR_MS),
+          IgnoreSystemJobs: false,
+          ForceDeadline: isoFromMs(nowMs + HOUR_MS),
+          StartedAt: isoFromMs(nowMs),
+        },
+      }),
+    ],
+    dueMs: ({ nodes }) => Date.parse(nodes.get('draining').DrainStrategy?.ForceDeadline ?? ''),
+  },
+  {
+    name: 'acl_tokens.ExpirationTime',
+    durationMs: 8 * HOUR_MS,
+    rows: (nowMs) => [
+      put('acl_tokens', {
+        ...TOKEN,
+        CreateTime: isoFromMs(nowMs),
+        ExpirationTTL: '8h',
+        ExpirationTime: isoFromMs(nowMs + 8 * HOUR_MS),
+      }),
+    ],
+    dueMs: ({ acl_tokens }) => Date.parse(acl_tokens.get(TOKEN.AccessorID).ExpirationTime ?? ''),
+  },
+  {
+    name: 'one_time_tokens.ExpiresAt',
+    durationMs: 10 * MINUTE_MS,
+    rows: (nowMs) => [
+      put('one_time_tokens', {
+        AccessorID: 'a',
+        SecretHash: 'hash',
+        ExpiresAt: isoFromMs(nowMs + 10 * MINUTE_MS),
+        CreateIndex: 0,
+        ModifyIndex: 0,
+      }),
+    ],
+    dueMs: ({ one_time_tokens }) => Date.parse(one_time_tokens.get('a').ExpiresAt),
+  },
+]
+for (const { name, durationMs, rows, dueMs } of cases) {
+  test(`clock loop: ${name} from a clock that was ahead is due after its duration`, async (t) => {
+    const { server, loop, warnings, write } = await aWorld(t)
+    const { clock, context } = server
+    await write(...rows(clock.nowMs() + 365 * DAY_MS))
+    loop.start()
+    assert.equal(dueMs(context.store.tables), clock.nowMs() + durationMs)
+    assert.match(warnings.join(), /clock was ahead.*time server/)
+    loop.stop()
+  })
+
+  for (const jumpMs of [DAY_MS, -DAY_MS])
+    test(`clock loop: ${name} keeps what is left after a jump of ${jumpMs} ms`, async (t) => {
+      const { server, loop, warnings, write } = await aWorld(t)
+      const { clock, context } = server
+      await write(...rows(clock.nowMs()))
+      loop.start()
+      assert.deepEqual(warnings, [])
+      clock.advance(10_000)
+      clock.jump(jumpMs)
+      clock.advance(1_000)
+      assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 11_000)
+      assert.match(warnings.join(), /clock of this server was set.*time server/)
+      loop.stop()
+    })
+}
+
+test('clock loop: times that somebody named, and copies of global tokens, stay', async (t) => {
+  const { server, loop, write } = await aWorld(t, true)
+  const { clock, context } = server
+  const farMs = clock.nowMs() + 365 * DAY_MS
+  const token = { ...TOKEN, CreateTime: isoFromMs(farMs), ExpirationTime: isoFromMs(farMs) }
+  await write(
+    put('acl_tokens', { ...token, AccessorID: 'named', ExpirationTTL: '' }),
+    put('acl_tokens', { ...token, AccessorID: 'copied', Global: true, ExpirationTTL: '1h' }),
+    put('evaluations', anEvaluation(aJob(), { ID: 'now', WaitUntil: ZERO_TIME })),
+  )
+  const { index } = context.store
+  loop.start()
+  clock.jump(-DAY_MS)
+  clock.advance(1_000)
+  assert.equal(context.store.index, index)
+  loop.stop()
+})
+
+test('clock loop: a clock that runs slow or fast is no jump', async (t) => {
+  const { server, loop, warnings } = await aWorld(t)
+  loop.start()
+  for (let second = 0; second < 600; second++) {
+    server.clock.jump(100)
+    server.clock.advance(1_000)
+  }
+  assert.deepEqual(warnings, [])
+  loop.stop()
+})
+
+test('clock loop: a lock that is kept outlives a jump of the clock', async (t) => {
+  const { server, loop } = await aWorld(t)
+  const { clock, context } = server
+  const body = { Lock: { TTL: '30s', LockDelay: '0s' } }
+  const params = { path: 'leader' }
+  await server.ok('writeVariable', { params, query: { 'lock-acquire': '' }, body })
+  const silent = (): void => undefined
+  const log = { info: silent, warn: silent, error: silent }
+  const locks = new LockLoop({ ...context, log, checkClock: () => loop.check() })
+  loop.start()
+  locks.start()
+  clock.jump(HOUR_MS)
+  clock.advance(20_000)
+  const [row] = context.store.tables.variable_locks.rows()
+  assert.equal((row?.UntilMs ?? 0) - clock.nowMs(), 10_000)
+  clock.advance(11_000)
+  assert.deepEqual(
+    Array.from(context.store.tables.variables.rows(), ({ Lock }) => Lock),
+    [null],
+  )
+  loop.stop()
+  locks.stop()
+})
