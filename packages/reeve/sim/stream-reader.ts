@@ -106,7 +106,7 @@ export class StreamReader {
   }
 
   #take({ Index = 0, Events = [], Gap, Closed }: Line): void {
-    if (Closed !== undefined) return
+    if (Closed !== undefined) return this.#resumeBehind(Index)
     if (Gap !== undefined) {
       if (Gap.To >= this.#firstKept() || Gap.From > this.#lastIndex + 1)
         throw new Violation(
@@ -118,9 +118,7 @@ export class StreamReader {
     }
     if (Index <= this.#lastIndex)
       throw new Violation('the stream equals the commits', `${Index} came after ${this.#lastIndex}`)
-    for (let missed = this.#lastIndex + 1; missed < Index; missed++)
-      if (this.#wanted.has(missed))
-        throw new Violation('the stream equals the commits', `${Index} came, ${missed} did not`)
+    this.#checkUpTo(Index - 1)
     const got = Events.map(({ Topic, Type, Key }) => `${Topic} ${Type} ${Key}`).join('\n')
     if (this.#wanted.get(Index) !== got)
       throw new Violation(
@@ -128,5 +126,17 @@ export class StreamReader {
         `${Index} has the events ${got}, not ${this.#wanted.get(Index)}`,
       )
     this.#lastIndex = Index
+  }
+
+  /** The last line of a stream means what every line means: all up to its index has come. */
+  #resumeBehind(index: number): void {
+    this.#checkUpTo(index)
+    this.#lastIndex = Math.max(this.#lastIndex, index)
+  }
+
+  #checkUpTo(index: number): void {
+    for (let missed = this.#lastIndex + 1; missed <= index; missed++)
+      if (this.#wanted.has(missed))
+        throw new Violation('the stream equals the commits', `${missed} did not come`)
   }
 }

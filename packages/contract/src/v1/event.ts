@@ -202,17 +202,18 @@ export const EventGap = Type.Object(
 export type EventGap = Shape<typeof EventGap>
 
 /**
- * Spec W: Event stream: one line of the body. A heartbeat is `{}`. `Gap` is this product's own: it
- * comes on the first line when a part of what was asked for is lost, so that a reader never misses
- * it silently. `Closed` is on the last line of a stream that the server ends.
+ * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means
+ * that all commits up to it were delivered. `Gap` comes when a part of what was asked for is no
+ * longer kept, so that a reader never misses it silently. `Closed` is on the last line of a stream
+ * that the server ends.
  */
 export const EventLine = Type.Object(
   {
-    Index: Type.Optional(Index()),
+    Index: Type.Optional(Index('All commits up to it were delivered; resume at `Index + 1`.')),
     Events: Type.Optional(Type.Array(Event)),
     Gap: Type.Optional(EventGap),
     Closed: Type.Optional(
-      Type.String({ description: 'Why the server ends the stream; resume from `Index`.' }),
+      Type.String({ description: 'Why the server ends the stream; resume at `Index + 1`.' }),
     ),
   },
   { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },

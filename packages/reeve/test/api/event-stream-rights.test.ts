@@ -329,7 +329,11 @@ test('stream: the last line says where to resume, and nothing is lost there', LI
   await reader.closed()
   const index = reader.lines.at(-1)?.Index ?? assert.fail()
   const seen = reader.events().map((event) => event.Key)
-  const again = await open({ topics: ['Job', 'Node'], query: { index }, token: root.SecretID })
+  const again = await open({
+    topics: ['Job', 'Node'],
+    query: { index: index + 1 },
+    token: root.SecretID,
+  })
   await putNode(server)
   flush()
   await again.line((line) => line.Events?.some((event) => event.Topic === 'Node') === true)

@@ -180,11 +180,34 @@ test('events: a reader that lags too far is cut off and told where to resume', a
   clock.advance(5)
   assert.equal(reader.ended, true)
   assert.deepEqual(reader.lines.at(-1), {
-    Index: 2,
+    Index: 1,
     Events: [],
-    Closed: 'the reader is too slow; resume from this index',
+    Closed: 'the reader is too slow; resume at Index + 1',
   })
   assert.equal(hub.readers, 0)
+})
+
+test('events: a reader that resumes at Index + 1 misses and repeats nothing', async () => {
+  const { store, clock, hub } = await aHub()
+  const seen: number[] = []
+  let next = 1
+  for (let ends = 0; ends < 3; ends++) {
+    const reader = aReader()
+    hub.open(reader.subscription, next)
+    await turn()
+    await emit(store, `a-${ends}`).durable
+    await emit(store, `b-${ends}`).durable
+    clock.advance(5)
+    reader.backlog = LIMITS.streamBacklogBytesMax + 1
+    await emit(store, `c-${ends}`).durable
+    clock.advance(5)
+    assert.equal(reader.ended, true)
+    for (const { Index = 0, Events = [] } of reader.lines) {
+      if (Events.length > 0) seen.push(Index)
+      next = Math.max(next, Index + 1)
+    }
+  }
+  assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
 test('events: a stream ends when its token expires', async () => {

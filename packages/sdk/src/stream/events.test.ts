@@ -105,7 +105,7 @@ test('what is lost is told, and the stream goes on after it', async (t) => {
 })
 
 test('why the server ends the stream is told, and where to go on', async (t) => {
-  const closed = { Index: 12, Events: [], Closed: 'the reader is too slow' }
+  const closed = { Index: 11, Events: [], Closed: 'the reader is too slow' }
   const script = [{}, aLine(3, 'a'), closed, 'end'] as const
   const server = await aServer(t, streaming(script, [{}, aLine(12, 'b')]))
   const lines = await take(server, 3, { reconnect: true })

@@ -96,9 +96,8 @@ function callOf(request: EventsRequest, index: number): Call {
   return { route: streamEvents, request: { query, signal } }
 }
 
-function nextIndexAfter({ Index, Closed }: EventStreamLine, index: number): number {
-  if (!Number.isSafeInteger(Index) || Index === undefined) return index
-  return Closed === undefined ? Index + 1 : Index
+function nextIndexAfter({ Index }: EventStreamLine, index: number): number {
+  return Index !== undefined && Number.isSafeInteger(Index) ? Index + 1 : index
 }
 
 function isHeartbeat({ Events, Gap, Closed }: EventStreamLine): boolean {

@@ -240,13 +240,13 @@ export class EventHub {
   }
 
   #cutSlow(reader: Reader): void {
-    this.#cut(reader, 'the reader is too slow; resume from this index')
+    this.#cut(reader, 'the reader is too slow; resume at Index + 1')
   }
 
   #cut(reader: Reader, reason: string): void {
     if (!this.#readers.has(reader)) return
     this.#drop(reader)
-    reader.subscription.sink.end(closingLine(reason, reader.nextIndex))
+    reader.subscription.sink.end(closingLine(reason, reader.nextIndex - 1))
   }
 
   #drop(reader: Reader): void {

@@ -38,8 +38,9 @@ export function gapLine(fromIndex: number, toIndex: number): string {
 }
 
 /**
- * The last line of a stream that the server ends, so that the reader knows why and where to resume.
+ * The last line of a stream that the server ends. Its index means what that of every line means:
+ * all commits up to it were delivered, so a reader resumes at the one behind it.
  */
-export function closingLine(reason: string, resumeIndex: number): string {
-  return `${JSON.stringify({ Index: resumeIndex, Events: [], Closed: reason })}\n`
+export function closingLine(reason: string, deliveredIndex: number): string {
+  return `${JSON.stringify({ Index: deliveredIndex, Events: [], Closed: reason })}\n`
 }
