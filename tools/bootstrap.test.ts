@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { programFlags } from './setup/runtime.cjs'
+import { programFlags, smallMemoryFlags } from './setup/runtime.cjs'
 
 const tools = dirname(fileURLToPath(import.meta.url))
 
@@ -255,7 +255,7 @@ test('bootstrap: bench runs by name, and says the names it knows', async (t) => 
 test('bin/reeve: tells its Node what `npm start` tells it', () => {
   const root = dirname(tools)
   const script = fs.readFileSync(join(root, 'bin/reeve'), 'utf8')
-  const told = Array.from(script.matchAll(/--[a-z][a-z\d-]+=\d+/g), ([flag]) => flag)
+  const told = Array.from(script.matchAll(/--(?:[a-z][a-z\d-]+=\d+|expose-gc)/g), ([flag]) => flag)
   assert.ok(told.length > 0)
   assert.deepEqual(told, programFlags(root, join(root, 'node_modules/node/bin/node')))
 })
@@ -270,4 +270,32 @@ test('bin/reeve: sets up first, then runs the program, also through a link', asy
     assert.deepEqual([code, stdout], [0, '0.1.0\n'])
   }
   assert.deepEqual(checkout.npmCalls(), [INSTALL])
+})
+
+test('runtime: with little memory the whole heap takes three quarters of it', () => {
+  const megabyte = 1024 * 1024
+  assert.deepEqual(smallMemoryFlags(600 * megabyte), [
+    '--max-old-space-size=402',
+    '--max-semi-space-size=16',
+  ])
+  assert.equal(smallMemoryFlags(4096 * megabyte), undefined)
+  assert.equal(smallMemoryFlags(0), undefined)
+})
+
+test('bin/reeve: a server in a small container is started with a heap that fits', async (t) => {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'reeve-heap-'))
+  t.after(() => fs.rmSync(directory, { recursive: true }))
+  const container = join(directory, 'container.cjs')
+  fs.writeFileSync(
+    container,
+    `process.constrainedMemory = () => 600 * 1024 * 1024
+process.on('exit', () => console.log('heap', require('v8').getHeapStatistics().heap_size_limit / 1048576))`,
+  )
+  const run = async (...words: readonly string[]): Promise<number> => {
+    const args = ['--require', container, join(tools, '../bin/reeve'), ...words]
+    const { stdout } = await ended(spawn(process.execPath, args))
+    return Number(/heap (\S+)/.exec(stdout)?.[1])
+  }
+  assert.equal(await run('agent', '--help'), 450)
+  assert.ok((await run('version')) > 450, 'a command that serves nothing stays as it was started')
 })

@@ -2,7 +2,14 @@
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { findProgram } = require('./program.cjs')
-const { findRuntime, isNewEnough, programFlags, MISSING_RUNTIME } = require('./runtime.cjs')
+const {
+  availableMemory,
+  findRuntime,
+  isNewEnough,
+  programFlags,
+  smallMemoryFlags,
+  MISSING_RUNTIME,
+} = require('./runtime.cjs')
 const { isSetUp } = require('./steps.cjs')
 
 const root = path.resolve(__dirname, '../..')
@@ -12,7 +19,10 @@ async function launch() {
     const { setUp } = await import('./run.mjs')
     if (!(await setUp(root))) process.exit(1)
   }
-  if (isNewEnough()) return load()
+  if (isNewEnough()) {
+    fitIntoMemory()
+    return load()
+  }
   const runtime = findRuntime(root)
   // The pinned one being too old itself would start it again and again.
   if (runtime === undefined || runtime === process.execPath) {
@@ -23,6 +33,21 @@ async function launch() {
   const flags = programFlags(root, runtime)
   const program = path.join(root, 'bin/reeve')
   endLike(await runChild(runtime, [...flags, program, ...process.argv.slice(2)]))
+}
+
+/**
+ * Starts a server with little memory once more, in the same process, with flags for that: only
+ * those of its start decide how large its heap becomes.
+ */
+function fitIntoMemory() {
+  if (process.argv[2] !== 'agent' || typeof process.execve !== 'function') return
+  const flags = smallMemoryFlags(availableMemory())
+  if (flags === undefined || flags.every((flag) => process.execArgv.includes(flag))) return
+  const kept = process.execArgv.filter((flag) => !/^--max-(old|semi)-space-size/.test(flag))
+  const program = path.join(root, 'bin/reeve')
+  const given = process.argv.slice(2)
+  const args = [process.execPath, ...kept, ...flags, program, ...given]
+  process.execve(process.execPath, args, process.env)
 }
 
 /** Compiled code is kept between starts: compiling it anew takes longer than a command. */

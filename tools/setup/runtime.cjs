@@ -12,17 +12,45 @@ function isNewEnough() {
  * All state is in memory: the heap may take most of the machine's, where Node would stop at 4 GB.
  * The young generation has one size on every machine, twice Node's: fewer of the requests under way
  * are moved (decisions 0001 and 0055). The collector has as many threads as there are cores beside
- * the main thread's (0), where Node would take four on every machine. Said to the pinned runtime,
- * which knows the flags; `bin/reeve` says the same.
+ * the main thread's (0), where Node would take four on every machine. A server whose memory runs
+ * short may ask for a full collection. Said to the pinned runtime, which knows the flags;
+ * `bin/reeve` says the same.
  */
 const PROGRAM_FLAGS = [
   '--max-old-space-size-percentage=75',
   '--max-semi-space-size=64',
   '--v8-pool-size=0',
+  '--expose-gc',
 ]
 
 function programFlags(root, runtime) {
   return runtime === pinnedRuntime(root) ? PROGRAM_FLAGS : []
+}
+
+const MEGABYTE = 1024 * 1024
+/** With less memory than this, the flags above leave too little beside the heap. */
+const AMPLE_MEGABYTES = 4096
+const HEAP_SHARE = 0.75
+/** The young generation is three times as large: two halves, and what moves between them. */
+const SMALL_SEMI_SPACE = 16
+
+/**
+ * The flags of a server that has little memory, as in a container: the whole heap, its young
+ * generation included, takes three quarters, and the rest is left for buffers, threads and code.
+ * Undefined where the flags of every other machine are right.
+ */
+function smallMemoryFlags(memoryBytes) {
+  const megabytes = Math.floor(memoryBytes / MEGABYTE)
+  if (!(megabytes > 0) || megabytes >= AMPLE_MEGABYTES) return undefined
+  const oldSpace = Math.max(64, Math.floor(megabytes * HEAP_SHARE) - 3 * SMALL_SEMI_SPACE)
+  return [`--max-old-space-size=${oldSpace}`, `--max-semi-space-size=${SMALL_SEMI_SPACE}`]
+}
+
+/** What this process may use: of its container where there is one, else of the machine. */
+function availableMemory() {
+  const machine = require('node:os').totalmem()
+  const constrained = process.constrainedMemory()
+  return constrained > 0 ? Math.min(constrained, machine) : machine
 }
 
 function pinnedRuntime(root) {
@@ -41,4 +69,11 @@ const MISSING_RUNTIME =
   `Reeve needs Node ${MAJOR_MIN} or newer, and the one it brings is missing from node_modules: ` +
   `run "npm rebuild node", or install Node ${MAJOR_MIN}.`
 
-module.exports = { findRuntime, isNewEnough, programFlags, MISSING_RUNTIME }
+module.exports = {
+  availableMemory,
+  findRuntime,
+  isNewEnough,
+  programFlags,
+  smallMemoryFlags,
+  MISSING_RUNTIME,
+}

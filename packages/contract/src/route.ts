@@ -29,6 +29,11 @@ export interface RouteHandling {
   readonly audit: 'none' | 'on-commit' | 'always' | 'before'
   /** What the request costs in the fair queue of its tenant: 1 is a read of one row, some 50 µs. */
   readonly cost: number
+  /**
+   * Whether the request may add to the state: then it is rejected while memory or disk is short.
+   * With `unlessQuery` it is not where one of these parameters is given.
+   */
+  readonly growsState: boolean | { readonly unlessQuery: readonly string[] }
 }
 
 /**
@@ -80,8 +85,9 @@ export function handlingOf(record: Route): RouteHandling {
     region = isGovernance ? 'local' : 'requested',
     audit = reads ? 'none' : 'on-commit',
     cost = reads ? READ_COST : WRITE_COST,
+    growsState = !reads && record.methods[0] !== 'DELETE',
   } = record
-  return { answeredBy, region, audit, cost }
+  return { answeredBy, region, audit, cost, growsState }
 }
 
 /** Keeps the literal types of a route so that handlers and SDK methods are typed by it. */

@@ -15,6 +15,7 @@ import {
 import type { Channel } from '../src/agent/index.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
+import { StateCapacity } from '../src/kit/state-capacity.ts'
 import type { Clock, IdSource, Random } from '../src/kit/clock.ts'
 import { Store, type Commit, type GarbageAges, type StorageEngine } from '../src/state/index.ts'
 import {
@@ -110,6 +111,7 @@ export class Leader {
       view: new StateView(store),
       evaluations: this.#broker,
       log: this.#log(),
+      capacity: new StateCapacity(),
       elapsedNs: () => 0,
       clock,
       ids,

@@ -237,6 +237,7 @@ export const aclTokenRoutes = {
     id: 'exchangeOneTimeToken',
     methods: WRITE,
     path: '/v1/acl/token/onetime/exchange',
+    growsState: false,
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
     summary: 'Exchange a one-time token for the token that made it.',
     section,

@@ -156,6 +156,7 @@ export const clientStatsRoutes = {
     id: 'collectClient',
     methods: ['PUT', 'POST', 'GET'],
     path: '/v1/client/gc',
+    growsState: false,
     answeredBy: 'leader',
     audit: 'always',
     summary: 'Remove what ended allocations left on a node.',

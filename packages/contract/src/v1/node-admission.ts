@@ -189,6 +189,7 @@ export const nodeAdmissionRoutes = {
     id: 'revokeNode',
     methods: WRITE,
     path: '/v1/node/:node_id/revoke',
+    growsState: false,
     summary: 'Shut a node out: close its connections, replace its allocations, refuse its id.',
     section,
     params: NodePath,

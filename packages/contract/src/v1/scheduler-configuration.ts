@@ -68,6 +68,7 @@ export const schedulerConfigurationRoutes = {
     id: 'writeSchedulerConfiguration',
     methods: PUT_OR_POST,
     path,
+    growsState: false,
     summary: 'Change the settings of the scheduler.',
     section: 'Operator',
     query: Type.Object({

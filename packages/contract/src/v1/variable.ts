@@ -94,6 +94,7 @@ export const variableRoutes = {
     id: 'writeVariable',
     methods: PUT_OR_POST,
     path: '/v1/var/:path',
+    growsState: { unlessQuery: ['lock-renew', 'lock-release'] },
     summary: 'Create or change a variable, or take, keep or give up its lock.',
     section,
     params: VariablePath,

@@ -282,6 +282,7 @@ export const runRoutes = {
     id: 'discardRun',
     methods: ['POST'],
     path: '/api/v2/runs/:run_id/actions/discard',
+    growsState: false,
     summary: 'Discard a run that waits for a decision.',
     ...decide,
     answers: {
@@ -298,6 +299,7 @@ export const runRoutes = {
     id: 'cancelRun',
     methods: ['POST'],
     path: '/api/v2/runs/:run_id/actions/cancel',
+    growsState: false,
     summary: 'Cancel a run that is still being worked on.',
     ...decide,
     answers: {

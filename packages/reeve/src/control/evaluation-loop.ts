@@ -3,10 +3,12 @@ import type { Evaluation } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
+import type { StateCapacity } from '../kit/state-capacity.ts'
 import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   isOpenEvaluation,
+  namespacedKey,
   put,
   withJobRows,
   type Change,
@@ -34,6 +36,8 @@ const SLICE_NS = 2_000_000
 /** Scheduling reference §2: what failed is tried again after a minute and up to five more. */
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
+/** How long evaluations wait before they are looked at again while the state may not grow. */
+const HOLD_MS = 1_000
 
 export interface EvaluationLoopOptions {
   readonly store: Store
@@ -42,6 +46,7 @@ export interface EvaluationLoopOptions {
   readonly ids: IdSource
   readonly random: Random
   readonly log: ControlLog
+  readonly capacity: Pick<StateCapacity, 'shortage'>
   /** Enabled while the loop runs. */
   readonly broker: EvaluationBroker
   /** Gives others their turn between two slices. */
@@ -63,6 +68,9 @@ export class EvaluationLoop {
   readonly #freed: FreedRoom
   #unsubscribe: () => void = () => undefined
   #cancelUnblock: (() => void) | undefined
+  /** Evaluations that wait until the state may grow. */
+  readonly #held = new Set<string>()
+  #cancelHeld: (() => void) | undefined
   #running: Promise<void> | undefined
   #stopped = false
 
@@ -87,6 +95,7 @@ export class EvaluationLoop {
     this.#stopped = true
     this.#unsubscribe()
     this.#cancelUnblock?.()
+    this.#cancelHeld?.()
     this.#broker.disable()
     await this.#running
   }
@@ -139,12 +148,32 @@ export class EvaluationLoop {
     let sliceEndNs = elapsedNs() + SLICE_NS
     for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
       const evaluation = this.#options.store.tables.evaluations.find(due.id)
-      if (evaluation !== undefined && isOpenEvaluation(evaluation)) this.#carryOut(evaluation, due)
+      if (evaluation !== undefined && isOpenEvaluation(evaluation))
+        if (this.#mayCarryOut(evaluation)) this.#carryOut(evaluation, due)
+        else this.#hold(evaluation, due)
       if (elapsedNs() < sliceEndNs) continue
       await nextTurn()
       if (this.#stopped) return
       sliceEndNs = elapsedNs() + SLICE_NS
     }
+  }
+
+  /** While the state may not grow, only what stops allocations is decided. */
+  #mayCarryOut({ Namespace, JobID }: Evaluation): boolean {
+    const { store, capacity } = this.#options
+    if (capacity.shortage === undefined) return true
+    return store.tables.jobs.find(namespacedKey(Namespace, JobID))?.Stop !== false
+  }
+
+  #hold(evaluation: Evaluation, { superseded }: Due): void {
+    for (const id of [evaluation.ID, ...superseded]) this.#held.add(id)
+    this.#cancelHeld ??= this.#options.clock.after(HOLD_MS, () => {
+      this.#cancelHeld = undefined
+      const held = [...this.#held]
+      this.#held.clear()
+      const { evaluations } = this.#options.store.tables
+      for (const row of held.flatMap((id) => evaluations.find(id) ?? [])) this.#broker.add(row)
+    })
   }
 
   #carryOut(evaluation: Evaluation, due: Due): void {

@@ -1,6 +1,6 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
+import { Fault, messageOf, NO_CAPACITY, OVERLOADED } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
 import { TEXT_TYPE } from './answer.ts'
@@ -266,7 +266,7 @@ function removeUnwritable(reply: FastifyReply): void {
     }
 }
 
-const EXPECTED: ReadonlySet<string> = new Set(['no-leader', REGION_UNREACHED])
+const EXPECTED: ReadonlySet<string> = new Set(['no-leader', NO_CAPACITY, REGION_UNREACHED])
 
 function statusOf(error: unknown): number {
   if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503

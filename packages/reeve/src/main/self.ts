@@ -132,7 +132,7 @@ function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentH
     server === undefined || !isLed
       ? { ok: false, message: 'no leader' }
       : fault === undefined
-        ? well
+        ? { ok: true, message: server.context.capacity.shortage ?? 'ok' }
         : { ok: false, message: fault.message }
   const isHeard = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
   return {

@@ -31,12 +31,14 @@ import {
   PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo, AppOptions, LeaderRouter } from '../http/index.ts'
+import type { AgentInfo, LeaderRouter, MetricSources } from '../http/index.ts'
+import type { ReplicationStatus } from '../regions/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
+import { fullCollection, MemoryWatch } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
 import { PRODUCT_ROOT } from './product-root.ts'
@@ -44,6 +46,7 @@ import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
+import { StateCapacity } from '../kit/state-capacity.ts'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
 
 export interface ServerOptions {
@@ -75,6 +78,7 @@ export class Server {
   /** What a leader does by itself; a follower has none. */
   #loops: readonly Loop[] = []
   #presence: Presence
+  readonly #memory: MemoryWatch
 
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false } = options
@@ -97,6 +101,13 @@ export class Server {
     this.store = store
     this.regions = regions
     this.#presence = this.#newPresence()
+    this.#memory = new MemoryWatch({
+      clock: systemClock,
+      log,
+      capacity: context.capacity,
+      collect: fullCollection(),
+    })
+    this.#memory.start()
     const isDebugging = config.log.level === 'debug'
     this.app = createApp({
       context,
@@ -117,7 +128,8 @@ export class Server {
       seen: (nodeId) => this.#presence.seen(nodeId),
       ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
-      ...regionParts(this.regions),
+      ...(this.regions !== undefined && { regions: this.regions.gate }),
+      metrics: { ...replicationMetrics(this.regions?.replication), ...memoryMetrics(this.#memory) },
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
@@ -194,6 +206,7 @@ export class Server {
    * closing.
    */
   async stop(): Promise<void> {
+    this.#memory.stop()
     const deciding = this.#loops.map(async (loop) => await loop.stop())
     await Promise.all([...deciding, this.#stopAnswering()])
     await this.store.close()
@@ -207,13 +220,17 @@ export class Server {
   }
 }
 
-function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regions' | 'metrics'> {
-  if (regions === undefined) return {}
-  const { gate, replication } = regions
-  if (replication === undefined) return { regions: gate }
+/** How far behind the copies are, where there are any. */
+function replicationMetrics(replication: ReplicationStatus | undefined): MetricSources {
+  if (replication === undefined) return {}
   const help = 'Time since the copies of the authoritative region were known to be right.'
   const read = (): number => replication.lagMs / 1_000
-  return { regions: gate, metrics: { replication_lag_seconds: { help, read } } }
+  return { replication_lag_seconds: { help, read } }
+}
+
+function memoryMetrics(memory: MemoryWatch): MetricSources {
+  const help = 'Share of its memory that the server uses; from 0.9 on the state may not grow.'
+  return { memory_used_ratio: { help, read: () => memory.share } }
 }
 
 interface Opened {
@@ -241,6 +258,7 @@ function createContext(
     view: new StateView(store),
     evaluations: broker,
     log,
+    capacity: new StateCapacity(),
     clock: systemClock,
     ids: systemIds,
     random: systemRandom,

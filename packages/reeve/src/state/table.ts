@@ -105,6 +105,16 @@ function keepDecoded<Row>(ring: Ring<Slot<Row>>, slot: Slot<Row>, row: Row): voi
   slot.row = row
 }
 
+/**
+ * Takes the text and the row out of a slot whose row is deleted: it may stay among those that are
+ * kept decoded for a long time. Returns the way to put the text back.
+ */
+function emptySlot<Row>(slot: Slot<Row>): () => void {
+  const { common, steady, body, held } = slot
+  Object.assign(slot, { common: '', steady: '', body: '', held: undefined, row: undefined })
+  return () => void Object.assign(slot, { common, steady, body, held })
+}
+
 /** Puts a row back to what it was: used when a commit could not be made durable. */
 export type Undo = () => void
 
@@ -313,8 +323,10 @@ export class Table<Row extends object> {
     const keys = this.#groups.keysAt(slot.place)
     this.#groups.leavePlace(slot.place)
     this.#placed[slot.place] = undefined
+    const restoreText = emptySlot(slot)
     this.#tellKey(key)
     return () => {
+      restoreText()
       this.#putInPlace(slot)
       this.#link(slot)
       this.#groups.move(slot.place, keys)

@@ -1,5 +1,6 @@
 import type { Caller } from '../acl/index.ts'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
+import type { StateCapacity } from '../kit/state-capacity.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
@@ -84,6 +85,8 @@ export interface WorkloadContext {
   /** Whether a small job may be placed by the commit that registers it (decision 0052). */
   readonly evaluations: EvaluationQueue
   readonly log: WorkloadLog
+  /** Whether the state may grow. */
+  readonly capacity: StateCapacity
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random

@@ -24,6 +24,7 @@ import {
   type RegionRouter,
 } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
+import { StateCapacity } from '../../src/kit/state-capacity.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
 import { createSealer } from '../../src/main/sealer.ts'
@@ -178,6 +179,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     view: new StateView(store),
     evaluations: broker,
     log: { error: (fields) => void faults.push(fields) },
+    capacity: new StateCapacity(),
     clock,
     random,
     ids: seededIds((options.idSeed ?? 0) + engine.opened.lastIndex + 1),

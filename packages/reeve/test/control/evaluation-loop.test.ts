@@ -1,3 +1,4 @@
+import { StateCapacity } from '../../src/kit/state-capacity.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation, Job } from '@reeve/contract'
@@ -18,6 +19,7 @@ async function aLoop(placementsMax?: number) {
     info: () => undefined,
   }
   const view = new StateView(store)
+  const capacity = new StateCapacity()
   const [ids, random] = [countedIds(), seededRandom(1)]
   let elapsedNs = 0
   const newLoop = (): EvaluationLoop =>
@@ -29,6 +31,7 @@ async function aLoop(placementsMax?: number) {
       ids,
       random,
       log,
+      capacity,
       broker: new EvaluationBroker({ store, clock }),
       elapsedNs: () => (elapsedNs += 7),
       ...(placementsMax !== undefined && { placementsMax }),
@@ -39,7 +42,7 @@ async function aLoop(placementsMax?: number) {
   const statusOf = (id: string): string | undefined => store.tables.evaluations.find(id)?.Status
   const reached = (id: string, status: string): Promise<true> =>
     until(`${id} to be ${status}`, () => statusOf(id) === status || undefined)
-  return { store, clock, loop, newLoop, errors, write, statusOf, reached }
+  return { store, clock, loop, newLoop, errors, capacity, write, statusOf, reached }
 }
 
 function node(i: number, fields: Partial<NodeRow> = {}): Change {
@@ -83,6 +86,24 @@ test('evaluation loop: several that wait for one job are settled by the newest',
     [statusOf(first), store.tables.evaluations.find(first)?.StatusDescription],
     ['canceled', `superseded by evaluation "${second}"`],
   )
+  await loop.stop()
+})
+
+test('evaluation loop: while the state may not grow, only what stops is carried out', async () => {
+  const { store, clock, loop, capacity, write, statusOf, reached } = await aLoop()
+  const [placing, stopping] = [anId('eval', 1), anId('eval', 2)]
+  const stopped = aJob({ ID: 'stopped', Stop: true })
+  capacity.setShortage('memory', 'it is used up')
+  await write(node(1), ...submitted(aJob(), { ID: placing }))
+  await write(...submitted(stopped, { ID: stopping, JobID: stopped.ID }))
+  loop.start()
+  await reached(stopping, 'complete')
+  clock.advance(5_000)
+  assert.equal(statusOf(placing), 'pending')
+  capacity.setShortage('memory', undefined)
+  clock.advance(1_000)
+  await reached(placing, 'complete')
+  assert.equal(store.tables.allocations.size, 1)
   await loop.stop()
 })
 

@@ -14,6 +14,8 @@ const SKEW_MS_MAX = 10_000
 const NODES_MAX = 1_000
 const NAMED_MAX = 5
 const UNKNOWN_TOKEN = 403
+/** What a part of an agent says when nothing is wrong with it. */
+const WELL = 'ok'
 
 /** In the order in which one depends on the other. */
 export const CHECKS: readonly Check[] = [
@@ -45,6 +47,8 @@ async function serverAnswers({ client, host, settings }: Invocation): Promise<re
 function partFindings(health: AgentHealth, address: string): readonly Finding[] {
   return Object.entries(health).map(([part, { ok: isWell, message }]): Finding => {
     const what = `The ${part} of the agent at ${address} says: ${message}`
+    if (isWell && message !== WELL)
+      return { state: 'warning', what, next: 'Reads and deletes are served meanwhile.' }
     return isWell
       ? { state: 'ok', what, next: undefined }
       : { state: 'bad', what, next: 'Its log says more: "reeve agent --log-level debug".' }

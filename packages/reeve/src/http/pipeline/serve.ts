@@ -1,6 +1,8 @@
 import type { Method, Route } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../../kit/result.ts'
+import type { StateCapacity } from '../../kit/state-capacity.ts'
+import { Fault, NO_CAPACITY } from '../../kit/fault.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
 import type { Admission } from './admission.ts'
@@ -53,6 +55,7 @@ export interface ServeOptions {
   readonly routing: RequestRouting
   /** Undefined where no other region is known. */
   readonly regions?: RegionRouter
+  readonly capacity: Pick<StateCapacity, 'shortage'>
 }
 
 /**
@@ -97,6 +100,7 @@ function serve<M extends MountedRoute, C, Q, R>(
     )
   const target = identifyAndAuthorize(api, mounted, exchange)
   if (!target.ok) return api.reject(exchange, target.error)
+  checkCapacity(options, mounted, exchange)
   if (bodyBytesMax === undefined) return runUseCase(api, mounted, target.value, NO_BYTES)
   const bytes = receiveBody(options, exchange.request, bodyBytesMax)
   return bytes instanceof Promise
@@ -119,8 +123,21 @@ async function serveByBody<M extends MountedRoute, C, Q, R>(
   const body = await receiveBody(options, request, mounted.bodyBytesMax ?? 0)
   if (options.routing.forwardIfRemote(request, reply, regionOf(body), body)) return
   const target = identifyAndAuthorize(api, mounted, exchange)
-  if (target.ok) await runUseCase(api, mounted, target.value, body)
-  else await api.reject(exchange, target.error)
+  if (!target.ok) return await api.reject(exchange, target.error)
+  checkCapacity(options, mounted, exchange)
+  await runUseCase(api, mounted, target.value, body)
+}
+
+/** Throws when the request would add to the state while there is no room for that. */
+function checkCapacity(
+  { capacity: { shortage } }: ServeOptions,
+  { handling: { growsState } }: MountedRoute,
+  { request }: Exchange,
+): void {
+  if (shortage === undefined || growsState === false) return
+  const query = Object(request.query)
+  if (growsState !== true && growsState.unlessQuery.some((name) => name in query)) return
+  throw new Fault(NO_CAPACITY, `The state may not grow now: ${shortage}`)
 }
 
 /** The stages `authenticate`, `decode` and `authorize`: by the head of the request alone. */

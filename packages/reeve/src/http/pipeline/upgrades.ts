@@ -9,7 +9,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
 
 /** The WebSockets of nodes end at the leader of their own region. */
 export const NODE_ROUTE: RoutedRoute = {
-  handling: { answeredBy: 'leader', region: 'local', audit: 'none', cost: 1 },
+  handling: { answeredBy: 'leader', region: 'local', audit: 'none', cost: 1, growsState: false },
   isRead: true,
 }
 

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import type { MemoryUse } from '../kit/memory-level.ts'
+import { StateCapacity } from '../kit/state-capacity.ts'
+import { MemoryWatch } from './memory-watch.ts'
+
+function aWatch() {
+  const clock = new SimulatedClock()
+  const capacity = new StateCapacity()
+  const lines: string[] = []
+  const note =
+    (level: string) =>
+    (_fields: object, message: string): void =>
+      void lines.push(`${level} ${message.split(/[;:]/)[0] ?? ''}`)
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
+  let use: MemoryUse = {
+    heapUsed: 0,
+    heapLive: 0,
+    heapLimit: 1_000,
+    outsideHeap: 0,
+    memoryMax: 10_000,
+  }
+  let collections = 0
+  const collect = (): void => void collections++
+  const watch = new MemoryWatch({ clock, log, capacity, read: () => use, collect })
+  return {
+    clock,
+    capacity,
+    lines,
+    collections: () => collections,
+    look(fields: Partial<MemoryUse>) {
+      use = { ...use, ...fields }
+      watch.check()
+    },
+  }
+}
+
+test('memory watch: it warns at 80 %, and lets nothing grow from 90 % on', () => {
+  const { lines, capacity, look } = aWatch()
+  for (const heap of [790, 800, 850, 890]) look({ heapUsed: heap, heapLive: heap })
+  assert.equal(capacity.shortage, undefined)
+  look({ heapUsed: 900, heapLive: 900 })
+  assert.match(capacity.shortage ?? '', /^90 % of the server's memory are used; delete .* gc/)
+  look({ heapUsed: 860, heapLive: 860 })
+  assert.notEqual(capacity.shortage, undefined)
+  look({ heapUsed: 500, heapLive: 500 })
+  assert.equal(capacity.shortage, undefined)
+  assert.deepEqual(lines, [
+    'warn memory runs short',
+    'error nothing that adds to the state is accepted',
+    'info there is enough memory again',
+  ])
+})
+
+test('memory watch: garbage is collected before it counts, and not too often', () => {
+  const { capacity, clock, collections, look } = aWatch()
+  look({ heapUsed: 950, heapLive: 400 })
+  look({ heapUsed: 955 })
+  assert.equal(collections(), 1)
+  assert.equal(capacity.shortage, undefined)
+  look({ heapUsed: 975 })
+  assert.notEqual(capacity.shortage, undefined)
+  clock.advance(30_000)
+  look({ heapUsed: 975 })
+  assert.equal(collections(), 2)
+  look({ heapUsed: 420, heapLive: 420 })
+  assert.equal(capacity.shortage, undefined)
+})

@@ -1,0 +1,157 @@
+import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
+import { totalmem } from 'node:os'
+import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
+import type { Clock } from '../kit/clock.ts'
+import {
+  isNearlyFull,
+  knownShare,
+  nextMemoryLevel,
+  usedShareWithGarbage,
+  type MemoryLevel,
+  type MemoryUse,
+} from '../kit/memory-level.ts'
+import type { StateCapacity } from '../kit/state-capacity.ts'
+import type { ProgramLog } from './log.ts'
+
+const CHECK_EVERY_MS = 250
+/** A full collection of a large heap takes seconds: it is asked for only as often as this. */
+const COLLECT_EVERY_MS = 30_000
+
+export interface MemoryWatchOptions {
+  readonly clock: Clock
+  readonly log: Pick<ProgramLog, 'info' | 'warn' | 'error'>
+  readonly capacity: StateCapacity
+  readonly read?: () => MemoryUse
+  /** Runs a full collection. */
+  readonly collect?: (() => void) | undefined
+}
+
+/** Warns when memory runs short, and lets the state grow no more before the process would end. */
+export class MemoryWatch {
+  readonly #options: MemoryWatchOptions
+  readonly #read: () => MemoryUse
+  readonly #observer: PerformanceObserver
+  #heapLive: number | undefined
+  #level: MemoryLevel = 'normal'
+  #share = 0
+  #collectedMs = Number.NEGATIVE_INFINITY
+  #cancelTimer: () => void = () => undefined
+
+  constructor(options: MemoryWatchOptions) {
+    this.#options = options
+    const memoryMax = memoryMaxOfProcess()
+    this.#read = options.read ?? (() => processUse(memoryMax, this.#heapLive))
+    this.#observer = new PerformanceObserver((list) => {
+      if (list.getEntries().some(isFullCollection)) this.#heapLive = oldGenerationBytes()
+    })
+  }
+
+  start(): void {
+    this.#observer.observe({ entryTypes: ['gc'] })
+    this.#later()
+  }
+
+  stop(): void {
+    this.#observer.disconnect()
+    this.#cancelTimer()
+  }
+
+  /** The used share of what the process may use, from 0 to 1. */
+  get share(): number {
+    return this.#share
+  }
+
+  /** One look; also what the tests call. */
+  check(): void {
+    const use = this.#read()
+    this.#share = knownShare(use)
+    if (isNearlyFull(usedShareWithGarbage(use))) this.#collectSometimes()
+    const level = nextMemoryLevel(this.#level, this.#share)
+    if (level === this.#level) return
+    this.#tell(level, use)
+    this.#level = level
+  }
+
+  #later(): void {
+    this.#cancelTimer = this.#options.clock.after(CHECK_EVERY_MS, () => {
+      this.#later()
+      this.check()
+    })
+  }
+
+  /** What was deleted is known to be free only after a full collection. */
+  #collectSometimes(): void {
+    const { clock, collect } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (collect === undefined || nowMs - this.#collectedMs < COLLECT_EVERY_MS) return
+    this.#collectedMs = nowMs
+    collect()
+  }
+
+  #tell(level: MemoryLevel, use: MemoryUse): void {
+    const { log, capacity } = this.#options
+    const percent = Math.round(this.#share * 100)
+    const fields = { percent, heapUsed: use.heapUsed, heapLimit: use.heapLimit, max: use.memoryMax }
+    if (level === 'full') {
+      const reason = `${percent} % of the server's memory are used; ${ADVICE}`
+      capacity.setShortage('memory', reason)
+      log.error(fields, `nothing that adds to the state is accepted: ${reason}`)
+      return
+    }
+    capacity.setShortage('memory', undefined)
+    if (this.#level === 'full') log.info(fields, 'there is enough memory again')
+    else if (level === 'high') log.warn(fields, `memory runs short; ${ADVICE}`)
+  }
+}
+
+/** Undefined where the runtime was started without the flag that gives it to programs. */
+export function fullCollection(): (() => void) | undefined {
+  const { gc } = globalThis
+  // Its promise is of no interest: the observer is told when it is over.
+  return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' })
+}
+
+const ADVICE =
+  'delete what is not needed ("reeve job stop --purge", "reeve system gc"), or give the server more memory'
+
+function isFullCollection(entry: PerformanceEntry): boolean {
+  const kind: unknown = Reflect.get(Object(Reflect.get(entry, 'detail')), 'kind')
+  return kind === constants.NODE_PERFORMANCE_GC_MAJOR
+}
+
+/** Of the container where there is one, else of the machine. */
+function memoryMaxOfProcess(): number {
+  const constrained = process.constrainedMemory()
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+}
+
+function processUse(memoryMax: number, heapLive: number | undefined): MemoryUse {
+  const heap = getHeapStatistics()
+  return {
+    heapUsed: oldGenerationBytes(),
+    heapLive,
+    heapLimit: heap.heap_size_limit - youngGenerationMax(),
+    outsideHeap: Math.max(0, process.memoryUsage.rss() - heap.total_physical_size),
+    memoryMax,
+  }
+}
+
+const YOUNG_SPACES: ReadonlySet<string> = new Set(['new_space', 'new_large_object_space'])
+
+/** A heap is full when its old generation is: the young one is emptied into it. */
+function oldGenerationBytes(): number {
+  return getHeapSpaceStatistics()
+    .filter(({ space_name }) => !YOUNG_SPACES.has(space_name))
+    .reduce((sum, { space_used_size }) => sum + space_used_size, 0)
+}
+
+const MEGABYTE = 1024 * 1024
+const SEMI_SPACE_MEGABYTES_DEFAULT = 16
+const SEMI_SPACES = 3
+
+/** What the limit of the heap counts for the young generation. */
+function youngGenerationMax(): number {
+  const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ')
+  const given = /--max-semi-space-size=(\d+)/.exec(flags)?.[1]
+  return SEMI_SPACES * Number(given ?? SEMI_SPACE_MEGABYTES_DEFAULT) * MEGABYTE
+}
