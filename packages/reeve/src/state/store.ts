@@ -4,10 +4,11 @@ import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { put, type Change, type CommitSubject, type Stamp } from './change.ts'
+import { CheckpointParts } from './checkpoint-parts.ts'
 import { CommitEntry } from './commit-entry.ts'
 import { CommittedRows } from './committed-rows.ts'
 import type { Commit, CommittedRow } from './commit.ts'
-import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
+import type { BlobChange, LogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
@@ -60,6 +61,10 @@ export interface StoreOptions {
    * shares a write. Right after the running function unless given.
    */
   readonly atEndOfTurn?: (work: () => void) => void
+  /** Rows between two marks of a checkpoint; for tests. */
+  readonly rowsPerPart?: number
+  /** Characters of the log that are applied together at a start; for tests. */
+  readonly sliceChars?: number
 }
 
 /**
@@ -87,6 +92,7 @@ export class Store {
   readonly #allTables: readonly Table<object>[]
   readonly #namespaces: NamespaceIndexes
   readonly #rows: CommittedRows
+  readonly #parts: CheckpointParts
   #index: number
   #durableIndex: number
   #gathering: Batch | undefined
@@ -101,7 +107,10 @@ export class Store {
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
     const store = new Store(options)
-    await store.#rows.load(options.engine)
+    await store.#rows.load(options.engine, {
+      onApplied: (index, rows) => store.#parts.note(index, rows),
+      sliceChars: options.sliceChars,
+    })
     return store
   }
 
@@ -117,6 +126,7 @@ export class Store {
     const namespaced = this.#allTables.filter(({ spec }) => spec.namespace !== undefined)
     this.#namespaces = new NamespaceIndexes(namespaced.map(({ spec }) => spec.name))
     this.#rows = new CommittedRows(this.tables, this.#namespaces)
+    this.#parts = new CheckpointParts(this.#allTables, options.rowsPerPart)
     this.watches = new Watches(options.clock)
     this.log = new CommitLog(options.engine)
     this.#index = options.engine.opened.lastIndex
@@ -181,6 +191,7 @@ export class Store {
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
     this.#index = stamp.index
+    this.#parts.note(stamp.index, changes.length)
     batch.commits.push(commit)
     const gone = this.#ownerlessBlobs(applied, blobs)
     batch.entries.push(new CommitEntry(commit, [...blobs, ...gone]))
@@ -233,8 +244,8 @@ export class Store {
   }
 
   /**
-   * Writes every dirty row once and moves the checkpoint. One at a time; callers share a running
-   * one.
+   * Writes every dirty row once, oldest first, and moves the checkpoint part by part. One at a
+   * time; callers share a running one.
    */
   checkpoint(): Promise<void> {
     this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
@@ -376,19 +387,24 @@ export class Store {
     // The values of this moment; their texts are made piece by piece, as the engine takes them:
     // together they would keep everybody waiting for a good part of a second.
     for (const table of this.#allTables) table.beginCheckpoint()
+    // Later than the marks of all parts but the last. That does no harm: the log behind a mark is
+    // applied again at a start, and raises them to the same values.
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables) tableIndexes[table.spec.name] = table.lastIndex
     Object.assign(tableIndexes, this.#namespaces.stored())
-    const upTo = this.#index
+    const parts = this.#parts.take(this.#index)
     let isWritten = false
     try {
       // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
       await this.settled()
-      if (this.#fault !== undefined) throw this.#fault
-      await this.#engine.checkpoint(checkpointRows(this.#allTables), { upTo, tableIndexes })
+      for (const { upTo, rows } of parts) {
+        if (this.#fault !== undefined) throw this.#fault
+        await this.#engine.checkpoint(rows, { upTo, tableIndexes })
+      }
       isWritten = true
     } finally {
       for (const table of this.#allTables) table.endCheckpoint(isWritten)
+      if (!isWritten) this.#parts.forgetEnds()
     }
   }
 
@@ -422,11 +438,6 @@ export class Store {
 
 const DONE = Promise.resolve()
 const NO_OBSERVERS: readonly TableObserver<never>[] = []
-
-function* checkpointRows(tables: readonly Table<object>[]): Generator<CheckpointRow> {
-  for (const table of tables)
-    for (const [key, text] of table.checkpointRows()) yield { table: table.spec.name, key, text }
-}
 
 function tell(
   observers: readonly TableObserver<never>[],

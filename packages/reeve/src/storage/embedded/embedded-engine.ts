@@ -13,6 +13,7 @@ import type {
 } from '../../state/index.ts'
 import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
 import { RunningCalls } from '../running-calls.ts'
+import { nextPieceBytes, PIECE_BYTES_MIN } from './checkpoint-pace.ts'
 import { writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
@@ -22,9 +23,6 @@ import type { LogFiles } from './log/log-files.ts'
 import type { RemovedFiles } from './removed-files.ts'
 import { unpackRows } from './rows/packed-rows.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
-
-/** A checkpoint is put into bytes in pieces of this size: others wait for one of them at most. */
-const CHECKPOINT_BYTES_PER_WRITE = 256 * 1024
 
 interface EmbeddedParts {
   readonly paths: DataPaths
@@ -48,6 +46,8 @@ export class EmbeddedEngine implements MovableEngine {
   #lastIndex: number
   #firstIndex: number
   #upTo: number
+  /** How large the next piece of a checkpoint is. */
+  #pieceBytes = PIECE_BYTES_MIN
   #appending = false
   #keeping = false
   #failed: Fault | undefined
@@ -203,19 +203,29 @@ export class EmbeddedEngine implements MovableEngine {
     })
   }
 
-  /** One row at a time becomes an operation: those of a whole piece would outlive the waiting. */
+  /**
+   * One row at a time becomes an operation: those of a whole piece would outlive the waiting.
+   * Others wait for one piece at most.
+   */
   async #writeRows(rows: Iterable<CheckpointRow>, doing: string): Promise<void> {
     const iterator = rows[Symbol.iterator]()
     let next = iterator.next()
-    function* piece(): Generator<Operation> {
-      for (let size = 0; size < CHECKPOINT_BYTES_PER_WRITE && next.done !== true;) {
+    function* piece(bytes: number): Generator<Operation> {
+      for (let size = 0; size < bytes && next.done !== true;) {
         const { key, text } = next.value
         size += key.length + charsOf(text ?? '')
         yield rowOperation(next.value)
         next = iterator.next()
       }
     }
-    while (next.done !== true) await this.#write(piece(), doing)
+    while (next.done !== true) {
+      const beginMs = performance.now()
+      const write = await this.#database.gather(piece(this.#pieceBytes))
+      const gatheredMs = performance.now()
+      await this.#attempt(doing, write)
+      const times = { gatherMs: gatheredMs - beginMs, waitMs: performance.now() - gatheredMs }
+      this.#pieceBytes = nextPieceBytes(this.#pieceBytes, times, this.#log.bytesAfter(this.#upTo))
+    }
   }
 
   async #write(operations: Iterable<Operation>, doing: string): Promise<void> {

@@ -164,6 +164,16 @@ export class LogFiles {
     }
   }
 
+  /** Bytes of entries behind an index, up to one file more than there are. */
+  bytesAfter(index: number): number {
+    let bytes = 0
+    for (const file of this.#files.toReversed()) {
+      bytes += file.bytes
+      if (file.head.firstIndex <= index + 1) break
+    }
+    return bytes
+  }
+
   /** Removes files whose entries are all before an index, and that nobody reads. */
   async trim(beforeIndex: number): Promise<void> {
     const readFrom = Math.min(...[...this.#readers].map(({ at }) => at))
