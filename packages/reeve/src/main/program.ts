@@ -107,7 +107,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
   await assertNothingMoving(config.dataDirectory)
   warnOfLostStorage(directory, log)
   const storage = join(directory, 'storage')
-  const engine = await openEmbeddedEngine(storage)
+  const engine = await openEmbeddedEngine(storage, { log })
   const state = { name: storage, lastIndex: engine.opened.lastIndex }
   const secrets = await loadServerSecrets({ directory, state }, configuredSecrets(config)).catch(
     async (thrown: unknown) => {

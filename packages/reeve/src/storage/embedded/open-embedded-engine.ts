@@ -13,11 +13,18 @@ import { clearRemoved, RemovedFiles } from './removed-files.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
-export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax'> {
+export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 'disk'> {
+  /** Where it reports what an operator should know of although nothing is wrong. */
+  readonly log?: StorageLog
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
   /** From how many bytes of rows on a thread reads them at a start. */
   readonly rowThreadBytes?: number
+}
+
+/** Takes what the storage reports. */
+export interface StorageLog {
+  warn(fields: object, message: string): void
 }
 
 /**
@@ -114,6 +121,10 @@ async function inspect(paths: data.DataPaths): Promise<Found> {
   }
 }
 
+interface OpenLogOptions extends LogFilesOptions {
+  readonly log?: StorageLog
+}
+
 interface OpenedLog {
   readonly log: LogFiles
   readonly opened: EnginePosition
@@ -123,7 +134,7 @@ interface OpenedLog {
 async function openLog(
   stored: Stored,
   { reached, log: inspected }: Found,
-  options: LogFilesOptions,
+  options: OpenLogOptions,
 ): Promise<OpenedLog> {
   if (inspected === undefined) return await openOldLog(stored, reached, options)
   const { files, end } = inspected
@@ -131,6 +142,7 @@ async function openLog(
   const lastIndex = end.index - 1
   const opened = await readPosition(stored, reached, { firstIndex, lastIndex })
   const log = await LogFiles.open(stored.paths.log, inspected, options)
+  reportTornTail(inspected, options.log)
   try {
     const { upTo } = opened.checkpoint
     if (inspected.blobsEnd > upTo + 1) await putBlobs(stored, log.read(upTo + 1, lastIndex))
@@ -140,6 +152,17 @@ async function openLog(
     throw thrown
   }
   return { log, opened }
+}
+
+/** A write that a crash or a power cut interrupted. Nobody was told that it had succeeded. */
+function reportTornTail({ end }: InspectedLog, log: StorageLog | undefined): void {
+  if (!end.isTorn) return
+  const index = end.index - 1
+  log?.warn(
+    { bytes: end.tornBytes, index },
+    `cut ${end.tornBytes} bytes behind index ${index} of the commit log: the last write was ` +
+      'interrupted, and had not been acknowledged',
+  )
 }
 
 async function openOldLog(

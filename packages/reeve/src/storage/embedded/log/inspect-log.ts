@@ -46,7 +46,7 @@ export interface InspectedLog {
 export async function inspectLog(folder: string, upTo: number): Promise<InspectedLog> {
   const found = await headsIn(folder)
   const files = chainOf(found)
-  let end: LogEnd = { index: 0, offset: 0, isTorn: false }
+  let end: LogEnd = { index: 0, offset: 0, isTorn: false, tornBytes: 0 }
   let blobsEnd = 0
   for (const [i, file] of files.entries()) {
     const next = files[i + 1]

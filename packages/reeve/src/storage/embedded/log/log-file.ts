@@ -83,6 +83,8 @@ export interface FoundRecord extends LogPlace {
 export interface LogEnd extends LogPlace {
   /** Something stands behind it that is no record. */
   readonly isTorn: boolean
+  /** How many bytes that is. */
+  readonly tornBytes: number
 }
 
 /** The records of a file, in order, up to the first that is not sound. Returns where that is. */
@@ -94,13 +96,13 @@ export async function* recordsOf(source: LogSource): AsyncGenerator<FoundRecord,
     while (offset < source.bytes) {
       const record = await recordAt(window, source, offset)
       if (record === undefined || record.head.firstIndex !== index)
-        return { index, offset, isTorn: true }
+        return { index, offset, isTorn: true, tornBytes: source.bytes - offset }
       const { entries, blobs, bytes } = record.head
       yield { index, offset, entries, blobs, bytes: record.bytes }
       index += entries
       offset += bytes
     }
-    return { index, offset, isTorn: false }
+    return { index, offset, isTorn: false, tornBytes: 0 }
   } finally {
     await handle.close()
   }

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, rm, unlink, type FileHandle } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../kit/fault.ts'
 import type { LogEntry, NewLogEntry } from '../../../state/index.ts'
-import { syncFolder } from '../durable-file.ts'
 import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
 import {
   DamagedLog,
@@ -14,6 +13,7 @@ import {
   recordsOf,
   type LogFileHead,
 } from './log-file.ts'
+import { systemLogDisk, type LogDisk, type LogHandle } from './log-disk.ts'
 import { entriesIn, RecordWriter } from './record.ts'
 import { writePieces } from './write-pieces.ts'
 
@@ -32,6 +32,8 @@ export interface LogFilesOptions {
   readonly fileBytesMax?: number | undefined
   /** Removes a file that is trimmed. */
   readonly remove?: (path: string) => Promise<void>
+  /** By which it is written; the system's unless given. */
+  readonly disk?: LogDisk | undefined
 }
 
 /** An index from which somebody still reads. */
@@ -49,9 +51,10 @@ export class LogFiles {
   readonly #files: KnownFile[]
   readonly #fileBytesMax: number
   readonly #remove: (path: string) => Promise<void>
+  readonly #disk: LogDisk
   readonly #writer = new RecordWriter()
   readonly #readers = new Set<Reader>()
-  #handle: FileHandle
+  #handle: LogHandle
   #next: number
 
   /** A log without entries; what is in its place goes. */
@@ -60,11 +63,12 @@ export class LogFiles {
     firstIndex: number,
     options: LogFilesOptions = {},
   ): Promise<LogFiles> {
-    await rm(folder, { recursive: true, force: true })
+    const { disk = systemLogDisk } = options
+    await disk.removeFolder(folder)
     // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
     await mkdir(folder, { mode: 0o700 })
-    await syncFolder(dirname(folder))
-    const { file, handle } = await beginFile(folder, headOf(firstIndex))
+    await disk.syncFolder(dirname(folder))
+    const { file, handle } = await beginFile(disk, folder, headOf(firstIndex))
     return new LogFiles(folder, { files: [file], handle, next: firstIndex }, options)
   }
 
@@ -74,9 +78,10 @@ export class LogFiles {
     { files, end, leftovers }: InspectedLog,
     options: LogFilesOptions = {},
   ): Promise<LogFiles> {
-    for (const path of leftovers) await unlink(path)
+    const { disk = systemLogDisk } = options
+    for (const path of leftovers) await disk.unlink(path)
     const newest = newestOf(files)
-    const handle = await open(newest.path, O_RDWR | DURABLY)
+    const handle = await disk.open(newest.path, O_RDWR | DURABLY)
     try {
       if (end.isTorn) {
         await handle.truncate(end.offset)
@@ -93,14 +98,15 @@ export class LogFiles {
   private constructor(
     folder: string,
     { files, handle, next }: Opened,
-    { fileBytesMax = FILE_BYTES_MAX, remove = unlink }: LogFilesOptions,
+    { fileBytesMax = FILE_BYTES_MAX, disk = systemLogDisk, remove }: LogFilesOptions,
   ) {
+    this.#disk = disk
     this.#folder = folder
     this.#files = [...files]
     this.#handle = handle
     this.#next = next
     this.#fileBytesMax = fileBytesMax
-    this.#remove = remove
+    this.#remove = remove ?? ((path) => disk.unlink(path))
   }
 
   /** Index of the oldest entry in a file that is still there. */
@@ -160,7 +166,7 @@ export class LogFiles {
         yield page
       }
     } finally {
-      await records.return({ index: 0, offset: 0, isTorn: false })
+      await records.return({ index: 0, offset: 0, isTorn: false, tornBytes: 0 })
     }
   }
 
@@ -194,7 +200,7 @@ export class LogFiles {
     await this.#replaceHandle(headOf(firstIndex))
     this.#files.shift()
     this.#next = firstIndex
-    await unlink(empty.path)
+    await this.#disk.unlink(empty.path)
   }
 
   async close(): Promise<void> {
@@ -207,7 +213,7 @@ export class LogFiles {
   }
 
   async #replaceHandle(head: LogFileHead): Promise<void> {
-    const { file, handle } = await beginFile(this.#folder, head)
+    const { file, handle } = await beginFile(this.#disk, this.#folder, head)
     await this.#handle.close()
     this.#handle = handle
     this.#files.push(file)
@@ -216,7 +222,7 @@ export class LogFiles {
 
 interface Opened {
   readonly files: readonly KnownFile[]
-  readonly handle: FileHandle
+  readonly handle: LogHandle
   /** Index of the next entry. */
   readonly next: number
 }
@@ -226,13 +232,13 @@ function headOf(firstIndex: number, before = { firstIndex: 0, bytes: 0 }): LogFi
 }
 
 /** Its head and name are durable before anything else is in it. */
-async function beginFile(folder: string, head: LogFileHead) {
+async function beginFile(disk: LogDisk, folder: string, head: LogFileHead) {
   const path = join(folder, logFileName(head.firstIndex))
-  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLY, 0o600)
+  const handle = await disk.open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLY, 0o600)
   try {
     await writePieces(handle, [encodeFileHead(head)], 0)
     await handle.sync()
-    await syncFolder(folder)
+    await disk.syncFolder(folder)
   } catch (thrown) {
     await handle.close()
     throw thrown
