@@ -138,11 +138,12 @@ async function openLog(
 ): Promise<OpenedLog> {
   if (inspected === undefined) return await openOldLog(stored, reached, options)
   const { files, end } = inspected
-  const firstIndex = files[0]?.head.firstIndex ?? end.index
+  const firstIndex = files[0]?.places[0]?.index ?? end.index
   const lastIndex = end.index - 1
   const opened = await readPosition(stored, reached, { firstIndex, lastIndex })
   const log = await LogFiles.open(stored.paths.log, inspected, options)
   reportTornTail(inspected, options.log)
+  reportDropped(inspected, opened.firstIndex, options.log)
   try {
     const { upTo } = opened.checkpoint
     if (inspected.blobsEnd > upTo + 1) await putBlobs(stored, log.read(upTo + 1, lastIndex))
@@ -162,6 +163,15 @@ function reportTornTail({ end }: InspectedLog, log: StorageLog | undefined): voi
     { bytes: end.tornBytes, index },
     `cut ${end.tornBytes} bytes behind index ${index} of the commit log: the last write was ` +
       'interrupted, and had not been acknowledged',
+  )
+}
+
+function reportDropped({ dropped }: InspectedLog, from: number, log: StorageLog | undefined): void {
+  if (dropped.length === 0) return
+  log?.warn(
+    { index: from },
+    `the kept log is damaged: ${dropped.join('; ')}. The checkpoint holds all of it, so no state ` +
+      `is lost; event streams can resume from index ${from}. Check the disk`,
   )
 }
 

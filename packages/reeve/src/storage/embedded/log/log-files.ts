@@ -111,7 +111,7 @@ export class LogFiles {
 
   /** Index of the oldest entry in a file that is still there. */
   get firstIndex(): number {
-    return this.#files[0]?.head.firstIndex ?? this.#next
+    return this.#files[0]?.places[0]?.index ?? this.#next
   }
 
   /** Resolves when the entries are durable, all or none. After a failure nothing may follow. */
