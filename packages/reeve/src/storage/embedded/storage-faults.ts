@@ -6,7 +6,8 @@ type StorageFaultKind = keyof typeof whatNext
 /** The last sentence of every message: an operator reads it at night and wants the next step. */
 const whatNext = {
   'storage-corrupt':
-    'Nothing was removed. Restore the directory from a backup, or move it aside to start empty.',
+    'Nothing was removed. Run "reeve operator storage salvage" to save what is readable, or ' +
+    'restore a backup.',
   'storage-version': 'Nothing was changed.',
   'storage-locked': 'Stop that process first, or choose another directory.',
   'storage-unwritable':

@@ -110,7 +110,7 @@ interface FoundFile {
   readonly head: LogFileHead | undefined
 }
 
-async function headsIn(folder: string): Promise<readonly FoundFile[]> {
+export async function headsIn(folder: string): Promise<readonly FoundFile[]> {
   const names = await readdir(folder).catch((thrown: unknown) => {
     if (codeOf(thrown) !== 'ENOENT') throw thrown
     throw new DamagedLog('the folder log is missing')
