@@ -42,6 +42,7 @@ import { PRODUCT_ROOT } from './product-root.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
+import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
 
@@ -59,6 +60,8 @@ export interface ServerOptions {
   readonly leader?: LeaderRouter
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
+  /** The disk takes no writes: requests are answered, nothing is decided before `resume`. */
+  readonly shortage?: Shortage | undefined
 }
 
 /** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
@@ -76,13 +79,14 @@ export class Server {
   #presence: Presence
 
   static async open(options: ServerOptions): Promise<Server> {
-    const { engine, follows = false } = options
+    const { engine, follows = false, shortage } = options
     const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
     const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const broker = new EvaluationBroker({ store, clock: systemClock })
     const context = createContext(options, { store, policyAsker, regions, broker })
-    if (!follows) await ensureBuiltIns(context)
+    if (shortage !== undefined) restrict(store, shortage)
+    else if (!follows) await ensureBuiltIns(context)
     return new Server(options, { context, policyAsker, regions, broker })
   }
 
@@ -162,12 +166,12 @@ export class Server {
     this.#startLoops()
   }
 
-  /** Why nothing can be written any more; undefined while all is well. */
+  /** Why nothing, or nothing but deletes, can be written; undefined while all is well. */
   get fault(): Fault | undefined {
-    return this.store.fault
+    return this.store.fault ?? this.store.restriction
   }
 
-  /** Tells once, when the storage has failed and nothing can be written any more. */
+  /** Tells when the storage has failed and nothing can be written any more. */
   onFault(tell: (fault: Fault) => void): void {
     this.store.onFault(tell)
   }
@@ -179,8 +183,21 @@ export class Server {
   async listen(host: string, port: number, handle?: object): Promise<string> {
     const open = handle === undefined ? {} : { handle }
     const address = await this.app.app.listen({ host, port, ...open })
-    if (this.#options.follows !== true) this.#startLoops()
+    const { follows, shortage } = this.#options
+    if (follows !== true && shortage === undefined) this.#startLoops()
     return address
+  }
+
+  /** Nothing is decided from here on; requests are still answered. */
+  async pause(): Promise<void> {
+    const loops = this.#loops
+    this.#loops = []
+    await Promise.all(loops.map(async (loop) => await loop.stop()))
+  }
+
+  /** Goes on deciding, from the state as it is now. */
+  resume(): void {
+    if (this.#loops.length === 0) this.#startLoops()
   }
 
   /**
@@ -200,6 +217,11 @@ export class Server {
     await this.context.jobFiles.stop()
     await this.#policyAsker.stop()
   }
+}
+
+function restrict(store: Store, { fault, accepts }: Shortage): void {
+  store.abandon(fault)
+  if (accepts === 'deletes') store.resume('deletes')
 }
 
 function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regions' | 'metrics'> {

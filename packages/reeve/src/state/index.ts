@@ -13,9 +13,12 @@ export type {
   LogEntry,
   MovableEngine,
   NewLogEntry,
+  RecoverableEngine,
+  Recovery,
   StorageEngine,
   StoredBlob,
 } from './engine.ts'
+export { isRecoverable } from './engine.ts'
 export { wholeText } from './row-text.ts'
 export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'

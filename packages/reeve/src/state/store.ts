@@ -98,6 +98,8 @@ export class Store {
   #gathering: Batch | undefined
   #flushing: Batch | undefined
   #fault: Fault | undefined
+  /** Why only commits that delete rows are accepted. */
+  #restriction: Fault | undefined
   #follows: boolean
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
@@ -156,7 +158,21 @@ export class Store {
     return this.#fault
   }
 
-  /** Calls `listener` when the engine fails. */
+  /** Why only deletes are accepted; undefined while all is well, and while there is a fault. */
+  get restriction(): Fault | undefined {
+    return this.#restriction
+  }
+
+  /**
+   * The engine has recovered from the fault: what was not durable then was taken back, here and
+   * there. `deletes`: only commits that delete rows are accepted, until it is called with `all`.
+   */
+  resume(scope: 'all' | 'deletes'): void {
+    this.#restriction = scope === 'all' ? undefined : (this.#fault ?? this.#restriction)
+    this.#fault = undefined
+  }
+
+  /** Calls `listener` whenever the engine fails. */
   onFault(listener: (fault: Fault) => void): void {
     this.#tellFault = listener
   }
@@ -180,6 +196,7 @@ export class Store {
     const blobs = request.blobs ?? []
     if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
+    if (this.#restriction !== undefined && !asked.some(isDelete)) throw this.#restriction
     const { by, cause, about } = request
     const changes =
       by === 'system'
@@ -262,7 +279,8 @@ export class Store {
   /** Waits for what was submitted, checkpoints, closes the engine. */
   async close(): Promise<void> {
     await this.settled()
-    if (this.#fault === undefined && !this.#follows) await this.checkpoint()
+    const isWritable = this.#fault === undefined && this.#restriction === undefined
+    if (isWritable && !this.#follows) await this.checkpoint()
     this.#fault ??= new Fault('storage-closed', 'the server is shutting down')
     this.watches.notifyAll()
     await this.#engine.close()
@@ -372,6 +390,7 @@ export class Store {
     const fault =
       cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
+    this.#restriction = undefined
     const doomed = [this.#flushing, this.#gathering].filter((batch) => batch !== undefined)
     for (const undo of doomed.flatMap((one) => one.undo).toReversed()) undo()
     for (const observer of [...this.#observers.values()].flat()) observer.reset()
@@ -434,6 +453,10 @@ export class Store {
     // Table<Row> differs from Table<object> only in what its edges promise to callers.
     return this.tables[name] as unknown as Table<object>
   }
+}
+
+function isDelete({ row }: Change): boolean {
+  return row === undefined
 }
 
 const DONE = Promise.resolve()

@@ -1,6 +1,8 @@
 export { syncFolder } from './embedded/durable-file.ts'
 export { checkStorage, type CheckedStorage } from './embedded/check-storage.ts'
 export { assertUnused, openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
+export { openReadOnlyEngine } from './embedded/read-only-engine.ts'
+export { RESERVE_BYTES } from './embedded/reserve.ts'
 export { salvageStorage, type Salvaged } from './embedded/salvage-storage.ts'
 export { MemoryDisk } from './memory/memory-disk.ts'
 export { openMemoryEngine, type MemoryEngine } from './memory/memory-engine.ts'

@@ -29,7 +29,7 @@ export function faultyLogDisk(failAt: number, point: FaultPoint): FaultyDisk {
   }
   const nothing = async (): Promise<void> => undefined
   const wrapped = (handle: LogHandle): LogHandle => ({
-    writev: (buffers: readonly NodeJS.ArrayBufferView[], position?: number | null) =>
+    writev: <B extends readonly NodeJS.ArrayBufferView[]>(buffers: B, position?: number) =>
       attempt(
         () => handle.writev(buffers, position),
         async () => {

@@ -126,6 +126,25 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
     await store.settled()
   })
 
+test('store: after a full disk deletes are accepted from the reserve, then everything', async () => {
+  const { store, engine, disk } = await aStore()
+  await write(store, [aNamespace('kept'), aNamespace('gone')]).durable
+  engine.faults.full()
+  await assert.rejects(write(store, [aNamespace('lost')]).durable, { kind: 'storage-full' })
+  const again = openMemoryEngine({ disk })
+  engine.append = (entries) => again.append(entries)
+  store.resume('deletes')
+  assert.equal(store.fault, undefined)
+  assert.equal(store.restriction?.kind, 'storage-full')
+  assert.throws(() => write(store, [aNamespace('more')]), { kind: 'storage-full' })
+  const changes = () => [remove('namespaces', 'gone'), put('namespaces', aNamespace('kept', 'new'))]
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
+  store.resume('all')
+  await write(store, [aNamespace('more')]).durable
+  assert.deepEqual([...store.tables.namespaces.keys()], ['kept', 'more'])
+  assert.equal(store.index, 3)
+})
+
 const step = fc.record({
   action: fc.constantFrom('put', 'put', 'put', 'remove', 'checkpoint', 'restart'),
   name: fc.constantFrom('a', 'b', 'c', 'd'),

@@ -1,4 +1,4 @@
-import type { CheckpointMark, EnginePosition, LogEntry, MovableEngine } from '../../state/index.ts'
+import type { CheckpointMark, EnginePosition, LogEntry } from '../../state/index.ts'
 import * as data from './data-directory.ts'
 import { openDatabase, ROW_THREAD_BYTES, WRITE_BUFFER_BYTES } from './database.ts'
 import { blobOperation, EmbeddedEngine, metaOperation } from './embedded-engine.ts'
@@ -10,6 +10,7 @@ import { DamagedLog } from './log/log-file.ts'
 import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
 import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
 import { clearRemoved, RemovedFiles } from './removed-files.ts'
+import { Reserve } from './reserve.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
@@ -20,6 +21,10 @@ export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 
   readonly writeBufferBytes?: number
   /** From how many bytes of rows on a thread reads them at a start. */
   readonly rowThreadBytes?: number
+  /** Space that is kept for a full disk; none unless given. */
+  readonly reserveBytes?: number
+  /** The disk is full: the reserve is given back before anything is written. */
+  readonly usesReserve?: boolean
 }
 
 /** Takes what the storage reports. */
@@ -35,7 +40,7 @@ export interface StorageLog {
 export async function openEmbeddedEngine(
   directory: string,
   options: EmbeddedOptions = {},
-): Promise<MovableEngine> {
+): Promise<EmbeddedEngine> {
   const paths = data.dataPathsOf(directory)
   assertNotHere(paths)
   openHere.add(paths.root)
@@ -61,12 +66,15 @@ function assertNotHere(paths: data.DataPaths): void {
 /** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */
 const openHere = new Set<string>()
 
-async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<MovableEngine> {
+async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<EmbeddedEngine> {
   const state = await data.examineDirectory(paths)
   await data.assertUnlocked(paths)
   await data.assertWritable(paths, state)
   const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
   const create = state !== 'ready'
+  const reserve = new Reserve(paths, options.reserveBytes ?? 0)
+  const isShort = options.usesReserve === true
+  if (isShort) await reserve.release()
   const found = create ? await prepareNew(paths) : await inspect(paths)
   const rowThreadBytes = options.rowThreadBytes ?? ROW_THREAD_BYTES
   const removed = new RemovedFiles(paths.removed, paths.level)
@@ -81,7 +89,9 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
     await removed.begin()
     const { log, opened } = await openLog(stored, { ...found, log: files }, logOptions)
     const onClosed = (): void => void openHere.delete(paths.root)
-    return new EmbeddedEngine({ paths, database, log, removed, opened, onClosed })
+    if (!isShort) reserve.fill()
+    const parts = { paths, database, log, removed, reserve, isShort, opened, onClosed }
+    return new EmbeddedEngine(parts)
   } catch (thrown) {
     await database.close()
     throw thrown

@@ -70,7 +70,7 @@ function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-function isMark(value: unknown): value is CheckpointMark {
+export function isMark(value: unknown): value is CheckpointMark {
   if (typeof value !== 'object' || value === null) return false
   if (!('upTo' in value && 'tableIndexes' in value)) return false
   const { upTo, tableIndexes } = value

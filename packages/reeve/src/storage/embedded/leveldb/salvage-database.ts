@@ -54,7 +54,7 @@ export async function salvageDatabase(folder: string): Promise<SalvagedDatabase>
 
 /** Tables and write-ahead logs that count; all that are there when the manifest is unreadable. */
 async function filesOf(folder: string, damages: string[]): Promise<string[]> {
-  const names = await readdir(folder).catch(() => [])
+  const names = await readdir(folder).catch((): string[] => [])
   try {
     const { tables, walNumber } = await readCurrentManifest(folder, names)
     const known = new Set([...tables.keys()].map((number) => fileName(number, 'ldb')))

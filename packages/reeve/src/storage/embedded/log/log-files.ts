@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../kit/fault.ts'
 import type { LogEntry, NewLogEntry } from '../../../state/index.ts'
+import { codeOf } from '../storage-faults.ts'
 import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
 import {
   DamagedLog,
@@ -56,6 +57,8 @@ export class LogFiles {
   readonly #readers = new Set<Reader>()
   #handle: LogHandle
   #next: number
+  /** Where the log ended before the last append. */
+  #before = { next: 0, bytes: 0 }
 
   /** A log without entries; what is in its place goes. */
   static async create(
@@ -118,6 +121,7 @@ export class LogFiles {
   async append(entries: readonly NewLogEntry[]): Promise<void> {
     if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
     const file = newestOf(this.#files)
+    this.#before = { next: this.#next, bytes: file.bytes }
     const pieces = this.#writer.write(entries, file.head.salt)
     const end = await writePieces(this.#handle, pieces, file.bytes)
     if (!WRITES_ARE_DURABLE) await this.#handle.datasync()
@@ -168,6 +172,28 @@ export class LogFiles {
     } finally {
       await records.return({ index: 0, offset: 0, isTorn: false, tornBytes: 0 })
     }
+  }
+
+  /**
+   * Takes back an append that failed: a record, half of one, or a file that was begun for it. The
+   * log ends before the entry `next`, durably.
+   */
+  async takeBack(next: number): Promise<void> {
+    if (this.#next !== next) {
+      // The record is whole, but what belongs to it beside the log was not written.
+      const file = newestOf(this.#files)
+      assert(this.#before.next === next, 'only the last append can be taken back')
+      file.bytes = this.#before.bytes
+      const kept = file.places.filter((place, i) => i === 0 || place.index < next)
+      file.places.splice(0, file.places.length, ...kept)
+      this.#next = next
+    }
+    const begun = join(this.#folder, logFileName(this.#next))
+    const newest = newestOf(this.#files)
+    if (newest.path !== begun) await this.#disk.unlink(begun).catch(ifMissing)
+    await this.#handle.truncate(newest.bytes)
+    await this.#handle.sync()
+    await this.#disk.syncFolder(this.#folder)
   }
 
   /** Bytes of entries behind an index, up to one file more than there are. */
@@ -246,6 +272,10 @@ async function beginFile(disk: LogDisk, folder: string, head: LogFileHead) {
   const places = [{ index: head.firstIndex, offset: FILE_HEAD_BYTES }]
   const file: KnownFile = { path, head, bytes: FILE_HEAD_BYTES, places }
   return { file, handle }
+}
+
+function ifMissing(thrown: unknown): void {
+  if (codeOf(thrown) !== 'ENOENT') throw thrown
 }
 
 function newestOf(files: readonly KnownFile[]): KnownFile {
