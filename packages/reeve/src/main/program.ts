@@ -110,7 +110,9 @@ async function startServer(parts: PartOptions): Promise<Served> {
   await assertNothingMoving(config.dataDirectory)
   warnOfLostStorage(directory, log)
   const storage = join(directory, 'storage')
-  const { engine, shortage } = await openServerStorage(storage, log, reserveBytesOf(config))
+  const reserveBytes = reserveBytesOf(config)
+  const opening = openServerStorage(storage, { log, version, reserveBytes })
+  const { engine, shortage } = await opening
   const state = { name: storage, lastIndex: engine.opened.lastIndex }
   const secrets = await loadServerSecrets({ directory, state }, configuredSecrets(config)).catch(
     async (thrown: unknown) => {

@@ -1,6 +1,6 @@
 import { Fault } from '../kit/fault.ts'
 import type { StorageEngine } from '../state/index.ts'
-import { openEmbeddedEngine, openReadOnlyEngine, RESERVE_BYTES } from '../storage/index.ts'
+import { openEmbeddedEngine, openReadOnlyEngine } from '../storage/index.ts'
 import type { ProgramLog } from './log.ts'
 
 /** The storage of a server, and what may be written to it. */
@@ -22,21 +22,26 @@ export interface Shortage {
  */
 export async function openServerStorage(
   directory: string,
-  log: ProgramLog,
-  reserveBytes = RESERVE_BYTES,
+  options: ServerStorageOptions,
 ): Promise<ServerStorage> {
   try {
-    return { engine: await openEmbeddedEngine(directory, { log, reserveBytes }) }
+    return { engine: await openEmbeddedEngine(directory, options) }
   } catch (thrown) {
     if (!isDiskFault(thrown)) throw thrown
-    return await openShort(directory, thrown, { log, reserveBytes })
+    return await openShort(directory, thrown, options)
   }
+}
+
+interface ServerStorageOptions {
+  readonly log: ProgramLog
+  readonly version: string
+  readonly reserveBytes: number
 }
 
 async function openShort(
   directory: string,
   fault: Fault,
-  options: { readonly log: ProgramLog; readonly reserveBytes: number },
+  options: ServerStorageOptions,
 ): Promise<ServerStorage> {
   if (fault.kind === 'storage-full')
     try {

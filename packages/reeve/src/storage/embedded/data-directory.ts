@@ -229,9 +229,25 @@ export async function readFormat(paths: DataPaths): Promise<number> {
   return format
 }
 
-async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Promise<void> {
-  const text = JSON.stringify({ reeve: 'embedded storage', format: FORMAT_VERSION, state })
-  await writeDurably(paths.format, `${text}\n`)
+async function writeFormat(
+  paths: DataPaths,
+  state: 'unfinished' | 'ready',
+  version?: string,
+): Promise<void> {
+  // A version that is undefined is left out.
+  const content = { reeve: 'embedded storage', format: FORMAT_VERSION, state, version }
+  await writeDurably(paths.format, `${JSON.stringify(content)}\n`)
+}
+
+/** The version of the program that wrote last; undefined where none was recorded. */
+export async function readWriter(paths: DataPaths): Promise<string | undefined> {
+  const { version } = parseFormat(paths, await readFile(paths.format, 'utf8'))
+  return typeof version === 'string' ? version : undefined
+}
+
+/** Records the version of the program that writes from now on. */
+export async function writeWriter(paths: DataPaths, version: string): Promise<void> {
+  await writeFormat(paths, 'ready', version)
 }
 
 export async function writeReached(paths: DataPaths, reached: Reached): Promise<void> {

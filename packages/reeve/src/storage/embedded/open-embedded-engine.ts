@@ -12,6 +12,7 @@ import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
 import { clearRemoved, RemovedFiles } from './removed-files.ts'
 import { Reserve } from './reserve.ts'
 import { toStorageFault } from './storage-faults.ts'
+import { recordWriter } from './writer-version.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
 export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 'disk'> {
@@ -21,6 +22,8 @@ export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 
   readonly writeBufferBytes?: number
   /** From how many bytes of rows on a thread reads them at a start. */
   readonly rowThreadBytes?: number
+  /** The version of this program, which is recorded. */
+  readonly version?: string
   /** Space that is kept for a full disk; none unless given. */
   readonly reserveBytes?: number
   /** The disk is full: the reserve is given back before anything is written. */
@@ -89,6 +92,8 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
     await removed.begin()
     const { log, opened } = await openLog(stored, { ...found, log: files }, logOptions)
     const onClosed = (): void => void openHere.delete(paths.root)
+    if (options.version !== undefined && !isShort)
+      await recordWriter(paths, options.version, options.log)
     if (!isShort) reserve.fill()
     const parts = { paths, database, log, removed, reserve, isShort, opened, onClosed }
     return new EmbeddedEngine(parts)
