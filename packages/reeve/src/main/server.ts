@@ -16,7 +16,7 @@ import {
   StateView,
 } from '../control/index.ts'
 import { RunLoop } from '../governance/index.ts'
-import { createApp, type App } from '../http/index.ts'
+import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
@@ -32,6 +32,9 @@ import {
 } from '../workload/index.ts'
 import type { AgentInfo, AppOptions, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
+import { BackupLoop } from './backup/backup-loop.ts'
+import { openTarget } from './backup/backup-target.ts'
+import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
 import type { ProgramLog } from './log.ts'
@@ -71,6 +74,8 @@ export class Server {
   readonly app: App
   /** Undefined where no other region is known. */
   readonly regions: ServerRegions | undefined
+  /** Undefined where none are configured. */
+  readonly backups: BackupLoop | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThreads
   readonly #broker: EvaluationBroker
@@ -99,6 +104,7 @@ export class Server {
     this.context = context
     this.store = store
     this.regions = regions
+    this.backups = createBackups(context, options)
     this.#presence = this.#newPresence()
     const isDebugging = config.log.level === 'debug'
     this.app = createApp({
@@ -121,6 +127,7 @@ export class Server {
       ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...regionParts(this.regions),
+      metrics: { ...regionMetrics(this.regions), ...backupMetrics(this.backups) },
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
@@ -153,6 +160,7 @@ export class Server {
       new RunLoop({ context, log }),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
       ...(this.regions?.loops(context, log) ?? []),
+      ...(this.backups === undefined ? [] : [this.backups]),
     ]
     for (const loop of this.#loops) loop.start()
   }
@@ -224,13 +232,35 @@ function restrict(store: Store, { fault, accepts }: Shortage): void {
   if (accepts === 'deletes') store.resume('deletes')
 }
 
-function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regions' | 'metrics'> {
-  if (regions === undefined) return {}
-  const { gate, replication } = regions
-  if (replication === undefined) return { regions: gate }
+function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regions'> {
+  return regions === undefined ? {} : { regions: regions.gate }
+}
+
+type ServerMetrics = NonNullable<AppOptions['metrics']>
+
+function regionMetrics(regions: ServerRegions | undefined): ServerMetrics {
+  const replication = regions?.replication
+  if (replication === undefined) return {}
   const help = 'Time since the copies of the authoritative region were known to be right.'
-  const read = (): number => replication.lagMs / 1_000
-  return { regions: gate, metrics: { replication_lag_seconds: { help, read } } }
+  return { replication_lag_seconds: { help, read: () => replication.lagMs / 1_000 } }
+}
+
+function backupMetrics(backups: BackupLoop | undefined): ServerMetrics {
+  if (backups === undefined) return {}
+  const help = 'Time since the last verified backup, or since the start where there is none.'
+  return { backup_age_seconds: { help, read: () => backups.ageMs / 1_000 } }
+}
+
+function createBackups(
+  context: WorkloadContext,
+  { config, log }: ServerOptions,
+): BackupLoop | undefined {
+  const { intervalMs, keep } = config.backup
+  const target = openTarget(config.backup, join(config.dataDirectory, 'server'))
+  if (target === undefined || intervalMs === undefined) return undefined
+  const snapshot = (): AsyncIterable<Uint8Array> => snapshotChunks(context)
+  const shared = { target, intervalMs, keep, clock: systemClock, log }
+  return new BackupLoop({ ...shared, snapshot, verify: verifyBackup })
 }
 
 interface Opened {

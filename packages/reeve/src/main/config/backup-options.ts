@@ -108,7 +108,6 @@ export function backupProblem(settings: BackupSettings): string | undefined {
     return 'Backups go to backup.directory or to backup.s3, not to both: remove one of them.'
   const hasKeys =
     settings.backupS3AccessKey !== undefined && settings.backupS3SecretKey !== undefined
-  if (backupS3Address !== undefined && !hasKeys)
-    return 'backup.s3 needs access_key and secret_key.'
+  if (backupS3Address !== undefined && !hasKeys) return 'backup.s3 needs access_key and secret_key.'
   return undefined
 }
