@@ -33,7 +33,7 @@ import {
 import type { AgentInfo, AppOptions, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
-import { openTarget } from './backup/backup-target.ts'
+import { openTarget } from './backup/open-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'

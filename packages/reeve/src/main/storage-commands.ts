@@ -14,7 +14,7 @@ export interface StorageRequest {
   readonly terminal: Terminal
 }
 
-/** `reeve operator storage check`: reads everything, changes nothing; 1 where something is damaged. */
+/** `reeve operator storage check`: reads everything, changes nothing; 1 means damage. */
 export async function checkStorageCommand(request: StorageRequest): Promise<number> {
   return await withoutStack(request.terminal, async () => {
     const { dataDirectory, isJson, terminal } = request

@@ -9,7 +9,7 @@ export const CLEAN = 0
 /** The round of a row that was deleted. */
 const GONE = -1
 
-/** Rows of a checkpoint by the order in which they were first written: from one to before another. */
+/** Rows of a checkpoint, by the order in which they were first written. */
 export interface DirtyPart {
   readonly from: number
   readonly to: number

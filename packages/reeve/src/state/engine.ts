@@ -52,7 +52,7 @@ export interface StorageEngine {
   close(): Promise<void>
 }
 
-/** What may be written after a write has failed: everything, commits that delete rows, or nothing. */
+/** What may be written after a failed write: everything, commits that delete rows, or nothing. */
 export type Recovery = 'all' | 'deletes' | 'none'
 
 /** An engine that can go on after a write failed because the disk was full or read-only. */

@@ -10,7 +10,8 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { snapshotChunks } from '../../http/index.ts'
 import { BackupLoop } from './backup-loop.ts'
-import { backupName, openTarget, timeMsOf } from './backup-target.ts'
+import { backupName, timeMsOf } from './backup-target.ts'
+import { openTarget } from './open-target.ts'
 import { verifyBackup } from './verify-backup.ts'
 
 const HOUR_MS = 3_600_000

@@ -83,10 +83,12 @@ export class BackupLoop {
         log.error({ err: this.#problem }, 'the backup failed; it is tried again')
         return Math.min(RETRY_MS, intervalMs)
       })
-      .then((nextMs) => {
-        this.#running = undefined
-        if (!this.#isStopped) this.#arm(nextMs)
-      })
+      .then((nextMs) => this.#ended(nextMs))
+  }
+
+  #ended(nextMs: number): void {
+    this.#running = undefined
+    if (!this.#isStopped) this.#arm(nextMs)
   }
 
   #arm(delayMs: number): void {

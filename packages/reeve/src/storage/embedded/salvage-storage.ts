@@ -142,7 +142,7 @@ async function writeTo(to: MovableEngine, found: Found): Promise<Salvaged> {
   }
 }
 
-/** A row or a blob; undefined for other keys, and for what is unreadable, which is added to `lost`. */
+/** A row or a blob; undefined for other keys. What is unreadable is added to `lost`. */
 function decoded(
   key: string,
   value: Uint8Array,
