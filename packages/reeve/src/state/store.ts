@@ -8,7 +8,7 @@ import { CheckpointParts } from './checkpoint-parts.ts'
 import { CommitEntry } from './commit-entry.ts'
 import { CommittedRows } from './committed-rows.ts'
 import type { Commit, CommittedRow } from './commit.ts'
-import type { BlobChange, LogEntry, StorageEngine } from './engine.ts'
+import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
@@ -265,10 +265,24 @@ export class Store {
    * time; callers share a running one.
    */
   checkpoint(): Promise<void> {
-    this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
-      this.#checkpointing = undefined
-    })
+    this.#checkpointing ??= this.#writeCheckpoint()
+      .catch((thrown: unknown) => this.#checkpointFailed(thrown))
+      .finally(() => {
+        this.#checkpointing = undefined
+      })
     return this.#checkpointing
+  }
+
+  /**
+   * An engine that recovers takes no more writes until it has: callers are told at once, not at the
+   * next write. An append that runs meanwhile may still succeed, so it is waited for.
+   */
+  async #checkpointFailed(thrown: unknown): Promise<never> {
+    await this.settled().catch(() => undefined)
+    const isTold = this.#fault !== undefined || this.#flushing !== undefined
+    const isLasting = isRecoverable(this.#engine) && thrown instanceof Fault
+    if (isLasting && !isTold && thrown.kind !== 'storage-closed') this.#failed(thrown)
+    throw thrown
   }
 
   /** Another server leads by now: what is not durable is taken back, and nothing is written. */

@@ -145,6 +145,28 @@ test('store: after a full disk deletes are accepted from the reserve, then every
   assert.equal(store.index, 3)
 })
 
+test('store: a checkpoint that finds the disk full is told at once, after the append that runs', async () => {
+  const { store, engine } = await aStore()
+  Object.assign(engine, { recover: async () => 'none' })
+  engine.checkpoint = async () => {
+    throw new Fault('storage-full', 'no room')
+  }
+  const told: string[] = []
+  store.onFault(({ kind }) => void told.push(kind))
+  await write(store, [aNamespace('web')]).durable
+  const checkpoint = store.checkpoint()
+  const held = engine.faults.slow()
+  const running = write(store, [aNamespace('api')])
+  await held.started
+  await turn()
+  assert.deepEqual(told, [])
+  held.release()
+  await running.durable
+  await assert.rejects(checkpoint, { kind: 'storage-full' })
+  assert.deepEqual(told, ['storage-full'])
+  assert.deepEqual([...store.tables.namespaces.keys()], ['api', 'web'])
+})
+
 const step = fc.record({
   action: fc.constantFrom('put', 'put', 'put', 'remove', 'checkpoint', 'restart'),
   name: fc.constantFrom('a', 'b', 'c', 'd'),
