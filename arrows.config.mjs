@@ -162,7 +162,8 @@ export const areas = {
   main: {
     folder: `${reeve}/main`,
     may: '*',
-    packages: ['commander', 'fastify', 'pino', 'prom-client', 'ws'],
+    // Backups are signed for S3 (decision 0076).
+    packages: ['aws4fetch', 'commander', 'fastify', 'pino', 'prom-client', 'ws'],
     builtins,
   },
 }

@@ -30,7 +30,7 @@ export interface RouteHandling {
   /** What the request costs in the fair queue of its tenant: 1 is a read of one row, some 50 µs. */
   readonly cost: number
   /**
-   * Whether the request may add to the state: then it is rejected while memory or disk is short.
+   * Whether the request may add to the state: then it is rejected while memory is short.
    * With `unlessQuery` it is not where one of these parameters is given.
    */
   readonly growsState: boolean | { readonly unlessQuery: readonly string[] }

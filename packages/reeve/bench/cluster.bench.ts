@@ -6,28 +6,19 @@
  * Three processes share the machine: the real server with durable storage, one process with all
  * nodes (simulated-agents.ts), and this one, which submits jobs and watches.
  */
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { readFile, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { openConnections, requestText, sendOk, type HttpConnection } from './http-connection.ts'
+import { FILL_ENVIRONMENT, SimulatedFleet, submitJobs } from './cluster-fill.ts'
+import { openConnections } from './http-connection.ts'
 import { fixed, isQuick, machineMs, megabytes, printTable, summary, whole } from './measure.ts'
-import { flagsOfUsers, startProgram, type RunningProgram } from './program.ts'
-import type { AgentsCommand, AgentsReport } from './simulated-agents.ts'
+import { memoryOf, readCpuSeconds } from './process-costs.ts'
+import { startProgram, type RunningProgram } from './program.ts'
 
 const JOBS = numberFlag('jobs') ?? (isQuick ? 100 : 1_000)
 const COUNT = numberFlag('count') ?? (isQuick ? 100 : 1_000)
 const NODES = numberFlag('nodes') ?? (isQuick ? 500 : 5_000)
 const CONNECTIONS = 16
-const START_DELAY_MS = 10
-const JOIN_TOKEN = 'join-token-of-the-cluster-bench'
-/** Nothing got on for this long: something is lost, and waiting longer will not bring it back. */
-const STALL_MS_MAX = 60_000
-const POLL_MS = 250
-const TICKS_PER_SECOND = 100
 
 const total = JOBS * COUNT
 // Whoever interrupts it must not leave the server behind: children end with this process.
@@ -39,31 +30,27 @@ const program = await startProgram({
   isServer: true,
   nodeFlags:
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`],
-  environment: {
-    REEVE_ACL: 'false',
-    REEVE_JOIN_TOKEN: JOIN_TOKEN,
-    REEVE_MAX_NEW_NODES_PER_MINUTE: '0',
-    REEVE_MAX_NEW_NODES_PER_MINUTE_PER_ADDRESS: '0',
-  },
+  environment: FILL_ENVIRONMENT,
 })
-const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)), {
-  execArgv: flagsOfUsers(),
-})
+const agents = new SimulatedFleet()
 try {
   await fill()
 } finally {
-  agents.kill('SIGKILL')
+  agents.stop()
   await program.stop()
   await rm(home, { recursive: true })
 }
 
 async function fill(): Promise<void> {
-  const connectMs = await connectAgents()
-  const idleReport = await ask(agents, { kind: 'report' })
+  const connectMs = await agents.connect(program.address, { nodes: NODES, total })
+  const idleReport = await agents.report()
   const before = await costsOf(program)
   const startMs = machineMs()
   const connections = await openConnections(program.port, CONNECTIONS)
-  const [submission, report] = await Promise.all([submitAll(connections), untilAllRun()])
+  const [submission, report] = await Promise.all([
+    submitJobs(connections, { jobs: JOBS, count: COUNT }),
+    agents.untilAllRun(total),
+  ])
   const after = await costsOf(program)
   await checkAllRun()
   const lastMs = report.tenthsMs.at(-1) ?? startMs
@@ -113,68 +100,6 @@ function printTenths(tenthsMs: readonly number[], startMs: number): void {
   printTable(['running', 'after s', 'allocations/s'], rows)
 }
 
-async function connectAgents(): Promise<number> {
-  const startMs = machineMs()
-  await ask(agents, {
-    kind: 'connect',
-    address: program.address,
-    nodes: NODES,
-    joinToken: JOIN_TOKEN,
-    startDelayMs: START_DELAY_MS,
-  })
-  await ask(agents, { kind: 'expect', total })
-  return machineMs() - startMs
-}
-
-async function ask(child: ChildProcess, command: AgentsCommand): Promise<AgentsReport> {
-  const answered = once(child, 'message')
-  child.send(command)
-  const [answer] = await answered
-  // The child answers each command with a report and sends nothing else.
-  return answer as AgentsReport
-}
-
-async function submitAll(connections: readonly HttpConnection[]) {
-  const tookMs: number[] = []
-  let next = 0
-  await Promise.all(
-    connections.map(async (connection) => {
-      while (next < JOBS) {
-        const request = requestText('/v1/jobs', { Job: clusterJob(`job-${next++}`) })
-        const sentMs = performance.now()
-        await sendOk(connection, request)
-        tookMs.push(performance.now() - sentMs)
-      }
-      connection.close()
-    }),
-  )
-  return { ...summary(tookMs, 1), doneMs: machineMs() }
-}
-
-function clusterJob(id: string) {
-  const Resources = { CPU: 16, MemoryMB: 16 }
-  const Tasks = [{ Name: 'main', Driver: 'mock', Config: { run_for: '1h' }, Resources }]
-  const TaskGroups = [{ Name: 'app', Count: COUNT, EphemeralDisk: { SizeMB: 150 }, Tasks }]
-  // Without a deployment, as in the published figure.
-  return { ID: id, Type: 'service', Update: { MaxParallel: 0 }, TaskGroups }
-}
-
-async function untilAllRun(): Promise<AgentsReport> {
-  let running = 0
-  let movedMs = machineMs()
-  for (;;) {
-    const report = await ask(agents, { kind: 'report' })
-    if (report.running >= total) return report
-    if (report.lost.length > 0)
-      throw new Error(`${report.lost.length} channels ended: ${report.lost[0]}`)
-    if (report.running > running) movedMs = machineMs()
-    running = report.running
-    if (machineMs() - movedMs > STALL_MS_MAX)
-      throw new Error(`only ${whole(running)} of ${whole(total)} allocations run`)
-    await wait(POLL_MS)
-  }
-}
-
 /** What the server says of a few jobs, and of all allocations together. */
 async function checkAllRun(): Promise<void> {
   const known = await program.metric('allocations')
@@ -211,24 +136,15 @@ interface Costs {
 
 async function costsOf(server: RunningProgram): Promise<Costs> {
   const { pid } = server
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  const kilobytes = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
+  const { residentBytes, residentBytesMax } = await memoryOf(pid)
   return {
     commits: await server.metric('state_durable_index'),
     cpuSeconds: await readCpuSeconds(`/proc/${pid}/stat`),
     // Its first thread has the number of the process.
     mainSeconds: await readCpuSeconds(`/proc/${pid}/task/${pid}/stat`),
-    rssBytes: kilobytes('VmRSS') * 1_024,
-    rssBytesMax: kilobytes('VmHWM') * 1_024,
+    rssBytes: residentBytes,
+    rssBytesMax: residentBytesMax,
   }
-}
-
-async function readCpuSeconds(path: string): Promise<number> {
-  const stat = await readFile(path, 'utf8')
-  // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 function textFlag(name: string): string | undefined {

@@ -15,6 +15,8 @@ export interface Listening {
   readonly pid: number
   /** Asks it to stop and waits until it has. */
   stop(): Promise<void>
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>
 }
 
 /** The real program, as a user starts it. */
@@ -103,7 +105,12 @@ async function startListening(script: string, how: Start = NOTHING_ELSE): Promis
   })
   endWithUs(child)
   const port = await portOf(child)
-  return { port, pid: child.pid ?? 0, stop: () => stop(child) }
+  const kill = async (): Promise<void> => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  return { port, pid: child.pid ?? 0, stop: () => stop(child), kill }
 }
 
 /** Those that run. One listener for all: a bench may start and kill a hundred of them. */

@@ -11,7 +11,7 @@ export interface LogRetention {
 
 const CHECKPOINT_EVERY_MS = 15_000
 /** Between two timers a burst may dirty a lot; a restart would have to replay all of it. */
-const DIRTY_ROWS_MAX = 200_000
+const DIRTY_ROWS_MAX = 50_000
 
 export interface CheckpointLoopOptions {
   readonly store: Store

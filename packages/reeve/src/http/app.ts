@@ -398,6 +398,10 @@ function metricSources(
       help: 'Rows written since the last checkpoint.',
       read: () => store.dirtyRows,
     },
+    storage_read_only: {
+      help: 'Whether the storage takes no writes, or only deletes (1), or everything (0).',
+      read: () => (store.fault === undefined && store.restriction === undefined ? 0 : 1),
+    },
     jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
     jobs_quarantined: {
       help: 'Jobs that are not placed because nodes were lost while they were starting.',

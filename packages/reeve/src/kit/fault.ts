@@ -18,7 +18,7 @@ export class Fault extends Error {
 /** The kind of a fault that passes: too much is asked for at once, and nothing was done. */
 export const OVERLOADED = 'overloaded'
 
-/** The kind of a fault that lasts until somebody acts: memory or disk is short. */
+/** The kind of a fault that lasts until somebody acts: memory is short. */
 export const NO_CAPACITY = 'no-capacity'
 
 /** An invariant is broken: we are wrong. On in production. */

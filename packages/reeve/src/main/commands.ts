@@ -7,7 +7,7 @@ import {
   type Terminal,
 } from '../cli/index.ts'
 import { addDevCluster } from './dev-cluster/dev-cluster-command.ts'
-import { addOperator } from './operator-command.ts'
+import { addOperator, addStorage } from './operator-command.ts'
 import { addPolicy } from './policy-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
@@ -27,6 +27,7 @@ export async function runCommandLine(
   addPolicy(line, host, groupAt('policy'))
   addRestore(line, host, groupAt('operator snapshot'))
   addOperator(line, host, groupAt('operator'))
+  addStorage(line, host, groupAt('operator'))
   addVersion(line, host)
   return await line.run(args)
 }

@@ -23,6 +23,11 @@ export async function prepareDataDirectory(path: string): Promise<void> {
 const PASSED_THROUGH = 0o711
 const PRIVATE = 0o700
 
+const KINDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'storage-full',
+  EROFS: 'storage-read-only',
+}
+
 /**
  * Level by level: Node's recursive mkdir never returns below /proc (seen with 24.21.0).
  */
@@ -36,7 +41,7 @@ export async function makeDirectory(path: string, mode = PRIVATE): Promise<void>
   if (parent !== path) await makeDirectory(parent, mode)
   await mkdir(path, { mode }).catch((thrown: NodeJS.ErrnoException) => {
     const why = thrown.code === 'EEXIST' ? 'it is a file' : thrown.message
-    const kind = thrown.code === 'ENOSPC' ? 'storage-full' : 'storage-unwritable'
+    const kind = KINDS[thrown.code ?? ''] ?? 'storage-unwritable'
     throw new Fault(kind, `The data directory ${path} cannot be made: ${why}.`, { cause: thrown })
   })
 }

@@ -94,11 +94,11 @@ export class MemoryWatch {
     const fields = { percent, heapUsed: use.heapUsed, heapLimit: use.heapLimit, max: use.memoryMax }
     if (level === 'full') {
       const reason = `${percent} % of the server's memory are used; ${ADVICE}`
-      capacity.setShortage('memory', reason)
+      capacity.setShortage(reason)
       log.error(fields, `nothing that adds to the state is accepted: ${reason}`)
       return
     }
-    capacity.setShortage('memory', undefined)
+    capacity.setShortage(undefined)
     if (this.#level === 'full') log.info(fields, 'there is enough memory again')
     else if (level === 'high') log.warn(fields, `memory runs short; ${ADVICE}`)
   }

@@ -38,3 +38,59 @@ export function addOperator(
     .requiredOption('--to <PLACE>', 'the same, empty')
     .option('--json', 'answer with one JSON object')
 }
+
+/** `reeve operator storage …`: for a data directory whose server does not run. */
+export function addStorage(line: CommandLine, terminal: Terminal, operator: CommandLine['root']) {
+  const storage = line.add(operator, 'storage', {
+    summary: 'Verify the storage of a server, or save what is readable of a damaged one.',
+    examples: [CHECK_EXAMPLE, SALVAGE_EXAMPLE],
+  })
+  line
+    .add(storage, 'check', {
+      summary: 'Read everything a server has stored and verify its checksums.',
+      details:
+        'Works while the server is stopped, and changes nothing. Exits with 1 when something is ' +
+        'damaged, also when it is a part that a server can do without.',
+      examples: [CHECK_EXAMPLE],
+      action: async (_operands, flags) => {
+        const { checkStorageCommand } = await import('./storage-commands.ts')
+        return await checkStorageCommand({ ...requestOf(flags), terminal })
+      },
+    })
+    .requiredOption('--data-dir <DIR>', 'the data directory of the server')
+    .option('--json', 'answer with one JSON object')
+  line
+    .add(storage, 'salvage', {
+      summary: 'Bring every readable row of a damaged storage into a new data directory.',
+      details:
+        'Works while the server is stopped. The damaged directory is left as it is. The backlog ' +
+        'of the event stream is dropped; everything else that is lost is named.',
+      examples: [SALVAGE_EXAMPLE],
+      action: async (_operands, flags) => {
+        const { salvageStorageCommand } = await import('./storage-commands.ts')
+        const to = flags['to']
+        const request = { ...requestOf(flags), to: typeof to === 'string' ? to : '' }
+        return await salvageStorageCommand({ ...request, terminal })
+      },
+    })
+    .requiredOption('--data-dir <DIR>', 'the data directory of the server')
+    .requiredOption('--to <DIR>', 'a data directory that is to be created')
+    .option('--json', 'answer with one JSON object')
+}
+
+const CHECK_EXAMPLE = {
+  line: 'reeve operator storage check --data-dir /var/lib/reeve',
+  says: 'is anything damaged?',
+}
+const SALVAGE_EXAMPLE = {
+  line: 'reeve operator storage salvage --data-dir /var/lib/reeve --to /var/lib/reeve-new',
+  says: 'save what is readable',
+}
+
+function requestOf(flags: Readonly<Record<string, unknown>>) {
+  const directory = flags['dataDir']
+  return {
+    dataDirectory: typeof directory === 'string' ? directory : '',
+    isJson: flags['json'] === true,
+  }
+}

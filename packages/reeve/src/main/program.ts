@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
-import { openEmbeddedEngine, openPostgresDatabase } from '../storage/index.ts'
+import { openPostgresDatabase, RESERVE_BYTES } from '../storage/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { ClusterMember } from './cluster-member.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
+import { DiskKeeper } from './disk-keeper.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
 import { openTls } from './port-security.ts'
@@ -14,7 +15,9 @@ import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
 import { warnOfLostStorage } from './lost-state.ts'
 import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from './server-secrets.ts'
+import { isDiskFault, openServerStorage } from './server-storage.ts'
 import { assertNothingMoving } from './storage-place.ts'
+import { systemClock } from './system.ts'
 
 export interface RunningProgram {
   /** `http://host:port`, with the port that was really taken; empty for a node alone. */
@@ -107,7 +110,9 @@ async function startServer(parts: PartOptions): Promise<Served> {
   await assertNothingMoving(config.dataDirectory)
   warnOfLostStorage(directory, log)
   const storage = join(directory, 'storage')
-  const engine = await openEmbeddedEngine(storage)
+  const reserveBytes = reserveBytesOf(config)
+  const opening = openServerStorage(storage, { log, version, reserveBytes })
+  const { engine, shortage } = await opening
   const state = { name: storage, lastIndex: engine.opened.lastIndex }
   const secrets = await loadServerSecrets({ directory, state }, configuredSecrets(config)).catch(
     async (thrown: unknown) => {
@@ -123,13 +128,33 @@ async function startServer(parts: PartOptions): Promise<Served> {
     version,
     agent: self,
     tls,
+    shortage,
   })
-  started.push(() => server.stop())
-  server.onFault(failed)
+  const keeper = new DiskKeeper({
+    store: server.store,
+    engine,
+    clock: systemClock,
+    log,
+    pause: () => server.pause(),
+    resume: () => server.resume(),
+  })
+  started.push(async () => {
+    await keeper.stop()
+    await server.stop()
+  })
+  server.onFault((fault) => (isDiskFault(fault) ? keeper.failed(fault) : failed(fault)))
+  if (shortage !== undefined) keeper.startShort(shortage)
   const httpAddress = await server.listen(config.bind, config.ports.http)
   self.serve(httpAddress, server)
-  const governanceToken = config.dev ? await devToken(server.context, directory) : undefined
+  const isWritable = server.fault === undefined
+  const governanceToken =
+    config.dev && isWritable ? await devToken(server.context, directory) : undefined
   return { httpAddress, governanceToken, joinToken: secrets.joinToken }
+}
+
+/** A directory that goes with the program is not worth a reserve. */
+function reserveBytesOf({ dev, isDataTemporary }: AgentConfig): number {
+  return dev || isDataTemporary ? 0 : RESERVE_BYTES
 }
 
 /** One of several servers: its state is in the database that they share. */

@@ -119,6 +119,7 @@ function statsOf(version: string, { server, node, cluster }: Parts) {
     }
   const replication = server?.regions?.replication
   if (replication !== undefined) stats['replication'] = replication.stats()
+  if (server?.backups !== undefined) stats['backup'] = server.backups.stats
   if (node !== undefined) stats['client'] = { node_id: node.nodeId }
   return stats
 }

@@ -17,7 +17,7 @@ import {
   StateView,
 } from '../control/index.ts'
 import { RunLoop } from '../governance/index.ts'
-import { createApp, type App } from '../http/index.ts'
+import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
@@ -34,6 +34,9 @@ import {
 import type { AgentInfo, LeaderRouter, MetricSources } from '../http/index.ts'
 import type { ReplicationStatus } from '../regions/index.ts'
 import type { Tls } from '../tls/index.ts'
+import { BackupLoop } from './backup/backup-loop.ts'
+import { openTarget } from './backup/open-target.ts'
+import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
 import type { ProgramLog } from './log.ts'
@@ -45,6 +48,7 @@ import { PRODUCT_ROOT } from './product-root.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
+import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 import { StateCapacity } from '../kit/state-capacity.ts'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
@@ -63,6 +67,8 @@ export interface ServerOptions {
   readonly leader?: LeaderRouter
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
+  /** The disk takes no writes: requests are answered, nothing is decided before `resume`. */
+  readonly shortage?: Shortage | undefined
 }
 
 /** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
@@ -72,6 +78,8 @@ export class Server {
   readonly app: App
   /** Undefined where no other region is known. */
   readonly regions: ServerRegions | undefined
+  /** Undefined where none are configured. */
+  readonly backups: BackupLoop | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThreads
   readonly #broker: EvaluationBroker
@@ -81,13 +89,14 @@ export class Server {
   readonly #memory: MemoryWatch
 
   static async open(options: ServerOptions): Promise<Server> {
-    const { engine, follows = false } = options
+    const { engine, follows = false, shortage } = options
     const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
     const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const broker = new EvaluationBroker({ store, clock: systemClock })
     const context = createContext(options, { store, policyAsker, regions, broker })
-    if (!follows) await ensureBuiltIns(context)
+    if (shortage !== undefined) restrict(store, shortage)
+    else if (!follows) await ensureBuiltIns(context)
     return new Server(options, { context, policyAsker, regions, broker })
   }
 
@@ -100,6 +109,7 @@ export class Server {
     this.context = context
     this.store = store
     this.regions = regions
+    this.backups = createBackups(context, options)
     this.#presence = this.#newPresence()
     this.#memory = new MemoryWatch({
       clock: systemClock,
@@ -129,7 +139,11 @@ export class Server {
       ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...(this.regions !== undefined && { regions: this.regions.gate }),
-      metrics: { ...replicationMetrics(this.regions?.replication), ...memoryMetrics(this.#memory) },
+      metrics: {
+        ...replicationMetrics(this.regions?.replication),
+        ...memoryMetrics(this.#memory),
+        ...backupMetrics(this.backups),
+      },
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
@@ -166,6 +180,7 @@ export class Server {
       new RunLoop({ context, log }),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
       ...(this.regions?.loops(context, log) ?? []),
+      ...(this.backups === undefined ? [] : [this.backups]),
     ]
     for (const loop of this.#loops) loop.start()
   }
@@ -179,12 +194,12 @@ export class Server {
     this.#startLoops()
   }
 
-  /** Why nothing can be written any more; undefined while all is well. */
+  /** Why nothing, or nothing but deletes, can be written; undefined while all is well. */
   get fault(): Fault | undefined {
-    return this.store.fault
+    return this.store.fault ?? this.store.restriction
   }
 
-  /** Tells once, when the storage has failed and nothing can be written any more. */
+  /** Tells when the storage has failed and nothing can be written any more. */
   onFault(tell: (fault: Fault) => void): void {
     this.store.onFault(tell)
   }
@@ -196,8 +211,21 @@ export class Server {
   async listen(host: string, port: number, handle?: object): Promise<string> {
     const open = handle === undefined ? {} : { handle }
     const address = await this.app.app.listen({ host, port, ...open })
-    if (this.#options.follows !== true) this.#startLoops()
+    const { follows, shortage } = this.#options
+    if (follows !== true && shortage === undefined) this.#startLoops()
     return address
+  }
+
+  /** Nothing is decided from here on; requests are still answered. */
+  async pause(): Promise<void> {
+    const loops = this.#loops
+    this.#loops = []
+    await Promise.all(loops.map(async (loop) => await loop.stop()))
+  }
+
+  /** Goes on deciding, from the state as it is now. */
+  resume(): void {
+    if (this.#loops.length === 0) this.#startLoops()
   }
 
   /**
@@ -231,6 +259,29 @@ function replicationMetrics(replication: ReplicationStatus | undefined): MetricS
 function memoryMetrics(memory: MemoryWatch): MetricSources {
   const help = 'Share of its memory that the server uses; from 0.9 on the state may not grow.'
   return { memory_used_ratio: { help, read: () => memory.share } }
+}
+
+function restrict(store: Store, { fault, accepts }: Shortage): void {
+  store.abandon(fault)
+  if (accepts === 'deletes') store.resume('deletes')
+}
+
+function backupMetrics(backups: BackupLoop | undefined): MetricSources {
+  if (backups === undefined) return {}
+  const help = 'Time since the last verified backup, or since the start where there is none.'
+  return { backup_age_seconds: { help, read: () => backups.ageMs / 1_000 } }
+}
+
+function createBackups(
+  context: WorkloadContext,
+  { config, log }: ServerOptions,
+): BackupLoop | undefined {
+  const { intervalMs, keep } = config.backup
+  const target = openTarget(config.backup, join(config.dataDirectory, 'server'))
+  if (target === undefined || intervalMs === undefined) return undefined
+  const snapshot = (): AsyncIterable<Uint8Array> => snapshotChunks(context)
+  const shared = { target, intervalMs, keep, clock: systemClock, log }
+  return new BackupLoop({ ...shared, snapshot, verify: verifyBackup })
 }
 
 interface Opened {

@@ -10,6 +10,11 @@ function systemError(fields: object): Error {
 
 const cases = [
   {
+    name: 'the file system is read-only',
+    thrown: systemError({ code: 'EROFS', syscall: 'open', path: '/data/server' }),
+    says: /^Reeve could not start.*is read-only.*repair and remount it\.$/,
+  },
+  {
     name: 'the port is taken',
     thrown: systemError({ code: 'EADDRINUSE', syscall: 'listen' }),
     says: /^Port 4646 of 127\.0\.0\.1 is in use.* --http-port\.$/,

@@ -18,11 +18,16 @@ export function explainStartFailure(thrown: unknown, config: AgentConfig): strin
   if (code === undefined) return undefined
   const sentence = `Reeve could not start: ${messageOf(thrown)}.`
   if (isFull) return `${sentence} ${full}`
-  const isRefused = ['EACCES', 'EPERM', 'EROFS'].includes(code) && path !== undefined
+  if (code === 'EROFS') return `${sentence} ${READ_ONLY}`
+  const isRefused = ['EACCES', 'EPERM'].includes(code) && path !== undefined
   return isRefused
     ? `${sentence} Give the account that runs it the right to use ${path}, or choose another place.`
     : sentence
 }
+
+const READ_ONLY =
+  'The file system is read-only, as after a disk error: look at the system log, repair and ' +
+  'remount it.'
 
 /** The data directory, or the part of it that is the agent's, is in use by another process. */
 const LOCKED_KINDS: readonly string[] = ['agent-locked', 'storage-locked']

@@ -138,7 +138,8 @@ function keepLease({ lease }: PostgresDatabase, held: LeaseHeld, claim: LeaseCla
   }
 }
 
-function storageIn(data: string): string {
+/** Where a data directory has the storage of its server. */
+export function storageIn(data: string): string {
   return join(resolve(data), 'server', 'storage')
 }
 

@@ -4,14 +4,22 @@ import type { CommittedRow } from './commit.ts'
 import type { StorageEngine } from './engine.ts'
 import { LogTail } from './log-tail.ts'
 import { tableIndexesIn, type NamespaceIndexes } from './namespace-indexes.ts'
+import { OwnTexts } from './own-texts.ts'
 import { wholeText, type RowText, type TextedRow } from './row-text.ts'
 import type { Table } from './table.ts'
 import type { TableName, Tables } from './tables.ts'
+
+interface LoadOptions {
+  /** Called with the last index of each slice and the number of its rows. */
+  readonly onApplied: (index: number, rows: number) => void
+  readonly sliceChars: number | undefined
+}
 
 /** Applies rows as they were written down: from the checkpoint, the log, or another server. */
 export class CommittedRows {
   readonly #tables: Tables
   readonly #namespaces: NamespaceIndexes
+  readonly #texts = new OwnTexts()
   /** What was decoded last: a job and its version have one text. */
   #decoded: TextedRow | undefined
 
@@ -20,8 +28,8 @@ export class CommittedRows {
     this.#namespaces = namespaces
   }
 
-  /** Fills empty tables from the checkpoint and the log after it. */
-  async load(engine: StorageEngine): Promise<void> {
+  /** Fills empty tables from the checkpoint and the log after it, which is applied in slices. */
+  async load(engine: StorageEngine, options: LoadOptions): Promise<void> {
     const { upTo, tableIndexes } = engine.opened.checkpoint
     for await (const rows of engine.load())
       for (const row of rows) this.table(row.table).restore(row.key, decodeRow(row))
@@ -36,9 +44,14 @@ export class CommittedRows {
     for (const key of namespaces.keys())
       this.#namespaces.created(key, namespaces.createIndexOf(key) ?? 0)
     this.#namespaces.restore(tableIndexes, upTo)
-    const tail = new LogTail()
-    for await (const entry of engine.read(upTo + 1)) tail.add(decodeCommit(entry.text))
-    this.#applyTail(tail)
+    let slice = new LogTail(options.sliceChars)
+    for await (const entry of engine.read(upTo + 1)) {
+      slice.add(decodeCommit(entry.text))
+      if (!slice.isFull) continue
+      this.#applySlice(slice, options)
+      slice = new LogTail(options.sliceChars)
+    }
+    this.#applySlice(slice, options)
   }
 
   /** Puts or deletes a row. Gives it with its namespace. */
@@ -54,7 +67,7 @@ export class CommittedRows {
     }
     const row = this.#rowOf(text)
     if (row === null) return written
-    table.put(key, { indexes: header, text, row })
+    table.put(key, { indexes: header, text: this.#texts.own(text, row, table.spec.pieces), row })
     return namespaceOf === undefined ? written : { ...written, namespace: namespaceOf(row) }
   }
 
@@ -69,11 +82,12 @@ export class CommittedRows {
     return this.#tables[name as TableName] as unknown as Table<object>
   }
 
-  #applyTail(tail: LogTail): void {
+  #applySlice(tail: LogTail, { onApplied }: LoadOptions): void {
     for (const tailRow of tail.rows()) tailRow.row = this.apply(tailRow.row)
     for (const { index, header, of } of tail.writes())
       this.#namespaces.wrote({ ...of.row, header }, index)
     for (const [name, index] of tail.tableIndexes()) this.table(name).lastIndex = index
+    onApplied(tail.lastIndex, tail.size)
   }
 
   /** Null of a row that was deleted before it was written. */

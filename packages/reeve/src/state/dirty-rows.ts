@@ -9,6 +9,16 @@ export const CLEAN = 0
 /** The round of a row that was deleted. */
 const GONE = -1
 
+/** Rows of a checkpoint, by the order in which they were first written. */
+export interface DirtyPart {
+  readonly from: number
+  readonly to: number
+  /** Whether it has the keys to delete too. The first part has them. */
+  readonly hasDeleted: boolean
+}
+
+const WHOLE: DirtyPart = { from: 0, to: Number.POSITIVE_INFINITY, hasDeleted: true }
+
 /**
  * Which rows of a table were written since its last checkpoint, and what they were when that began.
  * A note of a write costs a comparison and a push; the rows of a checkpoint are put into words
@@ -29,6 +39,11 @@ export class DirtyRows<Slot extends Dirtied, Words> {
   /** How many there are. A row that was written and then deleted counts twice. */
   get size(): number {
     return this.#written.length + this.#deleted.size
+  }
+
+  /** How many rows were written since the last checkpoint began, in the order of first writes. */
+  get writtenCount(): number {
+    return this.#written.length
   }
 
   /** Before a row is written anew, or after it was first made. */
@@ -70,13 +85,19 @@ export class DirtyRows<Slot extends Dirtied, Words> {
     this.#deleted.clear()
   }
 
-  /** The keys to delete, then the rows to write: one may have come back. */
-  *rows(): Generator<readonly [key: string, words: Words | undefined]> {
+  /** The keys to delete, then the rows to write: a deleted one may have come back. */
+  *rows(part: DirtyPart = WHOLE): Generator<readonly [key: string, words: Words | undefined]> {
     if (this.#checkpoint === undefined) return
     const { written, deleted, kept } = this.#checkpoint
-    for (const key of deleted) yield [key, undefined]
-    for (const slot of written) {
+    if (part.hasDeleted) for (const key of deleted) yield [key, undefined]
+    const end = Math.min(part.to, written.length)
+    for (let at = part.from; at < end; at++) {
+      const slot = written[at]
+      if (slot === undefined) continue
       const words = kept.get(slot) ?? (slot.round === GONE ? undefined : this.#inWords(slot))
+      kept.delete(slot)
+      // A row that is written again after this point belongs to the next checkpoint alone.
+      if (slot.round === this.#round - 1) slot.round = CLEAN
       if (words !== undefined) yield [slot.key, words]
     }
   }

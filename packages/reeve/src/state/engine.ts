@@ -52,6 +52,23 @@ export interface StorageEngine {
   close(): Promise<void>
 }
 
+/** What may be written after a failed write: everything, commits that delete rows, or nothing. */
+export type Recovery = 'all' | 'deletes' | 'none'
+
+/** An engine that can go on after a write failed because the disk was full or read-only. */
+export interface RecoverableEngine extends StorageEngine {
+  /**
+   * Takes back what a failed append left, so that its entries are certainly not there, and says
+   * what may be written now. Called again after `deletes` and `none` until it resolves with `all`.
+   * Never called while an append runs, unless the last call resolved with `deletes`.
+   */
+  recover(): Promise<Recovery>
+}
+
+export function isRecoverable(engine: StorageEngine): engine is RecoverableEngine {
+  return 'recover' in engine
+}
+
 /** An engine whose whole content can go to another, and come from one. */
 export interface MovableEngine extends StorageEngine {
   /** Every blob, in no promised order. */

@@ -3,6 +3,7 @@ export type { AuditEntry, AuditOutcome, Author, CommitAuthor } from './audit-ent
 export { expiredAuditRecords, findAuditRecords } from './audit-records.ts'
 export type { AuditLimits, AuditPart, AuditWish } from './audit-records.ts'
 export type { Commit, CommittedRow, EventMark } from './commit.ts'
+export { decodeCommit } from './codec.ts'
 export type { CommitLog } from './commit-log.ts'
 export type {
   BlobChange,
@@ -12,9 +13,12 @@ export type {
   LogEntry,
   MovableEngine,
   NewLogEntry,
+  RecoverableEngine,
+  Recovery,
   StorageEngine,
   StoredBlob,
 } from './engine.ts'
+export { isRecoverable } from './engine.ts'
 export { wholeText } from './row-text.ts'
 export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'

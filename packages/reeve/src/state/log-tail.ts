@@ -1,18 +1,48 @@
 import type { Commit, CommittedRow } from './commit.ts'
+import { charsIn } from './row-text.ts'
 import type { RowIndexes } from './stored-row.ts'
 
 /**
- * What the commits behind a checkpoint make of rows. Of each row the last writing counts: to apply
- * all of them took twice as long, and a server that was killed while it was busy is waited for.
+ * Characters of rows that are applied together. More would coalesce a few writes more, and would be
+ * held in memory beside the state that they become.
+ */
+const SLICE_CHARS_MAX = 64 * 1024 * 1024
+
+/**
+ * A slice of the commits behind a checkpoint, as rows. Of each row the last writing counts: to
+ * apply all of them took twice as long, and a server that was killed while it was busy is waited
+ * for.
  */
 export class LogTail {
   readonly #rows = new Map<string, TailRow>()
   readonly #writes: TailWrite[] = []
   readonly #tableIndexes = new Map<string, number>()
+  readonly #charsMax: number
+  #chars = 0
+  #lastIndex = 0
+
+  constructor(charsMax = SLICE_CHARS_MAX) {
+    this.#charsMax = charsMax
+  }
+
+  /** Whether it is to be applied before more is added. */
+  get isFull(): boolean {
+    return this.#chars >= this.#charsMax
+  }
+
+  get lastIndex(): number {
+    return this.#lastIndex
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
 
   add({ index, rows }: Commit): void {
+    this.#lastIndex = index
     for (const row of rows) {
       this.#tableIndexes.set(row.table, index)
+      this.#chars += charsIn(row.text)
       const name = `${row.table} ${row.key}`
       const known = this.#rows.get(name)
       const tailRow = known ?? { row }

@@ -4,10 +4,11 @@ import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { put, type Change, type CommitSubject, type Stamp } from './change.ts'
+import { CheckpointParts } from './checkpoint-parts.ts'
 import { CommitEntry } from './commit-entry.ts'
 import { CommittedRows } from './committed-rows.ts'
 import type { Commit, CommittedRow } from './commit.ts'
-import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
+import { isRecoverable, type BlobChange, type LogEntry, type StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
@@ -60,6 +61,10 @@ export interface StoreOptions {
    * shares a write. Right after the running function unless given.
    */
   readonly atEndOfTurn?: (work: () => void) => void
+  /** Rows between two marks of a checkpoint; for tests. */
+  readonly rowsPerPart?: number
+  /** Characters of the log that are applied together at a start; for tests. */
+  readonly sliceChars?: number
 }
 
 /**
@@ -87,11 +92,14 @@ export class Store {
   readonly #allTables: readonly Table<object>[]
   readonly #namespaces: NamespaceIndexes
   readonly #rows: CommittedRows
+  readonly #parts: CheckpointParts
   #index: number
   #durableIndex: number
   #gathering: Batch | undefined
   #flushing: Batch | undefined
   #fault: Fault | undefined
+  /** Why only commits that delete rows are accepted. */
+  #restriction: Fault | undefined
   #follows: boolean
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
@@ -101,7 +109,10 @@ export class Store {
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
     const store = new Store(options)
-    await store.#rows.load(options.engine)
+    await store.#rows.load(options.engine, {
+      onApplied: (index, rows) => store.#parts.note(index, rows),
+      sliceChars: options.sliceChars,
+    })
     return store
   }
 
@@ -117,6 +128,7 @@ export class Store {
     const namespaced = this.#allTables.filter(({ spec }) => spec.namespace !== undefined)
     this.#namespaces = new NamespaceIndexes(namespaced.map(({ spec }) => spec.name))
     this.#rows = new CommittedRows(this.tables, this.#namespaces)
+    this.#parts = new CheckpointParts(this.#allTables, options.rowsPerPart)
     this.watches = new Watches(options.clock)
     this.log = new CommitLog(options.engine)
     this.#index = options.engine.opened.lastIndex
@@ -146,7 +158,21 @@ export class Store {
     return this.#fault
   }
 
-  /** Calls `listener` when the engine fails. */
+  /** Why only deletes are accepted; undefined while all is well, and while there is a fault. */
+  get restriction(): Fault | undefined {
+    return this.#restriction
+  }
+
+  /**
+   * The engine has recovered from the fault: what was not durable then was taken back, here and
+   * there. `deletes`: only commits that delete rows are accepted, until it is called with `all`.
+   */
+  resume(scope: 'all' | 'deletes'): void {
+    this.#restriction = scope === 'all' ? undefined : (this.#fault ?? this.#restriction)
+    this.#fault = undefined
+  }
+
+  /** Calls `listener` whenever the engine fails. */
   onFault(listener: (fault: Fault) => void): void {
     this.#tellFault = listener
   }
@@ -170,6 +196,7 @@ export class Store {
     const blobs = request.blobs ?? []
     if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
+    if (this.#restriction !== undefined && !asked.some(isDelete)) throw this.#restriction
     const { by, cause, about } = request
     const changes =
       by === 'system'
@@ -181,6 +208,7 @@ export class Store {
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
     this.#index = stamp.index
+    this.#parts.note(stamp.index, changes.length)
     batch.commits.push(commit)
     const gone = this.#ownerlessBlobs(applied, blobs)
     batch.entries.push(new CommitEntry(commit, [...blobs, ...gone]))
@@ -233,14 +261,28 @@ export class Store {
   }
 
   /**
-   * Writes every dirty row once and moves the checkpoint. One at a time; callers share a running
-   * one.
+   * Writes every dirty row once, oldest first, and moves the checkpoint part by part. One at a
+   * time; callers share a running one.
    */
   checkpoint(): Promise<void> {
-    this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
-      this.#checkpointing = undefined
-    })
+    this.#checkpointing ??= this.#writeCheckpoint()
+      .catch((thrown: unknown) => this.#checkpointFailed(thrown))
+      .finally(() => {
+        this.#checkpointing = undefined
+      })
     return this.#checkpointing
+  }
+
+  /**
+   * An engine that recovers takes no more writes until it has: callers are told at once, not at the
+   * next write. An append that runs meanwhile may still succeed, so it is waited for.
+   */
+  async #checkpointFailed(thrown: unknown): Promise<never> {
+    await this.settled().catch(() => undefined)
+    const isTold = this.#fault !== undefined || this.#flushing !== undefined
+    const isLasting = isRecoverable(this.#engine) && thrown instanceof Fault
+    if (isLasting && !isTold && thrown.kind !== 'storage-closed') this.#failed(thrown)
+    throw thrown
   }
 
   /** Another server leads by now: what is not durable is taken back, and nothing is written. */
@@ -251,7 +293,8 @@ export class Store {
   /** Waits for what was submitted, checkpoints, closes the engine. */
   async close(): Promise<void> {
     await this.settled()
-    if (this.#fault === undefined && !this.#follows) await this.checkpoint()
+    const isWritable = this.#fault === undefined && this.#restriction === undefined
+    if (isWritable && !this.#follows) await this.checkpoint()
     this.#fault ??= new Fault('storage-closed', 'the server is shutting down')
     this.watches.notifyAll()
     await this.#engine.close()
@@ -361,6 +404,7 @@ export class Store {
     const fault =
       cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
+    this.#restriction = undefined
     const doomed = [this.#flushing, this.#gathering].filter((batch) => batch !== undefined)
     for (const undo of doomed.flatMap((one) => one.undo).toReversed()) undo()
     for (const observer of [...this.#observers.values()].flat()) observer.reset()
@@ -376,19 +420,24 @@ export class Store {
     // The values of this moment; their texts are made piece by piece, as the engine takes them:
     // together they would keep everybody waiting for a good part of a second.
     for (const table of this.#allTables) table.beginCheckpoint()
+    // Later than the marks of all parts but the last. That does no harm: the log behind a mark is
+    // applied again at a start, and raises them to the same values.
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables) tableIndexes[table.spec.name] = table.lastIndex
     Object.assign(tableIndexes, this.#namespaces.stored())
-    const upTo = this.#index
+    const parts = this.#parts.take(this.#index)
     let isWritten = false
     try {
       // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
       await this.settled()
-      if (this.#fault !== undefined) throw this.#fault
-      await this.#engine.checkpoint(checkpointRows(this.#allTables), { upTo, tableIndexes })
+      for (const { upTo, rows } of parts) {
+        if (this.#fault !== undefined) throw this.#fault
+        await this.#engine.checkpoint(rows, { upTo, tableIndexes })
+      }
       isWritten = true
     } finally {
       for (const table of this.#allTables) table.endCheckpoint(isWritten)
+      if (!isWritten) this.#parts.forgetEnds()
     }
   }
 
@@ -420,13 +469,12 @@ export class Store {
   }
 }
 
+function isDelete({ row }: Change): boolean {
+  return row === undefined
+}
+
 const DONE = Promise.resolve()
 const NO_OBSERVERS: readonly TableObserver<never>[] = []
-
-function* checkpointRows(tables: readonly Table<object>[]): Generator<CheckpointRow> {
-  for (const table of tables)
-    for (const [key, text] of table.checkpointRows()) yield { table: table.spec.name, key, text }
-}
 
 function tell(
   observers: readonly TableObserver<never>[],

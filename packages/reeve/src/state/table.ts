@@ -5,7 +5,7 @@ import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { StaggeredMap } from '../kit/staggered-map.ts'
 import { encodeRow } from './codec.ts'
-import { CLEAN, DirtyRows } from './dirty-rows.ts'
+import { CLEAN, DirtyRows, type DirtyPart } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
 import { IN_ONE, wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
@@ -282,9 +282,14 @@ export class Table<Row extends object> {
     this.#dirty.begin()
   }
 
+  /** Rows written since the last checkpoint, without those that were deleted. */
+  get writtenCount(): number {
+    return this.#dirty.writtenCount
+  }
+
   /** The rows of the checkpoint as they were when it began, one at a time. Undefined deletes. */
-  checkpointRows(): Iterable<readonly [string, PartedText | undefined]> {
-    return this.#dirty.rows()
+  checkpointRows(part?: DirtyPart): Iterable<readonly [string, PartedText | undefined]> {
+    return this.#dirty.rows(part)
   }
 
   /** What was not written is written by the next one. */

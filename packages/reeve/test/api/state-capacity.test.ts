@@ -17,7 +17,7 @@ test('capacity: while memory is short, what adds to the state is rejected with t
     query: { 'lock-acquire': '' },
     body: { Lock: lock },
   })
-  capacity.setShortage('memory', REASON)
+  capacity.setShortage(REASON)
   const { index } = store
   for (const answer of [
     await server.call('registerJob', register({ ID: 'more' })),
@@ -34,7 +34,7 @@ test('capacity: while memory is short, what adds to the state is rejected with t
   })
   await server.ok('stopJob', { params: { job_id: 'before' }, query: { purge: true } })
   await server.ok('collectGarbage')
-  capacity.setShortage('memory', undefined)
+  capacity.setShortage(undefined)
   await server.ok('registerJob', register({ ID: 'more' }))
 })
 
@@ -42,7 +42,7 @@ test('capacity: the reason is given in the errors of /api/v2 too', async (t) => 
   const server = await createTestServer()
   t.after(() => server.close())
   const { SecretID: token } = await server.ok('bootstrapAcl')
-  server.context.capacity.setShortage('memory', REASON)
+  server.context.capacity.setShortage(REASON)
   const answer = await server.send('POST', '/api/v2/organizations', {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.api+json' },
     body: { data: { type: 'organizations', attributes: { name: 'acme', email: 'a@b.c' } } },

@@ -4,7 +4,10 @@ import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { LogEntry } from '../../src/state/index.ts'
-import { openEmbeddedEngine } from '../../src/storage/index.ts'
+import {
+  openEmbeddedEngine,
+  type EmbeddedOptions,
+} from '../../src/storage/embedded/open-embedded-engine.ts'
 
 /**
  * Makes a data directory: log entries 11 to 40, a checkpoint at 30 with 200 rows, twenty blobs,
@@ -105,8 +108,8 @@ export async function writeFormat(
 }
 
 /** Opens a directory and reads all that `fillDataDirectory` wrote. */
-export async function everythingIn(directory: string): Promise<unknown> {
-  const engine = await openEmbeddedEngine(directory)
+export async function everythingIn(directory: string, options: EmbeddedOptions = {}) {
+  const engine = await openEmbeddedEngine(directory, options)
   try {
     const keys = Array.from({ length: 20 }, (_, at) => `blob-${at + 1}`)
     return {

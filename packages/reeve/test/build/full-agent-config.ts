@@ -138,6 +138,17 @@ audit {
   max_records = 20000
 }
 
+backup {
+  interval = "12h"
+  keep     = 3
+  s3 {
+    address    = "https://s3.example.com/backups/reeve"
+    region     = "eu-central-1"
+    access_key = "AKIAEXAMPLE"
+    secret_key = "secret-key-of-the-bucket"
+  }
+}
+
 http_api_cors_origins = ["https://ui.example.com"]
 http_api_response_headers {
   X-Team = "platform"
@@ -247,6 +258,16 @@ export const FULL_CONFIG_JSON = {
   },
   event_log: { max_age: '90m', max_commits: 5000 },
   audit: { max_age: '2160h', max_records: 20_000 },
+  backup: {
+    interval: '12h',
+    keep: 3,
+    s3: {
+      address: 'https://s3.example.com/backups/reeve',
+      region: 'eu-central-1',
+      access_key: 'AKIAEXAMPLE',
+      secret_key: 'secret-key-of-the-bucket',
+    },
+  },
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
   http_api_max_requests_per_second: 50,

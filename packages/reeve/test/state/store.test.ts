@@ -126,6 +126,47 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
     await store.settled()
   })
 
+test('store: after a full disk deletes are accepted from the reserve, then everything', async () => {
+  const { store, engine, disk } = await aStore()
+  await write(store, [aNamespace('kept'), aNamespace('gone')]).durable
+  engine.faults.full()
+  await assert.rejects(write(store, [aNamespace('lost')]).durable, { kind: 'storage-full' })
+  const again = openMemoryEngine({ disk })
+  engine.append = (entries) => again.append(entries)
+  store.resume('deletes')
+  assert.equal(store.fault, undefined)
+  assert.equal(store.restriction?.kind, 'storage-full')
+  assert.throws(() => write(store, [aNamespace('more')]), { kind: 'storage-full' })
+  const changes = () => [remove('namespaces', 'gone'), put('namespaces', aNamespace('kept', 'new'))]
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
+  store.resume('all')
+  await write(store, [aNamespace('more')]).durable
+  assert.deepEqual([...store.tables.namespaces.keys()], ['kept', 'more'])
+  assert.equal(store.index, 3)
+})
+
+test('store: a checkpoint that finds the disk full is told at once, after the append that runs', async () => {
+  const { store, engine } = await aStore()
+  Object.assign(engine, { recover: async () => 'none' })
+  engine.checkpoint = async () => {
+    throw new Fault('storage-full', 'no room')
+  }
+  const told: string[] = []
+  store.onFault(({ kind }) => void told.push(kind))
+  await write(store, [aNamespace('web')]).durable
+  const checkpoint = store.checkpoint()
+  const held = engine.faults.slow()
+  const running = write(store, [aNamespace('api')])
+  await held.started
+  await turn()
+  assert.deepEqual(told, [])
+  held.release()
+  await running.durable
+  await assert.rejects(checkpoint, { kind: 'storage-full' })
+  assert.deepEqual(told, ['storage-full'])
+  assert.deepEqual([...store.tables.namespaces.keys()], ['api', 'web'])
+})
+
 const step = fc.record({
   action: fc.constantFrom('put', 'put', 'put', 'remove', 'checkpoint', 'restart'),
   name: fc.constantFrom('a', 'b', 'c', 'd'),

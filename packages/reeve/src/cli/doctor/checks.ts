@@ -1,6 +1,7 @@
 import type { AgentHealth } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
+import { backupsAreFresh } from './backups-check.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
 import { readHealth } from './health.ts'
@@ -23,6 +24,7 @@ export const CHECKS: readonly Check[] = [
   leaderIsKnown,
   serversAreThere,
   copiesAreFresh,
+  backupsAreFresh,
   tokenIsKnown,
   governanceAnswers,
   nodesAreReady,

@@ -20,7 +20,7 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   authenticate  the caller, by its token
  *   decode        path and query
  *   authorize     the caller's right to use the route; rejections of writes are audited
- *   capacity      serve.ts: requests that add to the state, while memory or disk is short
+ *   capacity      serve.ts: requests that add to the state, while memory is short
  *   body          request-body.ts: received within the limits of tenant and route, then decoded
  *   run           the use case; blocking queries wait in blocking.ts
  *   durable       nothing is told before the state that it was read from is durable

@@ -23,9 +23,15 @@ export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[]
   ]
 }
 
-function snapshotAnswer({ store, clock }: WorkloadContext): Answer {
-  const lines = snapshotLines(store, isoFromMs(clock.nowMs()))
-  const stream = Readable.from(chunksOf(lines), { objectMode: false })
+/** The state of this moment as the bytes of a snapshot. */
+export function snapshotChunks(context: SnapshotSource): AsyncIterable<Buffer> {
+  return chunksOf(snapshotLines(context.store, isoFromMs(context.clock.nowMs())))
+}
+
+type SnapshotSource = Pick<WorkloadContext, 'store' | 'clock'>
+
+function snapshotAnswer(context: WorkloadContext): Answer {
+  const stream = Readable.from(snapshotChunks(context), { objectMode: false })
   return { body: { kind: 'stream', stream, contentType: TEXT_TYPE } }
 }
 

@@ -29,6 +29,7 @@ export interface AgentConfig {
   readonly log: LogConfig
   readonly eventLog: EventLogConfig
   readonly audit: AuditConfig
+  readonly backup: BackupConfig
   readonly http: HttpConfig
   readonly limits: LimitsConfig
 }
@@ -215,6 +216,21 @@ interface EventLogConfig {
 interface AuditConfig {
   readonly ageMsMax: number
   readonly recordsMax: number
+}
+
+/** Backups of the state on a timer. */
+export interface BackupConfig {
+  /** Undefined: none are made. */
+  readonly intervalMs: number | undefined
+  readonly keep: number
+  readonly directory: string | undefined
+  readonly s3: {
+    /** `https://host/bucket/prefix`. */
+    readonly address: string | undefined
+    readonly region: string
+    readonly accessKey: string | undefined
+    readonly secretKey: Secret | undefined
+  }
 }
 
 /** How much of a server one client may take. */

@@ -1,3 +1,4 @@
+import { backupConfig } from './backup-options.ts'
 import { isAnyAddress } from './address.ts'
 import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
 import type { HostFacts } from './option.ts'
@@ -60,6 +61,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
+    backup: backupConfig(settings),
     http: {
       corsOrigins: settings.corsOrigins,
       responseHeaders: settings.responseHeaders,

@@ -1,5 +1,6 @@
 import { admissionOptions } from './admission-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
+import { backupOptions } from './backup-options.ts'
 import { clientOptions } from './client-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { limitOptions } from './limit-options.ts'
@@ -352,6 +353,7 @@ export const options = {
     help: 'How many of the latest records are kept at most; each takes about 1 kB of memory.',
     read: (config) => config.audit.recordsMax,
   }),
+  ...backupOptions,
   corsOrigins: option({
     kind: listOf(origin),
     file: ['http_api_cors_origins'],

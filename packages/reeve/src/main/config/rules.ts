@@ -1,4 +1,5 @@
 import { isLoopback } from './address.ts'
+import { backupProblem } from './backup-options.ts'
 import { options } from './options.ts'
 import { subjectOf, type ConfigProblem } from './problem.ts'
 import type { Resolved } from './resolved.ts'
@@ -14,6 +15,8 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
       'Leave one of them out; --server --client is the same without --dev.'
     return [{ origin, message }]
   }
+  const backup = backupProblem(settings)
+  if (backup !== undefined) return [{ origin: originOf('backupInterval'), message: backup }]
   const regions = findRegionContradiction({ settings, originOf })
   if (regions !== undefined) return [regions]
   const tls = findTlsProblem({ settings, originOf })

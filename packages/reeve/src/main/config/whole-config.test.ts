@@ -11,6 +11,7 @@ import {
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
+import { Secret } from './secret.ts'
 import type { AgentConfig } from './agent-config.ts'
 
 const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, entriesMax: 65_536 }
@@ -93,6 +94,12 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
+    backup: {
+      intervalMs: undefined,
+      keep: 7,
+      directory: undefined,
+      s3: { address: undefined, region: 'us-east-1', accessKey: undefined, secretKey: undefined },
+    },
     http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
     limits: DEFAULT_LIMITS,
   } satisfies AgentConfig)
@@ -207,6 +214,17 @@ for (const [path, text] of [
       log: { level: 'warn', json: true },
       eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },
       audit: { ageMsMax: 90 * 24 * 3_600_000, recordsMax: 20_000 },
+      backup: {
+        intervalMs: 12 * 3_600_000,
+        keep: 3,
+        directory: undefined,
+        s3: {
+          address: 'https://s3.example.com/backups/reeve',
+          region: 'eu-central-1',
+          accessKey: 'AKIAEXAMPLE',
+          secretKey: new Secret('secret-key-of-the-bucket'),
+        },
+      },
       http: {
         corsOrigins: ['https://ui.example.com'],
         responseHeaders: { 'X-Team': 'platform' },

@@ -68,9 +68,12 @@ const refusals: readonly {
   },
   {
     name: 'a changed byte in the log',
-    damage: async (dir) => await changeByte(await logFile(dir, -1), 100),
+    damage: async (dir) => {
+      const file = await logFile(dir, -1)
+      await changeByte(file, (await fs.stat(file)).size - 4_000)
+    },
     kind: 'storage-corrupt',
-    says: /the file \d+\.log at byte 40: a checksum does not match, and later records follow/,
+    says: /the file \d+\.log at byte \d+: a checksum does not match, and later records follow/,
   },
   {
     name: 'a changed byte in the last entry of the log',
@@ -95,18 +98,6 @@ const refusals: readonly {
     damage: async (dir) => await fs.rm(await logFile(dir, -1)),
     kind: 'storage-corrupt',
     says: /the log ends at \d+, but had come to 40/,
-  },
-  {
-    name: 'a log with a file missing in the middle',
-    damage: async (dir) => await fs.rm(await logFile(dir, 1)),
-    kind: 'storage-corrupt',
-    says: /the file \d+\.log is missing/,
-  },
-  {
-    name: 'a file of the log that is cut short',
-    damage: async (dir) => await fs.truncate(await logFile(dir, 0), 1_000),
-    kind: 'storage-corrupt',
-    says: /the file \d+\.log has 1000 bytes, \d+ were written/,
   },
   {
     name: 'a file of the log without its head',
@@ -213,11 +204,6 @@ for (const c of refusals) {
 // What the files cannot show is found after the database was opened: then no key or value changes.
 const logicalDamage = [
   {
-    name: 'a log whose beginning is missing',
-    damage: (level: ClassicLevel) => level.put('mfirst', layout.seal('mfirst', '1')),
-    says: /log entry 1 is missing/,
-  },
-  {
     name: 'a log that begins behind the checkpoint',
     damage: (level: ClassicLevel) => level.put('mfirst', layout.seal('mfirst', '35')),
     says: /log entry 31 is missing/,
@@ -298,6 +284,62 @@ test('damage to log entries before the checkpoint is refused when they are read'
   await engine.close()
 })
 
+// The checkpoint holds all entries up to 30, so the server goes on without them.
+const backlogDamage = [
+  {
+    name: 'a changed byte in the file that also has the entries behind the checkpoint',
+    damage: async (dir: string) => await changeByte(await logFile(dir, -1), 100),
+    says: /the file \d+\.log at byte 40: a checksum does not match/,
+  },
+  {
+    name: 'a file missing in the middle',
+    damage: async (dir: string) => await fs.rm(await logFile(dir, 1)),
+    says: /the file \d+\.log is missing/,
+  },
+  {
+    name: 'a file that is cut short',
+    damage: async (dir: string) => await fs.truncate(await logFile(dir, 0), 1_000),
+    says: /the file \d+\.log has 1000 bytes, \d+ were written/,
+  },
+  {
+    name: 'a file without its head',
+    damage: async (dir: string) => await changeByte(await logFile(dir, 1), 3),
+    says: /the file \d+\.log at byte 0: it does not begin as a file of the log/,
+  },
+]
+for (const c of backlogDamage)
+  test(`a log up to the checkpoint with ${c.name} costs the backlog alone`, async (t) => {
+    const directory = await fillDataDirectory(await temporaryDirectory(t))
+    const wanted = await everythingIn(directory)
+    await c.damage(directory)
+    const { warnings, log } = aLog()
+    const found = await everythingIn(directory, { log })
+    assert.deepEqual(neededOf(found), neededOf(wanted))
+    assert.ok(found.opened.firstIndex > 11 && found.opened.firstIndex <= 31)
+    assert.equal(found.entries[0]?.index, found.opened.firstIndex)
+    assert.match(warnings.join(), c.says)
+    // The next start finds nothing new to report, and the log goes on.
+    const engine = await openEmbeddedEngine(directory)
+    await engine.append([aLogEntry(41)])
+    await engine.close()
+    assert.equal((await everythingIn(directory)).opened.lastIndex, 41)
+  })
+
+function aLog() {
+  const warnings: string[] = []
+  const warn = (_fields: object, message: string): void => void warnings.push(message)
+  return { warnings, log: { warn } }
+}
+
+/** All but the entries that the checkpoint holds. */
+function neededOf({ opened, entries, rows, blobs }: Everything) {
+  const { lastIndex, checkpoint } = opened
+  const behind = entries.filter(({ index }) => index > checkpoint.upTo)
+  return { lastIndex, checkpoint, entries: behind, rows, blobs }
+}
+
+type Everything = Awaited<ReturnType<typeof everythingIn>>
+
 test('no single damage to any file goes unnoticed', async (t) => {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   const wanted = await everythingIn(directory)
@@ -316,8 +358,11 @@ test('no single damage to any file goes unnoticed', async (t) => {
         await fs.cp(directory, copy, { recursive: true })
         await damageFile(join(copy, file), at, how)
         const before = await fingerprint(copy)
+        const { warnings, log } = aLog()
         try {
-          assert.deepEqual(await everythingIn(copy), wanted)
+          const found = await everythingIn(copy, { log })
+          if (warnings.length === 0) assert.deepEqual(found, wanted)
+          else assert.deepEqual(neededOf(found), neededOf(wanted))
         } catch (thrown) {
           refused++
           assert.match(String(thrown), /^Fault: /)
@@ -330,7 +375,7 @@ test('no single damage to any file goes unnoticed', async (t) => {
     }),
     { numRuns: 150, seed: 7, endOnFailure: true },
   )
-  assert.ok(refused > 100)
+  assert.ok(refused > 80)
 })
 
 test('a power cut at any byte of the log leaves whole appends only', async (t) => {

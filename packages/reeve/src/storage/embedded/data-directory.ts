@@ -30,6 +30,8 @@ export interface DataPaths {
   readonly log: string
   /** Files that are being given back to the disk. */
   readonly removed: string
+  /** Space that is given back when the disk is full. */
+  readonly reserve: string
 }
 
 export interface Reached {
@@ -54,6 +56,7 @@ export function dataPathsOf(directory: string): DataPaths {
     level: join(root, 'level'),
     log: join(root, 'log'),
     removed: join(root, 'removed'),
+    reserve: join(root, 'RESERVE'),
   }
 }
 
@@ -164,15 +167,19 @@ export async function assertWritable(paths: DataPaths, state: DirectoryState): P
 
 /** `bytes`: what opening is known to write. */
 export async function assertSpace(paths: DataPaths, bytes: number): Promise<void> {
-  const disk = await statfs(await nearestExisting(paths.root))
-  const free = disk.bavail * disk.bsize
-  // Some file systems do not say how large they are.
-  if (disk.blocks === 0 || free >= bytes + FREE_BYTES_MIN) return
+  const free = await freeBytes(paths)
+  if (free >= bytes + FREE_BYTES_MIN) return
   throw storageFault(
     'storage-full',
     `The disk that holds the data directory ${paths.root} is full: ${free} bytes are free, ` +
       `opening needs ${bytes + FREE_BYTES_MIN}. Nothing was changed.`,
   )
+}
+
+/** What may still be written; without limit where a file system does not say how large it is. */
+export async function freeBytes(paths: DataPaths): Promise<number> {
+  const disk = await statfs(await nearestExisting(paths.root))
+  return disk.blocks === 0 ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize
 }
 
 async function nearestExisting(path: string): Promise<string> {
@@ -222,9 +229,25 @@ export async function readFormat(paths: DataPaths): Promise<number> {
   return format
 }
 
-async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Promise<void> {
-  const text = JSON.stringify({ reeve: 'embedded storage', format: FORMAT_VERSION, state })
-  await writeDurably(paths.format, `${text}\n`)
+async function writeFormat(
+  paths: DataPaths,
+  state: 'unfinished' | 'ready',
+  version?: string,
+): Promise<void> {
+  // A version that is undefined is left out.
+  const content = { reeve: 'embedded storage', format: FORMAT_VERSION, state, version }
+  await writeDurably(paths.format, `${JSON.stringify(content)}\n`)
+}
+
+/** The version of the program that wrote last; undefined where none was recorded. */
+export async function readWriter(paths: DataPaths): Promise<string | undefined> {
+  const { version } = parseFormat(paths, await readFile(paths.format, 'utf8'))
+  return typeof version === 'string' ? version : undefined
+}
+
+/** Records the version of the program that writes from now on. */
+export async function writeWriter(paths: DataPaths, version: string): Promise<void> {
+  await writeFormat(paths, 'ready', version)
 }
 
 export async function writeReached(paths: DataPaths, reached: Reached): Promise<void> {

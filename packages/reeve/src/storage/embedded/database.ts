@@ -42,21 +42,25 @@ interface Delete {
  * in a file whose name is durable too, when it resolves.
  */
 export class Database {
-  readonly #level: ClassicLevel
-  readonly #guard: RotationGuard
-  readonly #rowThreadBytes: number
+  readonly #options: OpenDatabaseOptions
+  #level: ClassicLevel
+  #guard: RotationGuard
   /** Those that read rows now. */
   readonly #threads = new Set<RowThread>()
 
   constructor(level: ClassicLevel, options: OpenDatabaseOptions) {
     this.#level = level
-    const folder = rotationFolder(level.location)
-    const sync = async (): Promise<void> => {
-      options.onRotation()
-      await folder.sync()
-    }
-    this.#guard = new RotationGuard({ ...folder, sync }, options.bufferBytes)
-    this.#rowThreadBytes = options.rowThreadBytes
+    this.#options = options
+    this.#guard = guardOf(level, options)
+  }
+
+  /** After a write failed the database takes no other until it was opened again. */
+  async reopen(): Promise<void> {
+    const { location } = this.#level
+    await this.#level.close()
+    this.#level = await openLevel(location, { ...this.#options, create: false })
+    await syncFolder(location)
+    this.#guard = guardOf(this.#level, this.#options)
   }
 
   async write(operations: Iterable<Operation>): Promise<void> {
@@ -97,7 +101,7 @@ export class Database {
   /** All rows, as of the moment of the first page, checked. */
   async *rows(): AsyncGenerator<PackedRows> {
     const { gte, lt } = rowRange
-    if ((await this.#level.approximateSize(gte, lt)) < this.#rowThreadBytes)
+    if ((await this.#level.approximateSize(gte, lt)) < this.#options.rowThreadBytes)
       for await (const page of rawRowPages(this.#level)) yield packRows(page)
     else yield* this.#rowsOfThread()
   }
@@ -121,6 +125,15 @@ export class Database {
     await Promise.all(Array.from(this.#threads, (thread) => thread.stop()))
     await this.#level.close()
   }
+}
+
+function guardOf(level: ClassicLevel, options: OpenDatabaseOptions): RotationGuard {
+  const folder = rotationFolder(level.location)
+  const sync = async (): Promise<void> => {
+    options.onRotation()
+    await folder.sync()
+  }
+  return new RotationGuard({ ...folder, sync }, options.bufferBytes)
 }
 
 interface OpenDatabaseOptions {

@@ -8,49 +8,62 @@ import type {
   LogEntry,
   MovableEngine,
   NewLogEntry,
+  RecoverableEngine,
+  Recovery,
   StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
 import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
 import { RunningCalls } from '../running-calls.ts'
-import { writeReached, type DataPaths } from './data-directory.ts'
+import { nextPieceBytes, PIECE_BYTES_MIN } from './checkpoint-pace.ts'
+import { freeBytes, writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
 import { DamagedLog } from './log/log-file.ts'
 import type { LogFiles } from './log/log-files.ts'
 import type { RemovedFiles } from './removed-files.ts'
+import type { Reserve } from './reserve.ts'
 import { unpackRows } from './rows/packed-rows.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
-/** A checkpoint is put into bytes in pieces of this size: others wait for one of them at most. */
-const CHECKPOINT_BYTES_PER_WRITE = 256 * 1024
+/** Less is not worth going on with: the next writes would fill it. */
+const FREE_BYTES_TO_RESUME = 64 * 1024 * 1024
+const FREE_BYTES_FOR_DELETES = 1024 * 1024
 
 interface EmbeddedParts {
   readonly paths: DataPaths
   readonly database: Database
   readonly log: LogFiles
   readonly removed: RemovedFiles
+  readonly reserve: Reserve
+  /** It was opened on a full disk, with the space of the reserve. */
+  readonly isShort: boolean
   readonly opened: EnginePosition
   /** Called once everything is released. */
   readonly onClosed: () => void
 }
 
 /** One server's storage: a directory on its own disk. */
-export class EmbeddedEngine implements MovableEngine {
+export class EmbeddedEngine implements MovableEngine, RecoverableEngine {
   readonly opened: EnginePosition
   readonly #paths: DataPaths
   readonly #database: Database
   readonly #log: LogFiles
   readonly #removed: RemovedFiles
+  readonly #reserve: Reserve
   readonly #onClosed: () => void
   readonly #calls = new RunningCalls()
   #lastIndex: number
   #firstIndex: number
   #upTo: number
+  /** How large the next piece of a checkpoint is. */
+  #pieceBytes = PIECE_BYTES_MIN
   #appending = false
   #keeping = false
   #failed: Fault | undefined
+  /** The disk is full: only the log is written to, with the space of the reserve. */
+  #isShort: boolean
   #closing: Promise<void> | undefined
 
   constructor(parts: EmbeddedParts) {
@@ -59,6 +72,8 @@ export class EmbeddedEngine implements MovableEngine {
     this.#database = parts.database
     this.#log = parts.log
     this.#removed = parts.removed
+    this.#reserve = parts.reserve
+    this.#isShort = parts.isShort
     this.#onClosed = parts.onClosed
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
@@ -75,7 +90,8 @@ export class EmbeddedEngine implements MovableEngine {
         await this.#attempt('appending to the log', () => this.#log.append(entries))
         // The log holds them too: after a crash before this they are put from there.
         const blobs = entries.flatMap((entry) => entry.blobs)
-        if (blobs.length > 0) await this.#write(blobs.map(blobOperation), 'writing blobs')
+        if (blobs.length > 0 && !this.#isShort)
+          await this.#write(blobs.map(blobOperation), 'writing blobs')
         this.#lastIndex += entries.length
       } finally {
         this.#appending = false
@@ -165,6 +181,40 @@ export class EmbeddedEngine implements MovableEngine {
     })
   }
 
+  async recover(): Promise<Recovery> {
+    return await this.#calls.run(async () => {
+      try {
+        if (this.#failed !== undefined) await this.#log.takeBack(this.#lastIndex + 1)
+        if ((await freeBytes(this.#paths)) >= FREE_BYTES_TO_RESUME) {
+          await this.#resume()
+          return 'all'
+        }
+        await this.#reserve.release()
+        if ((await freeBytes(this.#paths)) < FREE_BYTES_FOR_DELETES) return 'none'
+        this.#isShort = true
+        this.#failed = undefined
+        return 'deletes'
+      } catch (thrown) {
+        // Still full, or still read-only: the next call tries again.
+        this.#failed ??= toStorageFault(thrown, this.#paths.root, 'recovering')
+        return 'none'
+      }
+    })
+  }
+
+  /** What was written to the log alone meanwhile is put into the database too. */
+  async #resume(): Promise<void> {
+    assert(!this.#keeping, 'nothing is checkpointed while the storage recovers')
+    await this.#database.reopen()
+    for await (const page of this.#log.read(this.#upTo + 1, this.#lastIndex)) {
+      const blobs = page.flatMap((entry) => entry.blobs)
+      if (blobs.length > 0) await this.#database.write(blobs.map(blobOperation))
+    }
+    this.#isShort = false
+    this.#failed = undefined
+    this.#reserve.fill()
+  }
+
   async close(): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
@@ -179,6 +229,7 @@ export class EmbeddedEngine implements MovableEngine {
         .catch(() => undefined)
       await this.#log.close()
       await this.#removed.close()
+      await this.#reserve.stop()
       await this.#database.close()
     } finally {
       this.#onClosed()
@@ -203,19 +254,29 @@ export class EmbeddedEngine implements MovableEngine {
     })
   }
 
-  /** One row at a time becomes an operation: those of a whole piece would outlive the waiting. */
+  /**
+   * One row at a time becomes an operation: those of a whole piece would outlive the waiting.
+   * Others wait for one piece at most.
+   */
   async #writeRows(rows: Iterable<CheckpointRow>, doing: string): Promise<void> {
     const iterator = rows[Symbol.iterator]()
     let next = iterator.next()
-    function* piece(): Generator<Operation> {
-      for (let size = 0; size < CHECKPOINT_BYTES_PER_WRITE && next.done !== true;) {
+    function* piece(bytes: number): Generator<Operation> {
+      for (let size = 0; size < bytes && next.done !== true;) {
         const { key, text } = next.value
         size += key.length + charsOf(text ?? '')
         yield rowOperation(next.value)
         next = iterator.next()
       }
     }
-    while (next.done !== true) await this.#write(piece(), doing)
+    while (next.done !== true) {
+      const beginMs = performance.now()
+      const write = await this.#database.gather(piece(this.#pieceBytes))
+      const gatheredMs = performance.now()
+      await this.#attempt(doing, write)
+      const times = { gatherMs: gatheredMs - beginMs, waitMs: performance.now() - gatheredMs }
+      this.#pieceBytes = nextPieceBytes(this.#pieceBytes, times, this.#log.bytesAfter(this.#upTo))
+    }
   }
 
   async #write(operations: Iterable<Operation>, doing: string): Promise<void> {

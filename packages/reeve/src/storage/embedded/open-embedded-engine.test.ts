@@ -204,8 +204,10 @@ test('a directory that may not be written to is refused and stays as it is', asy
     return
   }
   try {
-    await assertRefused(directory, 'storage-unwritable', /cannot be written to .*right to write/)
-    await assert.rejects(openEmbeddedEngine(join(directory, 'new')), { kind: 'storage-unwritable' })
+    // A disk that was remounted, or a folder without the right to write.
+    const kind = disk === undefined ? 'storage-unwritable' : 'storage-read-only'
+    await assertRefused(directory, kind, /right to write there|repair and remount it/)
+    await assert.rejects(openEmbeddedEngine(join(directory, 'new')), { kind })
   } finally {
     await makeWritable()
   }

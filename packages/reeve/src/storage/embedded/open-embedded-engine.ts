@@ -1,4 +1,4 @@
-import type { CheckpointMark, EnginePosition, LogEntry, MovableEngine } from '../../state/index.ts'
+import type { CheckpointMark, EnginePosition, LogEntry } from '../../state/index.ts'
 import * as data from './data-directory.ts'
 import { openDatabase, ROW_THREAD_BYTES, WRITE_BUFFER_BYTES } from './database.ts'
 import { blobOperation, EmbeddedEngine, metaOperation } from './embedded-engine.ts'
@@ -10,14 +10,29 @@ import { DamagedLog } from './log/log-file.ts'
 import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
 import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
 import { clearRemoved, RemovedFiles } from './removed-files.ts'
+import { Reserve } from './reserve.ts'
 import { toStorageFault } from './storage-faults.ts'
+import { recordWriter } from './writer-version.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
-export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax'> {
+export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax' | 'disk'> {
+  /** Where it reports what an operator should know of although nothing is wrong. */
+  readonly log?: StorageLog
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
   /** From how many bytes of rows on a thread reads them at a start. */
   readonly rowThreadBytes?: number
+  /** The version of this program, which is recorded. */
+  readonly version?: string
+  /** Space that is kept for a full disk; none unless given. */
+  readonly reserveBytes?: number
+  /** The disk is full: the reserve is given back before anything is written. */
+  readonly usesReserve?: boolean
+}
+
+/** Takes what the storage reports. */
+export interface StorageLog {
+  warn(fields: object, message: string): void
 }
 
 /**
@@ -28,7 +43,7 @@ export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax'> {
 export async function openEmbeddedEngine(
   directory: string,
   options: EmbeddedOptions = {},
-): Promise<MovableEngine> {
+): Promise<EmbeddedEngine> {
   const paths = data.dataPathsOf(directory)
   assertNotHere(paths)
   openHere.add(paths.root)
@@ -54,12 +69,15 @@ function assertNotHere(paths: data.DataPaths): void {
 /** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */
 const openHere = new Set<string>()
 
-async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<MovableEngine> {
+async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<EmbeddedEngine> {
   const state = await data.examineDirectory(paths)
   await data.assertUnlocked(paths)
   await data.assertWritable(paths, state)
   const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
   const create = state !== 'ready'
+  const reserve = new Reserve(paths, options.reserveBytes ?? 0)
+  const isShort = options.usesReserve === true
+  if (isShort) await reserve.release()
   const found = create ? await prepareNew(paths) : await inspect(paths)
   const rowThreadBytes = options.rowThreadBytes ?? ROW_THREAD_BYTES
   const removed = new RemovedFiles(paths.removed, paths.level)
@@ -74,7 +92,11 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
     await removed.begin()
     const { log, opened } = await openLog(stored, { ...found, log: files }, logOptions)
     const onClosed = (): void => void openHere.delete(paths.root)
-    return new EmbeddedEngine({ paths, database, log, removed, opened, onClosed })
+    if (options.version !== undefined && !isShort)
+      await recordWriter(paths, options.version, options.log)
+    if (!isShort) reserve.fill()
+    const parts = { paths, database, log, removed, reserve, isShort, opened, onClosed }
+    return new EmbeddedEngine(parts)
   } catch (thrown) {
     await database.close()
     throw thrown
@@ -114,6 +136,10 @@ async function inspect(paths: data.DataPaths): Promise<Found> {
   }
 }
 
+interface OpenLogOptions extends LogFilesOptions {
+  readonly log?: StorageLog
+}
+
 interface OpenedLog {
   readonly log: LogFiles
   readonly opened: EnginePosition
@@ -123,14 +149,16 @@ interface OpenedLog {
 async function openLog(
   stored: Stored,
   { reached, log: inspected }: Found,
-  options: LogFilesOptions,
+  options: OpenLogOptions,
 ): Promise<OpenedLog> {
   if (inspected === undefined) return await openOldLog(stored, reached, options)
   const { files, end } = inspected
-  const firstIndex = files[0]?.head.firstIndex ?? end.index
+  const firstIndex = files[0]?.places[0]?.index ?? end.index
   const lastIndex = end.index - 1
   const opened = await readPosition(stored, reached, { firstIndex, lastIndex })
   const log = await LogFiles.open(stored.paths.log, inspected, options)
+  reportTornTail(inspected, options.log)
+  reportDropped(inspected, opened.firstIndex, options.log)
   try {
     const { upTo } = opened.checkpoint
     if (inspected.blobsEnd > upTo + 1) await putBlobs(stored, log.read(upTo + 1, lastIndex))
@@ -140,6 +168,26 @@ async function openLog(
     throw thrown
   }
   return { log, opened }
+}
+
+/** A write that a crash or a power cut interrupted. Nobody was told that it had succeeded. */
+function reportTornTail({ end }: InspectedLog, log: StorageLog | undefined): void {
+  if (!end.isTorn) return
+  const index = end.index - 1
+  log?.warn(
+    { bytes: end.tornBytes, index },
+    `cut ${end.tornBytes} bytes behind index ${index} of the commit log: the last write was ` +
+      'interrupted, and had not been acknowledged',
+  )
+}
+
+function reportDropped({ dropped }: InspectedLog, from: number, log: StorageLog | undefined): void {
+  if (dropped.length === 0) return
+  log?.warn(
+    { index: from },
+    `the kept log is damaged: ${dropped.join('; ')}. The checkpoint holds all of it, so no state ` +
+      `is lost; event streams can resume from index ${from}. Check the disk`,
+  )
 }
 
 async function openOldLog(

@@ -20,7 +20,7 @@ const cases = [
     thrown: coded('LEVEL_IO_ERROR', 'IO error: /d/LOCK: Permission denied'),
     kind: 'storage-unwritable',
   },
-  { name: 'a read-only disk', thrown: coded('EROFS', 'open'), kind: 'storage-unwritable' },
+  { name: 'a read-only disk', thrown: coded('EROFS', 'open'), kind: 'storage-read-only' },
   {
     name: 'a lock',
     thrown: coded('LEVEL_LOCKED', 'IO error: lock /d/LOCK'),

@@ -6,13 +6,18 @@ type StorageFaultKind = keyof typeof whatNext
 /** The last sentence of every message: an operator reads it at night and wants the next step. */
 const whatNext = {
   'storage-corrupt':
-    'Nothing was removed. Restore the directory from a backup, or move it aside to start empty.',
+    'Nothing was removed. Run "reeve operator storage salvage" to save what is readable, or ' +
+    'restore a backup.',
   'storage-version': 'Nothing was changed.',
   'storage-locked': 'Stop that process first, or choose another directory.',
   'storage-unwritable':
     'Nothing was changed. Give the account that runs Reeve the right to write there.',
+  'storage-read-only':
+    'Nothing that was acknowledged is lost. A file system becomes read-only after a disk error: ' +
+    'look at the system log, repair and remount it, then start again.',
   'storage-full':
-    'Nothing that was acknowledged is lost. Free space on that disk, then start again.',
+    'Nothing that was acknowledged is lost. Free space on that disk: a server that runs accepts ' +
+    'writes again by itself, and until then only reads and deletes.',
   'storage-foreign': 'Nothing was changed. Choose an empty or new directory for the data.',
   'storage-failed':
     'Nothing that was acknowledged is lost. Look at the disk and the system log, then start again.',
@@ -41,6 +46,8 @@ const wrongs: Readonly<Record<StorageFaultKind, (directory: string) => string>> 
   'storage-version': (directory) => `The data directory ${directory} has another format`,
   'storage-locked': (directory) => `The data directory ${directory} is in use by another process`,
   'storage-unwritable': (directory) => `The data directory ${directory} cannot be written to`,
+  'storage-read-only': (directory) =>
+    `The file system that holds the data directory ${directory} is read-only`,
   'storage-full': (directory) => `The disk that holds the data directory ${directory} is full`,
   'storage-foreign': (directory) => `The data directory ${directory} cannot be used`,
   'storage-failed': (directory) => `The data directory ${directory} cannot be used`,
@@ -69,7 +76,7 @@ const kindsByCode: Readonly<Record<string, StorageFaultKind>> = {
   EDQUOT: 'storage-full',
   EACCES: 'storage-unwritable',
   EPERM: 'storage-unwritable',
-  EROFS: 'storage-unwritable',
+  EROFS: 'storage-read-only',
   ENOTDIR: 'storage-foreign',
   EEXIST: 'storage-foreign',
 }
@@ -79,7 +86,7 @@ const kindsByText = [
   ['quota exceeded', 'storage-full'],
   ['Permission denied', 'storage-unwritable'],
   ['Operation not permitted', 'storage-unwritable'],
-  ['Read-only file system', 'storage-unwritable'],
+  ['Read-only file system', 'storage-read-only'],
 ] as const satisfies readonly (readonly [string, StorageFaultKind])[]
 
 /** The code the runtime or the library put on an error. */

@@ -21,8 +21,11 @@ export async function readPosition(
   reached: Reached,
   log: FoundLog,
 ): Promise<EnginePosition> {
-  const { checkpoint, firstIndex } = await readMarks(stored)
+  const { checkpoint, firstIndex: kept } = await readMarks(stored)
   const { lastIndex } = log
+  // What is missing up to the mark is missing from the backlog only: the rows hold it.
+  const isBacklog = kept <= lastIndex && log.firstIndex <= checkpoint.upTo + 1
+  const firstIndex = isBacklog ? Math.max(kept, log.firstIndex) : kept
   assertReached(stored.paths, 'log ends', [lastIndex, Math.max(reached.lastIndex, checkpoint.upTo)])
   if (firstIndex > checkpoint.upTo + 1) throw missing(stored, checkpoint.upTo + 1)
   if (firstIndex <= lastIndex && log.firstIndex > firstIndex) throw missing(stored, firstIndex)
@@ -67,7 +70,7 @@ function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-function isMark(value: unknown): value is CheckpointMark {
+export function isMark(value: unknown): value is CheckpointMark {
   if (typeof value !== 'object' || value === null) return false
   if (!('upTo' in value && 'tableIndexes' in value)) return false
   const { upTo, tableIndexes } = value

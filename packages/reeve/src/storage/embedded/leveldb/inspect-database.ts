@@ -47,6 +47,30 @@ export async function inspectDatabase(
   return { walBytes: await inspectWals(folder, numbers, options.wal) }
 }
 
+/** Every damage to the files of a closed database, as sentences. Reads all of them. */
+export async function checkDatabase(folder: string, wal: WalLength): Promise<string[]> {
+  const damages: string[] = []
+  const attempt = async <T>(check: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await check()
+    } catch (thrown) {
+      if (!(thrown instanceof DamagedDatabase)) throw thrown
+      damages.push(thrown.message)
+      return undefined
+    }
+  }
+  const names = await readdir(folder).catch(() => [])
+  const manifest = await attempt(() => readCurrentManifest(folder, names))
+  for (const table of manifest?.tables.values() ?? [])
+    await attempt(() => inspectTable(folder, table, false))
+  const oldest = manifest?.walNumber ?? 0
+  const numbers = walNumbers(names).filter((number) => number >= oldest)
+  if (manifest !== undefined && !numbers.includes(oldest))
+    damages.push(`the file ${fileName(oldest, 'log')} is missing`)
+  await attempt(() => inspectWals(folder, numbers, wal))
+  return damages
+}
+
 /** The newest write-ahead log of a database that is not being written to, and its length. */
 export async function newestWal(folder: string): Promise<WalLength> {
   const number = walNumbers(await readdir(folder)).at(-1) ?? 0
@@ -54,7 +78,10 @@ export async function newestWal(folder: string): Promise<WalLength> {
   return { number, bytes: size }
 }
 
-async function readCurrentManifest(folder: string, names: readonly string[]): Promise<Manifest> {
+export async function readCurrentManifest(
+  folder: string,
+  names: readonly string[],
+): Promise<Manifest> {
   if (!names.includes('CURRENT')) throw new DamagedDatabase('the file CURRENT is missing')
   const current = await readFile(join(folder, 'CURRENT'), 'utf8')
   const name = /^(MANIFEST-\d+)\n$/.exec(current)?.[1]
@@ -68,17 +95,19 @@ async function inspectTables(
   manifest: Manifest,
   skip: (table: TableEntry) => boolean,
 ): Promise<void> {
-  for (const table of manifest.tables.values()) {
-    const name = fileName(table.number, 'ldb')
-    const found = await stat(join(folder, name)).catch(ifMissing)
-    if (found === undefined) throw new DamagedDatabase(`the file ${name} is missing`)
-    if (found.size !== table.bytes) {
-      throw new DamagedDatabase(
-        `the file ${name} has ${found.size} bytes, ${table.bytes} were written`,
-      )
-    }
-    if (!skip(table)) await inspecting(folder, name, verifyTable)
+  for (const table of manifest.tables.values()) await inspectTable(folder, table, skip(table))
+}
+
+async function inspectTable(folder: string, table: TableEntry, isSkipped: boolean): Promise<void> {
+  const name = fileName(table.number, 'ldb')
+  const found = await stat(join(folder, name)).catch(ifMissing)
+  if (found === undefined) throw new DamagedDatabase(`the file ${name} is missing`)
+  if (found.size !== table.bytes) {
+    throw new DamagedDatabase(
+      `the file ${name} has ${found.size} bytes, ${table.bytes} were written`,
+    )
   }
+  if (!isSkipped) await inspecting(folder, name, verifyTable)
 }
 
 /** Returns how many bytes the write-ahead logs hold. */

@@ -58,6 +58,38 @@ export function readRecordLog(
   }
 }
 
+/**
+ * The same for a file that is known to be damaged: hands on every record that is whole, wherever it
+ * stands, and calls `onDamage` for each unreadable spot.
+ */
+export function salvageRecordLog(
+  file: Uint8Array,
+  visit: (parts: readonly Uint8Array[]) => void,
+  onDamage: (offset: number, what: string) => void,
+): void {
+  let parts: Uint8Array[] = []
+  for (let at = 0; ;) {
+    at = skipTrailer(at)
+    const fragment = readFragment(file, at)
+    if (fragment.state === 'end') return
+    if (fragment.state === 'bad') {
+      onDamage(at, fragment.why)
+      parts = []
+      // Its length may be what is damaged: the next block begins with a fragment for sure.
+      at = blockEnd(at)
+      continue
+    }
+    const { kind, bytes, next } = fragment
+    at = next
+    if (kind === kinds.full || kind === kinds.first) parts = []
+    else if (parts.length === 0) continue // of a record whose beginning is unreadable
+    parts.push(bytes)
+    if (kind !== kinds.full && kind !== kinds.last) continue
+    visit(parts)
+    parts = []
+  }
+}
+
 type Fragment =
   | {
       readonly state: 'whole'

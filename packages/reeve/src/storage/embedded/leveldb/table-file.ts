@@ -5,6 +5,8 @@ import { uncompressSnappy } from './snappy.ts'
 
 const FOOTER_BYTES = 48
 const TRAILER_BYTES = 5
+/** Sequence and kind, behind every key. */
+const KEY_TRAILER_BYTES = 8
 const MAGIC = Buffer.from('57fb808b247547db', 'hex')
 
 /**
@@ -30,6 +32,66 @@ export function verifyTable(file: Uint8Array): void {
   }
 }
 
+/** One version of a key, as a table or a write-ahead log holds it. */
+export interface KeyVersion {
+  readonly key: string
+  /** Of two versions of a key the one with the higher sequence is newer. */
+  readonly sequence: number
+  /** Undefined where the key was deleted. */
+  readonly value: Uint8Array | undefined
+}
+
+/**
+ * The content of the blocks of a table that are sound, block by block. Calls `onDamage` for each of
+ * the others; without its index nothing of a table can be found.
+ */
+export function* salvageTable(
+  file: Uint8Array,
+  onDamage: (damage: Damage) => void,
+): Generator<KeyVersion> {
+  let handles: readonly Handle[] = []
+  try {
+    if (file.length < FOOTER_BYTES) throw new Damage(0, 'the file is too short')
+    const footer = new ByteReader(file, file.length - FOOTER_BYTES, file.length - MAGIC.length)
+    readHandle(footer)
+    handles = [...handlesIn(contentOf(file, readHandle(footer)))]
+  } catch (thrown) {
+    if (!(thrown instanceof Damage)) throw thrown
+    onDamage(thrown)
+  }
+  for (const handle of handles)
+    try {
+      yield* versionsIn(contentOf(file, handle))
+    } catch (thrown) {
+      if (!(thrown instanceof Damage)) throw thrown
+      onDamage(new Damage(handle.offset, thrown.message))
+    }
+}
+
+/** The keys of a data block: each shares its beginning with the one before. */
+function versionsIn(block: Uint8Array): KeyVersion[] {
+  const versions: KeyVersion[] = []
+  let before = Buffer.alloc(0)
+  for (const { shared, key, value } of entriesIn(block)) {
+    before = Buffer.concat([before.subarray(0, shared), key])
+    versions.push(toVersion(before, value))
+  }
+  return versions
+}
+
+function toVersion(internal: Buffer, value: Uint8Array): KeyVersion {
+  const end = internal.length - KEY_TRAILER_BYTES
+  if (end < 0) throw new Damage(0, 'a key is too short')
+  const low = internal.readUInt32LE(end)
+  const sequence = Math.floor(low / 256) + internal.readUInt32LE(end + 4) * 2 ** 24
+  const isDeleted = (low & 0xff) === 0
+  return {
+    key: internal.toString('utf8', 0, end),
+    sequence,
+    value: isDeleted ? undefined : value,
+  }
+}
+
 interface Handle {
   readonly offset: number
   readonly size: number
@@ -48,19 +110,25 @@ function verifyDataBlocks(file: Uint8Array, indexBlock: Uint8Array): number {
 
 /** An index block's values are the handles of the data blocks, in order. */
 function* handlesIn(block: Uint8Array): Generator<Handle> {
-  if (block.length < 4) throw new Damage(0, 'an index block is too short')
+  for (const { value } of entriesIn(block)) {
+    const reader = new ByteReader(value)
+    yield readHandle(reader)
+    if (!reader.done) throw new Damage(reader.at, 'an index block is malformed')
+  }
+}
+
+/** Keys (without what they share with the one before) and values of a block. */
+function* entriesIn(block: Uint8Array) {
+  if (block.length < 4) throw new Damage(0, 'a block is too short')
   const restarts = uint32At(block, block.length - 4)
   const end = block.length - 4 - restarts * 4
-  if (end < 0) throw new Damage(0, 'an index block is malformed')
+  if (end < 0) throw new Damage(0, 'a block is malformed')
   const reader = new ByteReader(block, 0, end)
   while (!reader.done) {
-    reader.varint() // how much of the key is shared with the one before
+    const shared = reader.varint()
     const keyBytes = reader.varint()
     const valueBytes = reader.varint()
-    reader.skip(keyBytes)
-    const valueEnd = reader.at + valueBytes
-    yield readHandle(reader)
-    if (reader.at !== valueEnd) throw new Damage(reader.at, 'an index block is malformed')
+    yield { shared, key: reader.take(keyBytes), value: reader.take(valueBytes) }
   }
 }
 

@@ -6,7 +6,7 @@ import {
   decodeFileHead,
   FILE_HEAD_BYTES,
   firstIndexOf,
-  isFollowed,
+  findSoundRecord,
   logFileName,
   recordsOf,
   type LogEnd,
@@ -35,33 +35,53 @@ export interface InspectedLog {
   readonly end: LogEnd
   /** Index behind the last entry that changes blobs, among those that were read. */
   readonly blobsEnd: number
-  /** Files that are of no use: half made, or trimmed. */
+  /** Files that are of no use: half made, trimmed, or before damage. */
   readonly leftovers: readonly string[]
+  /** Damage to entries that the checkpoint holds: what is before it is not kept any more. */
+  readonly dropped: readonly string[]
 }
 
 /**
  * Reads a log that nobody writes to. Records behind `upTo` are read whole; the files before are
- * there and as long as they were, and their records are checked when somebody reads them.
+ * there and as long as they were, and their records are checked when somebody reads them. Damage to
+ * entries up to `upTo` is no reason to refuse: the checkpoint holds what they say. The log then
+ * begins behind it.
  */
 export async function inspectLog(folder: string, upTo: number): Promise<InspectedLog> {
   const found = await headsIn(folder)
-  const files = chainOf(found)
-  let end: LogEnd = { index: 0, offset: 0, isTorn: false }
+  const { files, damage } = chainOf(found, upTo)
+  const dropped = damage === undefined ? [] : [damage]
+  let end: LogEnd = { index: 0, offset: 0, isTorn: false, tornBytes: 0 }
   let blobsEnd = 0
   for (const [i, file] of files.entries()) {
     const next = files[i + 1]
     if (next !== undefined && next.head.firstIndex <= upTo + 1) continue
-    const scanned = await scan(file)
+    const scanned = await scanBehind(file, upTo, dropped)
     blobsEnd = Math.max(blobsEnd, scanned.blobsEnd)
     end = scanned.end
     if (next !== undefined && (end.isTorn || end.index !== next.head.firstIndex))
       throw unsound(file, end.offset)
-    if (end.isTorn && (await isFollowed(sourceOf(file), end)))
+    if (end.isTorn && (await findSoundRecord(sourceOf(file), end)) !== undefined)
       throw unsound(file, end.offset, LATER)
+    // What stands before a damaged record of this file is not reached any more.
+    if (file.places[0]?.index !== file.head.firstIndex) files.splice(0, files.indexOf(file))
   }
   const used = new Set(files.map(({ path }) => path))
   const leftovers = found.map(({ path }) => path).filter((path) => !used.has(path))
-  return { files, end, blobsEnd, leftovers }
+  return { files, end, blobsEnd, leftovers, dropped }
+}
+
+/** Skips damaged records whose entries the checkpoint holds, and adds them to `dropped`. */
+async function scanBehind(file: KnownFile, upTo: number, dropped: string[]) {
+  for (;;) {
+    const scanned = await scan(file)
+    const { end } = scanned
+    if (!end.isTorn || end.index > upTo) return scanned
+    const sound = await findSoundRecord(sourceOf(file), end)
+    if (sound === undefined || sound.index > upTo + 1) return scanned
+    dropped.push(unsound(file, end.offset, LATER).message)
+    file.places.splice(0, file.places.length, sound)
+  }
 }
 
 const LATER = ', and later records follow'
@@ -90,7 +110,7 @@ interface FoundFile {
   readonly head: LogFileHead | undefined
 }
 
-async function headsIn(folder: string): Promise<readonly FoundFile[]> {
+export async function headsIn(folder: string): Promise<readonly FoundFile[]> {
   const names = await readdir(folder).catch((thrown: unknown) => {
     if (codeOf(thrown) !== 'ENOENT') throw thrown
     throw new DamagedLog('the folder log is missing')
@@ -101,8 +121,8 @@ async function headsIn(folder: string): Promise<readonly FoundFile[]> {
     if (firstIndex === undefined) continue
     const path = join(folder, name)
     const { head, bytes } = await readHead(path)
-    if (head !== undefined && head.firstIndex !== firstIndex) throw noHead(name)
-    found.push({ path, firstIndex, bytes, head })
+    const isOwn = head?.firstIndex === firstIndex
+    found.push({ path, firstIndex, bytes, head: isOwn ? head : undefined })
   }
   return found
 }
@@ -119,27 +139,41 @@ async function readHead(path: string) {
   }
 }
 
-/** From the newest file back to the oldest that is still there. */
-function chainOf(found: readonly FoundFile[]): readonly KnownFile[] {
+/** From the newest file back to the oldest that is still there, or to the first unneeded damage. */
+function chainOf(found: readonly FoundFile[], upTo: number) {
   const newest = found.findLast(isBegun)
   if (newest === undefined) throw new DamagedLog('the log has no file')
   const files = [known(newest)]
   for (;;) {
-    const { before } = files[0]?.head ?? NO_HEAD
-    if (before.firstIndex === 0) return files
-    const file = found.find((one) => one.firstIndex === before.firstIndex)
-    const name = logFileName(before.firstIndex)
-    if (file === undefined && found.some((one) => one.firstIndex < before.firstIndex))
-      // They are removed from the oldest on.
-      throw new DamagedLog(`the file ${name} is missing`)
-    if (file === undefined) return files
-    if (file.bytes !== before.bytes)
-      throw new DamagedLog(`the file ${name} has ${file.bytes} bytes, ${before.bytes} were written`)
-    files.unshift(known(file))
+    const head = files[0]?.head ?? NO_HEAD
+    if (head.before.firstIndex === 0) return { files, damage: undefined }
+    try {
+      const before = fileBefore(found, head.before)
+      if (before === undefined) return { files, damage: undefined }
+      files.unshift(known(before))
+    } catch (thrown) {
+      const isNeeded = head.firstIndex > upTo + 1
+      if (isNeeded || !(thrown instanceof DamagedLog)) throw thrown
+      return { files, damage: thrown.message }
+    }
   }
 }
 
-const NO_HEAD = { before: { firstIndex: 0, bytes: 0 } }
+/** Undefined where it was trimmed: files are removed from the oldest on. */
+function fileBefore(
+  found: readonly FoundFile[],
+  { firstIndex, bytes }: LogFileHead['before'],
+): FoundFile | undefined {
+  const file = found.find((one) => one.firstIndex === firstIndex)
+  const name = logFileName(firstIndex)
+  if (file === undefined && found.some((one) => one.firstIndex < firstIndex))
+    throw new DamagedLog(`the file ${name} is missing`)
+  if (file !== undefined && file.bytes !== bytes)
+    throw new DamagedLog(`the file ${name} has ${file.bytes} bytes, ${bytes} were written`)
+  return file
+}
+
+const NO_HEAD = { firstIndex: 0, before: { firstIndex: 0, bytes: 0 } }
 
 /** A file is made with its head alone: one that has less was never written to. */
 function isBegun({ head, bytes, firstIndex }: FoundFile): boolean {

@@ -83,6 +83,8 @@ export interface FoundRecord extends LogPlace {
 export interface LogEnd extends LogPlace {
   /** Something stands behind it that is no record. */
   readonly isTorn: boolean
+  /** How many bytes that is. */
+  readonly tornBytes: number
 }
 
 /** The records of a file, in order, up to the first that is not sound. Returns where that is. */
@@ -94,13 +96,13 @@ export async function* recordsOf(source: LogSource): AsyncGenerator<FoundRecord,
     while (offset < source.bytes) {
       const record = await recordAt(window, source, offset)
       if (record === undefined || record.head.firstIndex !== index)
-        return { index, offset, isTorn: true }
+        return { index, offset, isTorn: true, tornBytes: source.bytes - offset }
       const { entries, blobs, bytes } = record.head
       yield { index, offset, entries, blobs, bytes: record.bytes }
       index += entries
       offset += bytes
     }
-    return { index, offset, isTorn: false }
+    return { index, offset, isTorn: false, tornBytes: 0 }
   } finally {
     await handle.close()
   }
@@ -115,10 +117,13 @@ async function recordAt(window: FileWindow, source: LogSource, offset: number) {
 }
 
 /**
- * Whether a sound record stands behind a place where none is. Every record is durable before the
- * next is written: a power cut tears the last one only, so then something was lost.
+ * The next sound record behind a place where none is. Every record is durable before the next is
+ * written: a power cut tears the last one only, so where another follows something was lost.
  */
-export async function isFollowed(source: LogSource, { index, offset }: LogPlace): Promise<boolean> {
+export async function findSoundRecord(
+  source: LogSource,
+  { index, offset }: LogPlace,
+): Promise<LogPlace | undefined> {
   const handle = await open(source.path, 'r')
   try {
     const window = new FileWindow(handle)
@@ -127,15 +132,16 @@ export async function isFollowed(source: LogSource, { index, offset }: LogPlace)
       const found = part.indexOf(RECORD_MAGIC)
       if (found === -1) {
         // The magic may stand across the border of two parts.
-        if (part.length <= RECORD_MAGIC.length) return false
+        if (part.length <= RECORD_MAGIC.length) return undefined
         at += part.length - RECORD_MAGIC.length + 1
         continue
       }
       const record = await recordAt(window, source, at + found)
-      if (record !== undefined && record.head.firstIndex >= index) return true
+      if (record !== undefined && record.head.firstIndex >= index)
+        return { index: record.head.firstIndex, offset: at + found }
       at += found + 1
     }
-    return false
+    return undefined
   } finally {
     await handle.close()
   }

@@ -174,7 +174,13 @@ test('what stands behind the end goes before anything is written there', async (
   const other = new RecordWriter().write([aLogEntry(4)], 12_345)
   await fs.appendFile(file, Buffer.concat([whole.subarray(40, 240), ...other]))
   const inspected = await inspectLog(folder, 0)
-  assert.deepEqual(inspected.end, { index: 4, offset: whole.length, isTorn: true })
+  assert.deepEqual(inspected.end, {
+    index: 4,
+    offset: whole.length,
+    isTorn: true,
+    tornBytes: inspected.end.tornBytes,
+  })
+  assert.ok(inspected.end.tornBytes > 0)
   await (await LogFiles.open(folder, inspected)).close()
   assert.deepEqual(await fs.readFile(file), whole)
 })

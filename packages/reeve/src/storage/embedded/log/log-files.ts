@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, rm, unlink, type FileHandle } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../kit/fault.ts'
 import type { LogEntry, NewLogEntry } from '../../../state/index.ts'
-import { syncFolder } from '../durable-file.ts'
+import { codeOf } from '../storage-faults.ts'
 import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
 import {
   DamagedLog,
@@ -14,6 +14,7 @@ import {
   recordsOf,
   type LogFileHead,
 } from './log-file.ts'
+import { systemLogDisk, type LogDisk, type LogHandle } from './log-disk.ts'
 import { entriesIn, RecordWriter } from './record.ts'
 import { writePieces } from './write-pieces.ts'
 
@@ -32,6 +33,8 @@ export interface LogFilesOptions {
   readonly fileBytesMax?: number | undefined
   /** Removes a file that is trimmed. */
   readonly remove?: (path: string) => Promise<void>
+  /** By which it is written; the system's unless given. */
+  readonly disk?: LogDisk | undefined
 }
 
 /** An index from which somebody still reads. */
@@ -49,10 +52,13 @@ export class LogFiles {
   readonly #files: KnownFile[]
   readonly #fileBytesMax: number
   readonly #remove: (path: string) => Promise<void>
+  readonly #disk: LogDisk
   readonly #writer = new RecordWriter()
   readonly #readers = new Set<Reader>()
-  #handle: FileHandle
+  #handle: LogHandle
   #next: number
+  /** Where the log ended before the last append. */
+  #before = { next: 0, bytes: 0 }
 
   /** A log without entries; what is in its place goes. */
   static async create(
@@ -60,11 +66,12 @@ export class LogFiles {
     firstIndex: number,
     options: LogFilesOptions = {},
   ): Promise<LogFiles> {
-    await rm(folder, { recursive: true, force: true })
+    const { disk = systemLogDisk } = options
+    await disk.removeFolder(folder)
     // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
     await mkdir(folder, { mode: 0o700 })
-    await syncFolder(dirname(folder))
-    const { file, handle } = await beginFile(folder, headOf(firstIndex))
+    await disk.syncFolder(dirname(folder))
+    const { file, handle } = await beginFile(disk, folder, headOf(firstIndex))
     return new LogFiles(folder, { files: [file], handle, next: firstIndex }, options)
   }
 
@@ -74,9 +81,10 @@ export class LogFiles {
     { files, end, leftovers }: InspectedLog,
     options: LogFilesOptions = {},
   ): Promise<LogFiles> {
-    for (const path of leftovers) await unlink(path)
+    const { disk = systemLogDisk } = options
+    for (const path of leftovers) await disk.unlink(path)
     const newest = newestOf(files)
-    const handle = await open(newest.path, O_RDWR | DURABLY)
+    const handle = await disk.open(newest.path, O_RDWR | DURABLY)
     try {
       if (end.isTorn) {
         await handle.truncate(end.offset)
@@ -93,25 +101,27 @@ export class LogFiles {
   private constructor(
     folder: string,
     { files, handle, next }: Opened,
-    { fileBytesMax = FILE_BYTES_MAX, remove = unlink }: LogFilesOptions,
+    { fileBytesMax = FILE_BYTES_MAX, disk = systemLogDisk, remove }: LogFilesOptions,
   ) {
+    this.#disk = disk
     this.#folder = folder
     this.#files = [...files]
     this.#handle = handle
     this.#next = next
     this.#fileBytesMax = fileBytesMax
-    this.#remove = remove
+    this.#remove = remove ?? ((path) => disk.unlink(path))
   }
 
   /** Index of the oldest entry in a file that is still there. */
   get firstIndex(): number {
-    return this.#files[0]?.head.firstIndex ?? this.#next
+    return this.#files[0]?.places[0]?.index ?? this.#next
   }
 
   /** Resolves when the entries are durable, all or none. After a failure nothing may follow. */
   async append(entries: readonly NewLogEntry[]): Promise<void> {
     if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
     const file = newestOf(this.#files)
+    this.#before = { next: this.#next, bytes: file.bytes }
     const pieces = this.#writer.write(entries, file.head.salt)
     const end = await writePieces(this.#handle, pieces, file.bytes)
     if (!WRITES_ARE_DURABLE) await this.#handle.datasync()
@@ -160,8 +170,40 @@ export class LogFiles {
         yield page
       }
     } finally {
-      await records.return({ index: 0, offset: 0, isTorn: false })
+      await records.return({ index: 0, offset: 0, isTorn: false, tornBytes: 0 })
     }
+  }
+
+  /**
+   * Takes back an append that failed: a record, half of one, or a file that was begun for it. The
+   * log ends before the entry `next`, durably.
+   */
+  async takeBack(next: number): Promise<void> {
+    if (this.#next !== next) {
+      // The record is whole, but what belongs to it beside the log was not written.
+      const file = newestOf(this.#files)
+      assert(this.#before.next === next, 'only the last append can be taken back')
+      file.bytes = this.#before.bytes
+      const kept = file.places.filter((place, i) => i === 0 || place.index < next)
+      file.places.splice(0, file.places.length, ...kept)
+      this.#next = next
+    }
+    const begun = join(this.#folder, logFileName(this.#next))
+    const newest = newestOf(this.#files)
+    if (newest.path !== begun) await this.#disk.unlink(begun).catch(ifMissing)
+    await this.#handle.truncate(newest.bytes)
+    await this.#handle.sync()
+    await this.#disk.syncFolder(this.#folder)
+  }
+
+  /** Bytes of entries behind an index, up to one file more than there are. */
+  bytesAfter(index: number): number {
+    let bytes = 0
+    for (const file of this.#files.toReversed()) {
+      bytes += file.bytes
+      if (file.head.firstIndex <= index + 1) break
+    }
+    return bytes
   }
 
   /** Removes files whose entries are all before an index, and that nobody reads. */
@@ -184,7 +226,7 @@ export class LogFiles {
     await this.#replaceHandle(headOf(firstIndex))
     this.#files.shift()
     this.#next = firstIndex
-    await unlink(empty.path)
+    await this.#disk.unlink(empty.path)
   }
 
   async close(): Promise<void> {
@@ -197,7 +239,7 @@ export class LogFiles {
   }
 
   async #replaceHandle(head: LogFileHead): Promise<void> {
-    const { file, handle } = await beginFile(this.#folder, head)
+    const { file, handle } = await beginFile(this.#disk, this.#folder, head)
     await this.#handle.close()
     this.#handle = handle
     this.#files.push(file)
@@ -206,7 +248,7 @@ export class LogFiles {
 
 interface Opened {
   readonly files: readonly KnownFile[]
-  readonly handle: FileHandle
+  readonly handle: LogHandle
   /** Index of the next entry. */
   readonly next: number
 }
@@ -216,13 +258,13 @@ function headOf(firstIndex: number, before = { firstIndex: 0, bytes: 0 }): LogFi
 }
 
 /** Its head and name are durable before anything else is in it. */
-async function beginFile(folder: string, head: LogFileHead) {
+async function beginFile(disk: LogDisk, folder: string, head: LogFileHead) {
   const path = join(folder, logFileName(head.firstIndex))
-  const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLY, 0o600)
+  const handle = await disk.open(path, O_WRONLY | O_CREAT | O_EXCL | DURABLY, 0o600)
   try {
     await writePieces(handle, [encodeFileHead(head)], 0)
     await handle.sync()
-    await syncFolder(folder)
+    await disk.syncFolder(folder)
   } catch (thrown) {
     await handle.close()
     throw thrown
@@ -230,6 +272,10 @@ async function beginFile(folder: string, head: LogFileHead) {
   const places = [{ index: head.firstIndex, offset: FILE_HEAD_BYTES }]
   const file: KnownFile = { path, head, bytes: FILE_HEAD_BYTES, places }
   return { file, handle }
+}
+
+function ifMissing(thrown: unknown): void {
+  if (codeOf(thrown) !== 'ENOENT') throw thrown
 }
 
 function newestOf(files: readonly KnownFile[]): KnownFile {

@@ -1,0 +1,46 @@
+import { ApiError } from '@reeve/sdk'
+import type { Invocation } from '../command.ts'
+import type { Finding } from './finding.ts'
+
+/** One backup may be late; a second one that is missing is a reason to look. */
+const INTERVALS_MAX = 2
+
+/** How old the last verified backup is, where backups are configured (docs/backups.md). */
+export async function backupsAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
+  try {
+    const { data } = await client.v1.readAgentSelf()
+    return backupFindings(data.stats['backup'])
+  } catch (thrown) {
+    // Callers that may not read the agent are told by other checks.
+    if (thrown instanceof ApiError && thrown.status === 403) return []
+    throw thrown
+  }
+}
+
+export function backupFindings(
+  stats: Readonly<Record<string, string>> | undefined,
+): readonly Finding[] {
+  if (stats === undefined) return []
+  const { target = '', error = '', last_good: last = '' } = stats
+  const ageSeconds = Number(stats['age_seconds'] ?? 0)
+  const limit = Number(stats['interval_seconds'] ?? 0) * INTERVALS_MAX
+  const age =
+    last === ''
+      ? 'There is no verified backup yet'
+      : `The last verified backup is ${ageText(ageSeconds)} old`
+  const what = `${age} (${target})${error === '' ? '.' : `: ${error}`}`
+  if (error === '' && ageSeconds <= limit) return [{ state: 'ok', what, next: undefined }]
+  return [
+    {
+      state: ageSeconds > limit ? 'bad' : 'warning',
+      what,
+      next: 'Check the settings under backup and the log of the leading server.',
+    },
+  ]
+}
+
+function ageText(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
+}

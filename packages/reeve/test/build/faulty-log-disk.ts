@@ -1,0 +1,54 @@
+import {
+  systemLogDisk,
+  type LogDisk,
+  type LogHandle,
+} from '../../src/storage/embedded/log/log-disk.ts'
+
+interface FaultyDisk extends LogDisk {
+  /** Calls that wrote, synced or removed something so far. */
+  readonly calls: () => number
+}
+
+export type FaultPoint =
+  /** The call does nothing. */
+  | 'before'
+  /** The call does everything, and still reports a failure, as a failing sync may. */
+  | 'after'
+  /** Of a write, half the bytes arrive. */
+  | 'half'
+
+/** A disk whose n-th writing call fails with EIO, and every call after it too. */
+export function faultyLogDisk(failAt: number, point: FaultPoint): FaultyDisk {
+  let calls = 0
+  const attempt = async <T>(run: () => Promise<T>, half: () => Promise<unknown>): Promise<T> => {
+    const number = calls++
+    if (number < failAt) return await run()
+    if (number === failAt && point === 'after') await run()
+    if (number === failAt && point === 'half') await half()
+    throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
+  }
+  const nothing = async (): Promise<void> => undefined
+  const wrapped = (handle: LogHandle): LogHandle => ({
+    writev: <B extends readonly NodeJS.ArrayBufferView[]>(buffers: B, position?: number) =>
+      attempt(
+        () => handle.writev(buffers, position),
+        async () => {
+          const [first] = buffers
+          if (first === undefined) return
+          const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+          await handle.writev([bytes.subarray(0, bytes.length / 2)], position)
+        },
+      ),
+    sync: () => attempt(() => handle.sync(), nothing),
+    datasync: () => attempt(() => handle.datasync(), nothing),
+    truncate: (length) => attempt(() => handle.truncate(length), nothing),
+    close: () => handle.close(),
+  })
+  return {
+    calls: () => calls,
+    open: async (path, flags, mode) => wrapped(await systemLogDisk.open(path, flags, mode)),
+    syncFolder: (path) => attempt(() => systemLogDisk.syncFolder(path), nothing),
+    unlink: (path) => attempt(() => systemLogDisk.unlink(path), nothing),
+    removeFolder: (path) => systemLogDisk.removeFolder(path),
+  }
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { createClient } from '@reeve/sdk'
+import { until } from '../build/until.ts'
+import { startAgent } from './program-process.ts'
+
+const DISK_MB = 240
+
+/** A file system of its own, in memory. Only root may mount one. */
+async function aSmallDisk(t: TestContext): Promise<string | undefined> {
+  const directory = await mkdtemp(join(tmpdir(), 'reeve-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', directory])
+  } catch {
+    await rmdir(directory)
+    return undefined
+  }
+  t.after(async () => {
+    execFileSync('umount', ['-l', directory])
+    await rmdir(directory)
+  })
+  return directory
+}
+
+async function startServer(t: TestContext, data: string) {
+  const flags = ['--server', '--bind', '127.0.0.1', '--http-port', '0', '--data-dir', data]
+  const agent = startAgent(t, flags, { environment: { REEVE_ACL: 'false' } })
+  const address = await until('the server to listen', () => {
+    if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
+    return /(http:\/\/127\.0\.0\.1:\d+)/.exec(agent.output())?.[1]
+  })
+  const client = createClient({ address })
+  const health = async () => {
+    const answer = await fetch(`${address}/v1/agent/health?type=server`)
+    return { status: answer.status, text: await answer.text() }
+  }
+  const put = async (path: string, bytes = 10) => {
+    const body = JSON.stringify({ Path: path, Items: { value: 'x'.repeat(bytes) } })
+    const answer = await fetch(`${address}/v1/var/${path}`, { method: 'PUT', body })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${address}/v1/metrics?format=prometheus`)).text()
+    return Number(new RegExp(`^service_${name} (.*)$`, 'm').exec(text)?.[1])
+  }
+  return { ...agent, address, client, health, put, metric }
+}
+
+/** Takes all space that is left. */
+async function fillDisk(directory: string): Promise<string> {
+  const ballast = join(directory, 'server', `ballast-${randomUUID()}`)
+  const { bavail, bsize } = await statfs(directory)
+  await writeFile(ballast, Buffer.alloc(bavail * bsize, 1)).catch(() => undefined)
+  return ballast
+}
+
+test('full disk', async (t) => {
+  const data = await aSmallDisk(t)
+  if (data === undefined) return t.skip('this account may not mount a file system')
+  let server = await startServer(t, data)
+  const reserve = join(data, 'server', 'storage', 'RESERVE')
+  let ballast = ''
+
+  await t.test(
+    'full disk: a server reads, says why, and accepts deletes from its reserve',
+    async () => {
+      for (const path of ['kept', 'gone']) assert.equal((await server.put(path)).status, 200)
+      await until('the reserve', async () =>
+        (await stat(reserve)).size > 10_000_000 ? true : undefined,
+      )
+      ballast = await fillDisk(data)
+      const refused = await until('a write that is refused', async () => {
+        const answer = await server.put('large', 60_000)
+        return answer.status === 503 ? answer : undefined
+      })
+      assert.match(refused.text, /is full .* Free space on that disk/)
+      assert.equal((await fetch(`${server.address}/v1/var/kept`)).status, 200)
+      const health = await server.health()
+      assert.equal(health.status, 500)
+      assert.match(health.text, /is full/)
+      assert.equal(await server.metric('storage_read_only'), 1)
+      await until('a delete that is accepted', async () => {
+        const answer = await fetch(`${server.address}/v1/var/gone`, { method: 'DELETE' })
+        return answer.status === 204 || answer.status === 200 ? true : undefined
+      })
+      assert.equal((await fetch(`${server.address}/v1/var/gone`)).status, 404)
+      assert.equal((await server.put('more')).status, 503)
+      assert.match(server.output(), /accepts only reads and deletes until the disk has room/)
+    },
+  )
+
+  await t.test('full disk: it accepts everything again once there is room', async () => {
+    await rm(ballast)
+    await until('a write that is accepted', async () => {
+      return (await server.put('after')).status === 200 ? true : undefined
+    })
+    assert.equal((await server.health()).status, 200)
+    assert.equal(await server.metric('storage_read_only'), 0)
+    await until('a new reserve', async () =>
+      (await stat(reserve).catch(() => undefined)) ? true : undefined,
+    )
+    assert.equal(await server.kill('SIGTERM'), 0)
+  })
+
+  await t.test('full disk: a server starts on it, with the space of the reserve', async () => {
+    ballast = await fillDisk(data)
+    server = await startServer(t, data)
+    assert.equal((await fetch(`${server.address}/v1/var/after`)).status, 200)
+    assert.equal((await fetch(`${server.address}/v1/var/gone`)).status, 404)
+    assert.equal((await server.put('more')).status, 503)
+    const deleted = await fetch(`${server.address}/v1/var/after`, { method: 'DELETE' })
+    assert.ok(deleted.ok)
+    await server.kill('SIGTERM')
+  })
+
+  await t.test('full disk: without a reserve it starts and reads', async () => {
+    await rm(reserve, { force: true })
+    await fillDisk(data)
+    server = await startServer(t, data)
+    assert.match(server.output(), /accepts only reads until it is restarted/)
+    assert.equal((await fetch(`${server.address}/v1/var/kept`)).status, 200)
+    assert.equal((await fetch(`${server.address}/v1/var/after`)).status, 404)
+    assert.equal((await server.put('more')).status, 503)
+    assert.equal((await server.health()).status, 500)
+    await server.kill('SIGTERM')
+  })
+
+  await t.test('read-only disk: a server starts and reads, and says what to do', async () => {
+    execFileSync('mount', ['-o', 'remount,ro', data])
+    server = await startServer(t, data)
+    assert.equal((await fetch(`${server.address}/v1/var/kept`)).status, 200)
+    const refused = await server.put('more')
+    assert.equal(refused.status, 503)
+    assert.match(refused.text, /read-only.*repair and remount it/)
+    await server.kill('SIGTERM')
+    execFileSync('mount', ['-o', 'remount,rw', data])
+  })
+})
