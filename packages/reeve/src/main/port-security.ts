@@ -15,6 +15,8 @@ export async function openTls({ tls, region, server }: AgentConfig): Promise<Tls
     keyFile: tls.keyFile,
     verifiesServerName: tls.verifyServerHostname,
     verifiesCaller: tls.verifyHttpsClient,
+    minVersion: tls.minVersion,
+    cipherSuites: tls.cipherSuites,
   })
 }
 

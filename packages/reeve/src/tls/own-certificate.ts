@@ -1,25 +1,40 @@
-import type { X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { Fault } from '../kit/fault.ts'
-import { namesOf, roleName } from './peer-role.ts'
+import { certificateNames, roleName } from './peer-role.ts'
+import { verifyChain, type ChainErrors } from './verify-chain.ts'
 
-export interface OwnCertificate {
+/** What the other agents expect of a certificate. */
+export interface CertificateExpectation {
   readonly region: string
   readonly isServer: boolean
-  /** Whether whoever dials a server looks for its name. */
+  /** Whether clients of a server verify its name. */
   readonly verifiesServerName: boolean
+  readonly caFile: string | undefined
   readonly certFile: string | undefined
   readonly nowMs: number
 }
 
-/** Refuses with a Fault what every other agent would turn away. */
-export function assertOwnCertificate(certificate: X509Certificate, own: OwnCertificate): void {
-  const why = whyNotOwn(certificate, own)
-  if (why !== undefined) throw new Fault('tls', `The certificate of ${own.certFile} ${why}`)
+/** Throws a Fault for a certificate that the other agents would reject. */
+export async function validateOwnCertificate(
+  material: { readonly ca: string; readonly cert: string; readonly key: string },
+  expected: CertificateExpectation,
+): Promise<void> {
+  const certificate = new X509Certificate(material.cert)
+  const problem =
+    certificateProblem(certificate, expected) ?? chainProblem(await verifyChain(material), expected)
+  if (problem !== undefined)
+    throw new Fault('tls', `The certificate of ${expected.certFile} ${problem}`)
 }
 
-function whyNotOwn(
+/** What its dates and names lack. */
+export function certificateProblem(
   certificate: X509Certificate,
-  { region, isServer, verifiesServerName, nowMs }: OwnCertificate,
+  {
+    region,
+    isServer,
+    verifiesServerName,
+    nowMs,
+  }: Pick<CertificateExpectation, 'region' | 'isServer' | 'verifiesServerName' | 'nowMs'>,
 ): string | undefined {
   const { validFromDate, validToDate } = certificate
   if (validToDate.getTime() < nowMs)
@@ -28,8 +43,39 @@ function whyNotOwn(
     return `is valid only from ${validFromDate.toISOString()}. Look at the clock of this machine.`
   if (!isServer || !verifiesServerName) return undefined
   const wanted = roleName('server', region)
-  const names = namesOf(certificate.toLegacyObject())
+  const names = certificateNames(certificate.toLegacyObject())
   if (names.includes(wanted)) return undefined
   const found = names.length === 0 ? 'no name' : names.join(', ')
-  return `does not name this server ${wanted}, but ${found}. Others would not believe it.`
+  return `does not name this server ${wanted}, but ${found}. Other agents would reject it.`
 }
+
+/** Servers are also clients: of each other, and of other regions. */
+function chainProblem(
+  { asServer, asClient }: ChainErrors,
+  { isServer, caFile }: CertificateExpectation,
+): string | undefined {
+  const code = (isServer ? asServer : undefined) ?? asClient
+  if (code === undefined) return undefined
+  if (UNTRUSTED_CODES.has(code))
+    return (
+      `is not signed by an authority of ${caFile}: other agents would reject it. Add the ` +
+      'certificate of its authority to tls.ca_file, and intermediate certificates to tls.cert_file.'
+    )
+  if (code === 'INVALID_PURPOSE')
+    return (
+      `has an extended key usage without ${code === asClient ? 'clientAuth' : 'serverAuth'}: ` +
+      'other agents would reject it. Issue one with extendedKeyUsage = serverAuth, clientAuth.'
+    )
+  if (code === 'CERT_HAS_EXPIRED')
+    return `is signed by an authority of ${caFile} that has expired. Renew the authority.`
+  return `is rejected with the authorities of ${caFile}: ${code}.`
+}
+
+/** Codes of the TLS library for a certificate that none of the trusted authorities has signed. */
+const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])

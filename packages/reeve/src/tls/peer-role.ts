@@ -16,14 +16,17 @@ export function roleName(role: PeerRole, region: string): string {
 export function peerRoles(socket: Duplex, region: string): ReadonlySet<PeerRole> {
   const roles = new Set<PeerRole>()
   if (!(socket instanceof TLSSocket) || !socket.authorized) return roles
-  const names = namesOf(socket.getPeerCertificate())
+  const names = certificateNames(socket.getPeerCertificate())
   if (names.includes(roleName('server', region))) roles.add('server').add('client')
   if (names.includes(roleName('client', region))) roles.add('client')
   return roles
 }
 
 /** Alternative names; the common name only where there are none (RFC 6125 §6.4.4). */
-export function namesOf({ subject, subjectaltname }: Partial<PeerCertificate>): readonly string[] {
+export function certificateNames({
+  subject,
+  subjectaltname,
+}: Partial<PeerCertificate>): readonly string[] {
   const names = dnsNames(subjectaltname ?? '')
   if (names.length > 0) return names
   const common: unknown = subject?.CN
