@@ -68,10 +68,34 @@ const cases = [
     told: { code: EXIT_CODES.unreachable, what: message, next: '' },
   })),
   {
-    name: 'a server that does not answer in time, in its own words',
-    thrown: new ConnectionError({ reason: 'timeout', address: '', message: 'It took too long.' }),
+    name: 'a server that does not answer in time',
+    thrown: new ConnectionError({
+      reason: 'timeout',
+      address: '',
+      message: 'http://a did not answer within 60 s. Try again, or raise timeoutMs.',
+    }),
     settings: SETTINGS,
-    told: { code: EXIT_CODES.unreachable, what: 'It took too long.', next: '' },
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: 'http://a did not answer within 60 s.',
+      next: 'Try again, or name another server with --address or REEVE_ADDR.',
+    },
+  },
+  {
+    name: 'a server that does not answer in time for another region',
+    thrown: new ConnectionError({
+      reason: 'timeout',
+      address: '',
+      message: 'http://a did not answer within 60 s. Try again, or raise timeoutMs.',
+    }),
+    settings: { ...SETTINGS, region: 'eu' },
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: 'Region "eu" was asked for: http://a did not answer within 60 s.',
+      next:
+        '"reeve server members" shows which regions this server knows. ' +
+        '--address or REEVE_ADDR name a server of region "eu" itself.',
+    },
   },
   ...[
     'job "web" in namespace "prod" at version 9 not found',

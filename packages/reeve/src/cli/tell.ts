@@ -41,8 +41,10 @@ export function tell(
   throw thrown
 }
 
-function tellConnection(error: ConnectionError, { address, sources }: ConnectionSettings): Told {
+function tellConnection(error: ConnectionError, settings: ConnectionSettings): Told {
+  const { address, sources } = settings
   const code = EXIT_CODES.unreachable
+  if (error.reason === 'timeout') return { code, ...tellTimeout(error, settings) }
   if (error.reason !== 'unreachable') return { code, what: error.message, next: '' }
   if (/certificate/.test(error.message)) return { code, what: error.message, next: tlsHint(error) }
   if (SOMETHING_THERE.test(error.message)) return { code, what: error.message, next: '' }
@@ -50,6 +52,17 @@ function tellConnection(error: ConnectionError, { address, sources }: Connection
     code,
     what: `No server answers at ${address} (from ${sources.address}).`,
     next: 'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
+  }
+}
+
+/** The client's advice is for programs: `timeoutMs` is no flag. */
+function tellTimeout({ message }: ConnectionError, { region }: ConnectionSettings) {
+  const what = message.replace(/ Try again, or raise timeoutMs\.$/, '')
+  if (region === undefined)
+    return { what, next: 'Try again, or name another server with --address or REEVE_ADDR.' }
+  return {
+    what: `Region "${region}" was asked for: ${what}`,
+    next: `${REGION_AWAY_HINT} --address or REEVE_ADDR name a server of region "${region}" itself.`,
   }
 }
 

@@ -1,4 +1,9 @@
-import { DEFAULT_CIPHER_SUITES, isCipherSuite, TLS_VERSIONS } from '../../tls/index.ts'
+import {
+  DEFAULT_CIPHER_SUITES,
+  isCipherSuite,
+  TLS_VERSIONS,
+  type TlsVersion,
+} from '../../tls/index.ts'
 import { always, option } from './option.ts'
 import { accepted, oneOf, path } from './text-kinds.ts'
 import { bool, listOf } from './value-kinds.ts'
@@ -71,7 +76,7 @@ export const tlsOptions = {
     kind: oneOf(TLS_VERSIONS),
     file: ['tls', 'min_version'],
     environment: 'REEVE_TLS_MIN_VERSION',
-    byDefault: always('tls12', '`tls12`'),
+    byDefault: always<TlsVersion>('tls12', '`tls12`'),
     help: 'The oldest version of TLS that is spoken, as a server and as a client.',
     read: (config) => config.tls.minVersion,
   }),

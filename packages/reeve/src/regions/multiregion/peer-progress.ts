@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { Fault } from '../../kit/fault.ts'
 import type { PeerProgress } from './decide-rollout.ts'
 
-/** While a job is being registered, regions at the end of its list still have the version before. */
+/** While a job is being registered, the last regions of its list still have the version before. */
 const REGISTRATION_MS_MAX = 30_000
 
 const PeerJob = Type.Pick(Job, ['Version', 'Stop', 'SubmitTime'])
@@ -13,7 +13,7 @@ const PeerVersions = Type.Object({ Versions: Type.Array(PeerJob) })
 const PeerDeployment = Type.Pick(Deployment, ['JobVersion', 'Status', 'CreateIndex'])
 export type PeerDeployment = Static<typeof PeerDeployment>
 
-/** What another region has of a job. Readers throw a Fault for a response they do not understand. */
+/** What another region has of a job. Readers throw a Fault for a response of an unknown form. */
 export interface PeerState {
   readonly job: PeerJob
   /** The versions that the region still keeps; the current one is enough where it is ours. */
