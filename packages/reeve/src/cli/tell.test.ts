@@ -25,6 +25,9 @@ function refusal(status: number, text: string, call = 'POST /v1/jobs'): ApiError
   return new ApiError({ call, status, text, errors: [], ...none })
 }
 
+const REJECTED =
+  'cannot reach https://a: the connection was cut. It may reject the certificate that was shown: ' +
+  'the log of the server says why.'
 const NO_TOKEN = 'No token was sent: "reeve login" keeps one, --token or REEVE_TOKEN name one.'
 
 const STAT_FILE = 'GET /v1/client/fs/stat/:alloc_id'
@@ -67,6 +70,20 @@ const cases = [
     settings: SETTINGS,
     told: { code: EXIT_CODES.unreachable, what: message, next: '' },
   })),
+  {
+    name: 'a server that rejects the certificate',
+    thrown: new ConnectionError({
+      reason: 'unreachable',
+      address: '',
+      message: REJECTED,
+    }),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: REJECTED,
+      next: '--client-cert and --client-key, or REEVE_CLIENT_CERT and REEVE_CLIENT_KEY, name one.',
+    },
+  },
   {
     name: 'a server that does not answer in time',
     thrown: new ConnectionError({

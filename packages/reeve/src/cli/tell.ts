@@ -70,7 +70,7 @@ function tellTimeout({ message }: ConnectionError, { region }: ConnectionSetting
 const SOMETHING_THERE = /: (?:the server does not speak https|the connection was cut)\. /
 
 function tlsHint({ message }: ConnectionError): string {
-  return message.includes('asks for a certificate')
+  return /asks for a certificate|certificate that was shown/.test(message)
     ? '--client-cert and --client-key, or REEVE_CLIENT_CERT and REEVE_CLIENT_KEY, name one.'
     : '--ca-cert or REEVE_CACERT name the authority that signed it, --tls-server-name or ' +
         'REEVE_TLS_SERVER_NAME the name it was signed for.'

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { certificateErrorText, isUntrusted } from '../kit/certificate-error.ts'
 import { Fault } from '../kit/fault.ts'
 import { certificateNames, roleName } from './peer-role.ts'
 import { verifyChain, type ChainErrors } from './verify-chain.ts'
@@ -56,26 +57,17 @@ function chainProblem(
 ): string | undefined {
   const code = (isServer ? asServer : undefined) ?? asClient
   if (code === undefined) return undefined
-  if (UNTRUSTED_CODES.has(code))
-    return (
-      `is not signed by an authority of ${caFile}: other agents would reject it. Add the ` +
-      'certificate of its authority to tls.ca_file, and intermediate certificates to tls.cert_file.'
-    )
-  if (code === 'INVALID_PURPOSE')
-    return (
-      `has an extended key usage without ${code === asClient ? 'clientAuth' : 'serverAuth'}: ` +
-      'other agents would reject it. Issue one with extendedKeyUsage = serverAuth, clientAuth.'
-    )
-  if (code === 'CERT_HAS_EXPIRED')
-    return `is signed by an authority of ${caFile} that has expired. Renew the authority.`
-  return `is rejected with the authorities of ${caFile}: ${code}.`
+  const usage = code === asClient ? 'clientAuth' : 'serverAuth'
+  const problem = certificateErrorText(code, String(caFile), usage)
+  return `${problem}: other agents would reject it. ${adviceFor(code)}`
 }
 
-/** Codes of the TLS library for a certificate that none of the trusted authorities has signed. */
-const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
+function adviceFor(code: string): string {
+  if (isUntrusted(code))
+    return (
+      'Add the certificate of its authority to tls.ca_file, and intermediate certificates to ' +
+      'tls.cert_file.'
+    )
+  if (code === 'INVALID_PURPOSE') return 'Issue one with extendedKeyUsage = serverAuth, clientAuth.'
+  return 'Its own dates are right: look at those of its authorities.'
+}
