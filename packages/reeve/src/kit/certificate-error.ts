@@ -1,6 +1,6 @@
 /**
  * Why a certificate was rejected, by the error code of the TLS library. Reads after "the
- * certificate of X". `authorities` names the file of the authorities that were trusted, `usage` what the
+ * certificate of X". `authorities` names the file of the trusted authorities, `usage` what the
  * certificate was used for.
  */
 export function certificateErrorText(

@@ -9,12 +9,14 @@ import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
+import { OpenFilesWatch } from './open-files-watch.ts'
 import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
 import { warnOfLostStorage } from './lost-state.ts'
 import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from './server-secrets.ts'
 import { assertNothingMoving } from './storage-place.ts'
+import { systemClock } from './system.ts'
 
 export interface RunningProgram {
   /** `http://host:port`, with the port that was really taken; empty for a node alone. */
@@ -70,6 +72,9 @@ async function startParts(
     started.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()
   const self = describeAgent(config, version)
+  const openFiles = new OpenFilesWatch({ log, clock: systemClock })
+  openFiles.start()
+  started.push(() => openFiles.stop())
   const tls = await openTls(config)
   const parts = { config, log, version, self, started, failed: failed.resolve, tls }
   const served = config.server.enabled ? await startServer(parts) : undefined
