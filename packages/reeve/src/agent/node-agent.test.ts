@@ -20,7 +20,9 @@ import {
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { nsFromMs } from '../kit/duration.ts'
 import { Fault } from '../kit/fault.ts'
+import type { AgentStorage } from './store/storage.ts'
 import type { AgentStore } from './store/store.ts'
+import { PathsOnlyWorkspace } from './store/workspace.ts'
 
 const ID = allocationId(1)
 
@@ -447,4 +449,45 @@ test('a state that cannot be saved fails the start, and is tried again by policy
   assert.equal(sim.driver.running.length, 0)
   assert.deepEqual(sim.server.eventsOf(ID, 'web').slice(-2), ['Setup Failure', 'Restarting'])
   await sim.agent.stop()
+})
+
+/** Storage in memory that notes whose secrets are unmounted. */
+function notedStorage(unmounted: string[]): AgentStorage {
+  const workspace = Object.assign(new PathsOnlyWorkspace(), {
+    unmountSecrets: async (id: string) => void unmounted.push(id),
+  })
+  return { ...someMemoryStorage(), workspace }
+}
+
+test('secrets of an allocation are unmounted when it has ended, not before', async () => {
+  const unmounted: string[] = []
+  const storage = notedStorage(unmounted)
+  const batch = { job: { Type: 'batch' } }
+  const short = anAssignment({ ...batch, tasks: [aTask({ Config: { run_for: '10s' } })] })
+  const sim = await aSimulation({ assignments: [short], storage })
+  await pass(sim.clock, 9_000)
+  assert.deepEqual(unmounted, [])
+  await pass(sim.clock, 2_000)
+  assert.deepEqual(unmounted, [short.allocation.ID])
+  await sim.agent.stop()
+  assert.deepEqual(unmounted, [short.allocation.ID])
+})
+
+test('an agent that stops leaves the secrets of running tasks mounted', async () => {
+  const unmounted: string[] = []
+  const storage = notedStorage(unmounted)
+  const sim = await aSimulation({ assignments: [anAssignment({ tasks: [aTask()] })], storage })
+  await sim.agent.stop()
+  assert.deepEqual(unmounted, [])
+})
+
+test('an agent that ends its tasks unmounts their secrets', async () => {
+  const unmounted: string[] = []
+  const storage = notedStorage(unmounted)
+  const assignment = anAssignment({ tasks: [aTask()] })
+  const sim = await aSimulation({ assignments: [assignment], storage })
+  const stopped = sim.agent.stop({ killTasks: true })
+  await pass(sim.clock, 60_000)
+  await stopped
+  assert.deepEqual(unmounted, [assignment.allocation.ID])
 })
