@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AgentMessage } from '@reeve/contract'
+import { AgentMessage, SERVER_STOPS } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import {
   allocationId,
@@ -20,6 +20,7 @@ import {
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { nsFromMs } from '../kit/duration.ts'
 import { Fault } from '../kit/fault.ts'
+import type { Channel } from './link/channel.ts'
 import type { AgentStorage } from './store/storage.ts'
 import type { AgentStore } from './store/store.ts'
 import { PathsOnlyWorkspace } from './store/workspace.ts'
@@ -491,3 +492,39 @@ test('an agent that ends its tasks unmounts their secrets', async () => {
   await stopped
   assert.deepEqual(unmounted, [assignment.allocation.ID])
 })
+
+const endings = [
+  { name: 'stopped in order', reason: SERVER_STOPS, isShort: true },
+  { name: 'was lost', reason: 'closed with code 1006', isShort: false },
+]
+for (const { name, reason, isShort } of endings)
+  test(`a server that ${name} is ${isShort ? 'soon' : 'more and more seldom'} looked for`, async () => {
+    const server = new FakeServer()
+    const dial = async (): Promise<Channel> => {
+      const channel = await server.dial()
+      return {
+        send: (text) => channel.send(text),
+        onMessage: (receive) => channel.onMessage(receive),
+        onClose: (closed) => channel.onClose(() => closed(reason)),
+        close: () => channel.close(),
+      }
+    }
+    const clock = new SimulatedClock()
+    const agent = anAgent({ dial, clock, drivers: [mockDriver(clock)] })
+    await agent.start()
+    await turn()
+    server.isReachable = false
+    server.channel?.close()
+    await pass(clock, 20_000)
+    const before = server.dials
+    await pass(clock, 20_000)
+    // Every two seconds at the latest, or every thirty.
+    const dials = server.dials - before
+    assert.ok(isShort ? dials >= 10 : dials <= 4, `${dials} dials in 20 s`)
+    // It is not back after a minute, so it is gone for longer.
+    await pass(clock, 60_000)
+    const late = server.dials
+    await pass(clock, 20_000)
+    assert.ok(server.dials - late <= 4, `${server.dials - late} dials in 20 s after a minute`)
+    await agent.stop()
+  })
