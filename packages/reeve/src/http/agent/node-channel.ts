@@ -138,9 +138,10 @@ export class NodeChannelServer implements WebSocketChannel {
     const sockets = [...this.#sockets.clients]
     for (const socket of sockets) socket.close(SERVICE_RESTART, SERVER_STOPS)
     this.#sockets.close()
+    // Those that are left keep the process alive, not the timer.
     setTimeout(() => {
       for (const socket of sockets) socket.terminate()
-    }, CLOSE_MS_MAX)
+    }, CLOSE_MS_MAX).unref()
   }
 }
 
