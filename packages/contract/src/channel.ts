@@ -48,6 +48,9 @@ export const NODE_CHANNEL_PATH = '/v1/internal/node'
  */
 export const CHANNEL_VERSION = 1
 
+/** The reason a server that stops in order closes the channel with: it may be back in a moment. */
+export const SERVER_STOPS = 'the server stops'
+
 /**
  * A longer message ends the channel. A job may be 4 MiB, so an allocation with its job always fits.
  */

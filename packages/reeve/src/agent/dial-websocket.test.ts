@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { CHANNEL_MESSAGE_BYTES_MAX, NODE_CHANNEL_PATH } from '@reeve/contract'
 import { WebSocketServer, type WebSocket } from 'ws'
+import { certificate } from '../../test/build/certificates.ts'
 import { channelUrl, websocketDial } from './dial-websocket.ts'
 
 interface Listening {
@@ -103,6 +105,27 @@ test('the reason of a server that does not let the node in is told', async (t) =
     message: /:\d+: it answered 403: the certificate does not name a node$/,
   })
 })
+
+test('a server that rejects the certificate of the node has the reason in its log', async (t) => {
+  const options = { ...certificate('server'), requestCert: true, rejectUnauthorized: true }
+  const https = createSecureServer(options)
+  https.on('tlsClientError', () => undefined)
+  https.listen(0, '127.0.0.1')
+  await once(https, 'listening')
+  t.after(() => https.close())
+  // A server on a TCP port has an address of this form.
+  const { port } = https.address() as AddressInfo
+  const { ca } = certificate('client')
+  const dial = websocketDial([`https://127.0.0.1:${port}`], () => ({
+    ...certificate('server-auth-only'),
+    ca,
+  }))
+  await assert.rejects(dial(), { kind: 'dial', message: HANG_UP })
+})
+
+/** Which of the two the runtime says depends on when the connection ends. */
+const HANG_UP =
+  /: (?:socket hang up|read ECONNRESET); the server may reject the certificate of this node/
 
 test('servers are dialled in turn, and one that is not there is a fault', async (t) => {
   const { url, paths } = await listen(t, () => undefined)

@@ -54,9 +54,21 @@ async function dialWebsocket(server: string, tls: DialTls): Promise<Channel> {
   )
   const { promise, resolve, reject } = Promise.withResolvers<Channel>()
   socket.once('open', () => resolve(channel))
-  channel.onClose((reason) => reject(new Fault('dial', `cannot reach ${server}: ${reason}`)))
+  channel.onClose((reason) => {
+    reject(new Fault('dial', `cannot reach ${server}: ${withAdvice(reason, server)}`))
+  })
   return promise
 }
+
+/** A server that rejects a certificate ends the connection without a word. */
+function withAdvice(reason: string, server: string): string {
+  return HANG_UPS.has(reason) && server.startsWith('https:')
+    ? `${reason}; the server may reject the certificate of this node, its log says why`
+    : reason
+}
+
+/** Messages of the runtime for a connection that ends before the response. */
+const HANG_UPS: ReadonlySet<string> = new Set(['socket hang up', 'read ECONNRESET'])
 
 export function channelUrl(server: string): string {
   return urlOf(server, NODE_CHANNEL_PATH)

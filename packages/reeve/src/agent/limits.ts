@@ -34,6 +34,12 @@ export const AGENT_LIMITS = {
   /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */
   reconnectMsFirst: 250,
   reconnectMsMax: 30_000,
+  /**
+   * The same after a server stopped in order, and how long that holds: it is most often back in
+   * seconds. Longer than a moment, because all nodes of the cluster come back at once.
+   */
+  restartReconnectMsMax: 2_000,
+  restartMsMax: 60_000,
   /** How long a server may take to be reached, and then to answer the greeting. */
   dialMsMax: 10_000,
   /** What is read of the answer of a server that does not let the node in. */

@@ -39,6 +39,8 @@ export class NodeAllocations {
   /** What is said of allocations that never had a runner here. */
   readonly #answers = new Map<string, AllocationUpdate>()
   readonly #removing = new Set<string>()
+  /** Of each runner: settles after its end, when its secrets are no longer mounted. */
+  readonly #unmounted = new Map<string, Promise<void>>()
   /** What the server has named so far of the full list that it sends in parts. */
   #listed = new Set<string>()
   #host: AgentHost | undefined
@@ -68,6 +70,7 @@ export class NodeAllocations {
     const runners = [...this.#runners.values()]
     if (killTasks) await Promise.all(runners.map((runner) => runner.destroy()))
     await Promise.all(runners.map((runner) => runner.halt()))
+    await Promise.all(this.#unmounted.values())
   }
 
   /** How every allocation is, for a server that knows nothing of them yet. */
@@ -140,7 +143,19 @@ export class NodeAllocations {
     })
     this.#runners.set(runner.id, runner)
     this.#answers.delete(runner.id)
+    const unmounted = runner.ended.then(() => this.#unmountSecrets(runner))
+    this.#unmounted.set(runner.id, unmounted)
     runner.start()
+  }
+
+  /** Secrets take memory, and a mount keeps the data directory from being removed. */
+  async #unmountSecrets({ id, endedMs }: AllocationRunner): Promise<void> {
+    const { storage, log } = this.#options
+    // A runner that was halted leaves its tasks running.
+    if (endedMs === undefined) return
+    await storage.workspace.unmountSecrets(id).catch((thrown: unknown) => {
+      log.warn({ allocation: id, error: messageOf(thrown) }, 'secrets not unmounted')
+    })
   }
 
   /** What cannot be read cannot be run; what already runs is left alone. */
@@ -179,6 +194,7 @@ export class NodeAllocations {
       await runner.destroy()
       if (stopping.aborted) return
       await runner.halt()
+      await this.#unmounted.get(runner.id)
       await storage.workspace.remove(runner.id)
       await storage.store.remove(runner.id)
       this.#options.removed(runner.id)
@@ -186,6 +202,7 @@ export class NodeAllocations {
       log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
     }
     this.#runners.delete(runner.id)
+    this.#unmounted.delete(runner.id)
   }
 }
 

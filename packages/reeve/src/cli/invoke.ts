@@ -1,5 +1,6 @@
 import type { Client } from '@reeve/sdk'
 import { Option } from 'commander'
+import { connectClient } from './client.ts'
 import type { CommandFlags, CommandLine } from './command-line.ts'
 import type { CommandSpec, FlagSpec, Invocation, Ways } from './command.ts'
 import { flagsOf } from './command-flags.ts'
@@ -118,17 +119,8 @@ async function invocationOf(parts: InvocationParts): Promise<Invocation> {
   const flags = new Flags(call.flags)
   const paint = choosePaint(host.environment, host.isTerminal)
   const output = new Output({ host, paint, render: await renderOf(flags) })
-  // The client brings every schema of both APIs: help and completion do not wait for it.
-  const { createClient } = await import('@reeve/sdk')
   const ways = await waysOf(flags, host)
-  const client = clientOf(settings, () =>
-    createClient({
-      ...settings,
-      ...ways,
-      fetch: (url, init) =>
-        ways.fetch(url, { ...init, signal: AbortSignal.any([signal, init.signal]) }),
-    }),
-  )
+  const client = await clientOf(settings, () => connectClient(settings, ways, signal))
   return { args: call.args, flags, client, settings, ways, output, host, signal }
 }
 
@@ -142,9 +134,12 @@ async function waysOf(flags: Flags, host: CliHost): Promise<Ways> {
 }
 
 /** An address or token that cannot be one is a mistake of whoever wrote it. */
-function clientOf({ sources }: ConnectionSettings, create: () => Client): Client {
+async function clientOf(
+  { sources }: ConnectionSettings,
+  create: () => Promise<Client>,
+): Promise<Client> {
   try {
-    return create()
+    return await create()
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown
     const { message } = thrown

@@ -8,6 +8,9 @@ import type { Answered, AnswerHeaders, Fetch, FetchInit } from '@reeve/sdk'
 /** As long as the platform's `fetch` tries; a host that drops packets would hold a command. */
 const CONNECT_MS_MAX = 10_000
 
+/** A connection that carries nothing for this long is tested by the system: streams may wait. */
+const KEEP_ALIVE_MS = 15_000
+
 /** Answers without a body. */
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304])
 
@@ -47,6 +50,7 @@ function lengthOf(body: FetchInit['body']): Readonly<Record<string, string>> {
 async function answerOf(asked: ClientRequest, { body, signal }: FetchInit): Promise<Answered> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const abort = (): void => void asked.destroy()
+  asked.setSocketKeepAlive(true, KEEP_ALIVE_MS)
   asked.on('response', resolve)
   asked.on('socket', (socket) => limitConnecting(asked, socket))
   asked.on('error', (cause) => {
@@ -70,7 +74,9 @@ function limitConnecting(asked: ClientRequest, socket: Socket): void {
     asked.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
   }
   const timer = setTimeout(giveUp, CONNECT_MS_MAX)
-  for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
+  // An encrypted connection is there with its handshake.
+  const isThere = 'encrypted' in socket ? 'secureConnect' : 'connect'
+  for (const event of [isThere, 'close']) socket.once(event, () => clearTimeout(timer))
 }
 
 function toAnswer(answer: IncomingMessage): Answered {

@@ -25,6 +25,9 @@ function refusal(status: number, text: string, call = 'POST /v1/jobs'): ApiError
   return new ApiError({ call, status, text, errors: [], ...none })
 }
 
+const REJECTED =
+  'cannot reach https://a: the connection was cut. It may reject the certificate that was shown: ' +
+  'the log of the server says why.'
 const NO_TOKEN = 'No token was sent: "reeve login" keeps one, --token or REEVE_TOKEN name one.'
 
 const STAT_FILE = 'GET /v1/client/fs/stat/:alloc_id'
@@ -68,10 +71,48 @@ const cases = [
     told: { code: EXIT_CODES.unreachable, what: message, next: '' },
   })),
   {
-    name: 'a server that does not answer in time, in its own words',
-    thrown: new ConnectionError({ reason: 'timeout', address: '', message: 'It took too long.' }),
+    name: 'a server that rejects the certificate',
+    thrown: new ConnectionError({
+      reason: 'unreachable',
+      address: '',
+      message: REJECTED,
+    }),
     settings: SETTINGS,
-    told: { code: EXIT_CODES.unreachable, what: 'It took too long.', next: '' },
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: REJECTED,
+      next: '--client-cert and --client-key, or REEVE_CLIENT_CERT and REEVE_CLIENT_KEY, name one.',
+    },
+  },
+  {
+    name: 'a server that does not answer in time',
+    thrown: new ConnectionError({
+      reason: 'timeout',
+      address: '',
+      message: 'http://a did not answer within 60 s. Try again, or raise timeoutMs.',
+    }),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: 'http://a did not answer within 60 s.',
+      next: 'Try again, or name another server with --address or REEVE_ADDR.',
+    },
+  },
+  {
+    name: 'a server that does not answer in time for another region',
+    thrown: new ConnectionError({
+      reason: 'timeout',
+      address: '',
+      message: 'http://a did not answer within 60 s. Try again, or raise timeoutMs.',
+    }),
+    settings: { ...SETTINGS, region: 'eu' },
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: 'Region "eu" was asked for: http://a did not answer within 60 s.',
+      next:
+        '"reeve server members" shows which regions this server knows. ' +
+        '--address or REEVE_ADDR name a server of region "eu" itself.',
+    },
   },
   ...[
     'job "web" in namespace "prod" at version 9 not found',

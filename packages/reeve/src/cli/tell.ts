@@ -41,8 +41,10 @@ export function tell(
   throw thrown
 }
 
-function tellConnection(error: ConnectionError, { address, sources }: ConnectionSettings): Told {
+function tellConnection(error: ConnectionError, settings: ConnectionSettings): Told {
+  const { address, sources } = settings
   const code = EXIT_CODES.unreachable
+  if (error.reason === 'timeout') return { code, ...tellTimeout(error, settings) }
   if (error.reason !== 'unreachable') return { code, what: error.message, next: '' }
   if (/certificate/.test(error.message)) return { code, what: error.message, next: tlsHint(error) }
   if (SOMETHING_THERE.test(error.message)) return { code, what: error.message, next: '' }
@@ -53,11 +55,22 @@ function tellConnection(error: ConnectionError, { address, sources }: Connection
   }
 }
 
+/** The client's advice is for programs: `timeoutMs` is no flag. */
+function tellTimeout({ message }: ConnectionError, { region }: ConnectionSettings) {
+  const what = message.replace(/ Try again, or raise timeoutMs\.$/, '')
+  if (region === undefined)
+    return { what, next: 'Try again, or name another server with --address or REEVE_ADDR.' }
+  return {
+    what: `Region "${region}" was asked for: ${what}`,
+    next: `${REGION_AWAY_HINT} --address or REEVE_ADDR name a server of region "${region}" itself.`,
+  }
+}
+
 /** The client says what was wrong with it, and what to try. */
 const SOMETHING_THERE = /: (?:the server does not speak https|the connection was cut)\. /
 
 function tlsHint({ message }: ConnectionError): string {
-  return message.includes('asks for a certificate')
+  return /asks for a certificate|certificate that was shown/.test(message)
     ? '--client-cert and --client-key, or REEVE_CLIENT_CERT and REEVE_CLIENT_KEY, name one.'
     : '--ca-cert or REEVE_CACERT name the authority that signed it, --tls-server-name or ' +
         'REEVE_TLS_SERVER_NAME the name it was signed for.'

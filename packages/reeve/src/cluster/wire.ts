@@ -1,8 +1,11 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 
-/** Servers reach each other quickly: who takes longer is not there. */
+/** Servers reach each other quickly: one that takes longer is not there. */
 const CONNECT_MS_MAX = 2_000
+/** A busy server may take a while for it; a suspended machine accepts connections without one. */
+const HANDSHAKE_MS_MAX = 5_000
 
 /** How long the rest of a body is read that who was asked wants no more of. */
 const LINGER_MS_MAX = 10_000
@@ -43,13 +46,22 @@ export function headText({
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
-/** Only the way there is timed: an answer may take as long as a blocking query waits. */
+/**
+ * Limits the time until a request can be sent, with the TLS handshake. The response is not limited:
+ * it may take as long as a blocking query waits.
+ */
 export function limitConnect(asked: ClientRequest): void {
   asked.on('socket', (socket) => {
     if (!socket.connecting) return
-    const timer = setTimeout(() => asked.destroy(new Error('no connection')), CONNECT_MS_MAX)
+    const expireAfter = (ms: number, what: string): NodeJS.Timeout =>
+      setTimeout(() => asked.destroy(new Error(`no ${what} within ${ms / 1_000} s`)), ms)
+    let timer = expireAfter(CONNECT_MS_MAX, 'connection')
     const settle = (): void => clearTimeout(timer)
-    socket.once('connect', settle).once('close', settle)
+    socket.once('connect', () => {
+      settle()
+      if (socket instanceof TLSSocket) timer = expireAfter(HANDSHAKE_MS_MAX, 'TLS handshake')
+    })
+    socket.once('secureConnect', settle).once('close', settle)
   })
 }
 

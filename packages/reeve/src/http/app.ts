@@ -52,6 +52,7 @@ import {
   type ShellOptions,
 } from './server.ts'
 import { limitConnections } from './transport/connections.ts'
+import { openFilesUse } from './transport/open-files.ts'
 import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
@@ -140,6 +141,7 @@ export function createApp(options: AppOptions): App {
     ...admission.limitUses,
     ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.use()),
     await connections(),
+    ...(await openFilesUse()),
   ])
   const metrics = new Metrics(context.clock, metricSources(options, measured), limits)
   const app = createShell({
@@ -151,7 +153,10 @@ export function createApp(options: AppOptions): App {
   })
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
-  const connections = limitConnections(app.server, options.limits?.connectionsMax)
+  const connections = limitConnections(app.server, options.limits?.connectionsMax, {
+    log: options.log,
+    clock: context.clock,
+  })
   lifecycle.follow(app.server)
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })

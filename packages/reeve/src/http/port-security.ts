@@ -7,6 +7,6 @@ export interface PortSecurity {
   listenOptions(): TlsOptions
   /** Calls when the certificates are other ones, until the returned function is called. */
   onReload(changed: () => void): () => void
-  /** Whether whoever connected may speak as a node: always, where nodes need no certificate. */
-  mayBeNode(socket: Socket): boolean
+  /** Why the peer may not connect as a node; undefined where it may. Reads after "this one". */
+  nodeProblem(socket: Socket): string | undefined
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { certificateErrorText } from '../kit/certificate-error.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpLog } from './server.ts'
 
@@ -52,10 +53,9 @@ function reasonOf(
   { authorizationError }: TLSSocket,
 ): string | undefined {
   // With `verify_https_client`; it is a code, whatever its type says.
-  if (authorizationError) return NOT_SIGNED
+  if (authorizationError)
+    return `its certificate ${certificateErrorText(String(authorizationError), 'tls.ca_file', 'clientAuth')}`
   if (code === 'ERR_SSL_HTTP_REQUEST') return 'it speaks HTTP, and this port HTTPS'
   if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'it showed no certificate'
   return undefined
 }
-
-const NOT_SIGNED = 'its certificate is not signed by an authority of tls.ca_file'

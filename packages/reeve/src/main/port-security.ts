@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { PortSecurity } from '../http/index.ts'
-import { loadTls, peerRoles, type Tls } from '../tls/index.ts'
+import { loadTls, peerRoles, roleProblem, type Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /** What the settings say about encryption; undefined where nothing is encrypted. */
@@ -15,6 +15,8 @@ export async function openTls({ tls, region, server }: AgentConfig): Promise<Tls
     keyFile: tls.keyFile,
     verifiesServerName: tls.verifyServerHostname,
     verifiesCaller: tls.verifyHttpsClient,
+    minVersion: tls.minVersion,
+    cipherSuites: tls.cipherSuites,
   })
 }
 
@@ -23,7 +25,7 @@ export function portSecurity(tls: Tls): PortSecurity {
   return {
     listenOptions: () => tls.listenOptions(),
     onReload: (changed) => tls.onReload(changed),
-    mayBeNode: (socket) => !tls.isMutual || peerRoles(socket, tls.region).has('client'),
+    nodeProblem: (socket) => (tls.isMutual ? roleProblem(socket, 'client', tls.region) : undefined),
   }
 }
 

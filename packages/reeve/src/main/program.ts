@@ -10,6 +10,7 @@ import { devToken } from './dev-token.ts'
 import { DiskKeeper } from './disk-keeper.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
+import { OpenFilesWatch } from './open-files-watch.ts'
 import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
@@ -73,6 +74,9 @@ async function startParts(
     started.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()
   const self = describeAgent(config, version)
+  const openFiles = new OpenFilesWatch({ log, clock: systemClock })
+  openFiles.start()
+  started.push(() => openFiles.stop())
   const tls = await openTls(config)
   const parts = { config, log, version, self, started, failed: failed.resolve, tls }
   const served = config.server.enabled ? await startServer(parts) : undefined

@@ -64,6 +64,7 @@ export { pauseDeployment, resumeDeployment } from './deployment/pause.ts'
 export {
   completeInRegion,
   holdInRegion,
+  isRegionalRollback,
   needsUnblocking,
   newRegionDeployment,
   unblockDeployment,

@@ -286,6 +286,20 @@ export const LIMITS = {
    */
   execMergeMs: 5,
   execMergedBytesMax: 64 * 1024,
+  /**
+   * How long another region may take to begin its response to a forwarded request, over all of its
+   * servers; what a blocking query waits comes on top. Shorter than the 60 s after which clients
+   * give up, so that they are told which region is silent.
+   */
+  forwardMsMax: 50_000,
+  /** After this long without a response the next server of the region is tried, for reads. */
+  forwardAttemptMsMax: 20_000,
+  /**
+   * A server of another region that sends nothing for this long is probed. When it does not answer
+   * in time, its exchanges are ended: responses that are awaited, and streams.
+   */
+  forwardSilenceMs: 10_000,
+  forwardProbeMsMax: 10_000,
   /** Allocations whose output one request merges, and the longest line that is kept together. */
   jobLogSourcesMax: 128,
   jobLogLineBytesMax: 64 * 1024,

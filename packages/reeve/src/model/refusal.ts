@@ -25,6 +25,7 @@ export const REFUSAL_CODES = [
   'join-token-not-found',
   'namespace-in-use',
   'namespace-not-found',
+  'node-connecting',
   'node-failed',
   'node-not-found',
   'node-pool-in-use',

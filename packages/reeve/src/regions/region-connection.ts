@@ -7,6 +7,9 @@ const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
 const IDLE_MAX = 64
 
+/** A connection that carries nothing for this long is tested by the system. */
+const KEEP_ALIVE_MS = 15_000
+
 /** What a server shows to those of a region, and whom it takes for one of them; asked each time. */
 export type RegionTls = (
   region: string,
@@ -53,6 +56,8 @@ export class RegionConnections {
       ? askSecurely({ ...options, ...this.#tls(region), agent: isAlone ? false : this.#secure })
       : askPlain({ ...options, agent: isAlone ? false : this.#plain })
     limitConnect(asked)
+    // A machine that is gone ends no connection: the system notices, and then so do streams.
+    asked.setSocketKeepAlive(true, KEEP_ALIVE_MS)
     return asked
   }
 
@@ -80,17 +85,33 @@ export function whenConnected(asked: ClientRequest, address: string, go: () => v
   })
 }
 
+/** The time that a request has left until its response begins. */
+export interface ResponseTimeout {
+  readonly isOver: boolean
+  /** Starts anew: a part of the request was sent. */
+  restart(): void
+}
+
 /**
- * Ends a request that is not answered in time: a server that sleeps is connected to all the same.
- * Nothing is said of how long the rest of an answer takes, which may be a stream.
+ * Ends a request whose response does not begin in time: a server that sleeps accepts connections
+ * all the same. The rest of the response, which may be a stream, is not limited.
  */
-export function limitAnswer(asked: ClientRequest, ms: number): { readonly isOver: boolean } {
-  const limit = { isOver: false }
+export function setResponseTimeout(asked: ClientRequest, ms: number): ResponseTimeout {
+  let isOver = false
   const timer = setTimeout(() => {
-    limit.isOver = true
+    isOver = true
     asked.destroy(new Error('no answer in time'))
   }, ms)
-  const settle = (): void => clearTimeout(timer)
+  let isSettled = false
+  const settle = (): void => {
+    isSettled = true
+    clearTimeout(timer)
+  }
   asked.once('response', settle).once('upgrade', settle).once('close', settle)
-  return limit
+  return {
+    get isOver() {
+      return isOver
+    },
+    restart: () => void (isSettled || timer.refresh()),
+  }
 }

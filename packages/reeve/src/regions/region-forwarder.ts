@@ -10,18 +10,39 @@ import {
   rejectUpgrade,
 } from '../cluster/index.ts'
 import type { ForwardCallbacks, RegionTarget, RegionUpgrade } from '../http/index.ts'
+import { parseDurationMs } from '../kit/duration.ts'
 import { LIMITS } from '../model/index.ts'
-import { limitAnswer, whenConnected, type RegionConnections } from './region-connection.ts'
+import {
+  setResponseTimeout,
+  whenConnected,
+  type RegionConnections,
+  type ResponseTimeout,
+} from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
 import { REGION_HOP_HEADER, REGION_VIA_HEADER, withRegion, writeVia } from './region-hop.ts'
+import { SilenceWatch, type RegionServer, type SilenceLimits } from './silence-watch.ts'
 import { whyUnreached } from './why-unreached.ts'
 
-/** A server that took a request and says nothing for this long is as good as gone. */
-const ANSWER_MS_MAX = 60_000
+/** How long forwarded requests and their streams may be without a sign of the other region. */
+export interface ForwardLimits extends SilenceLimits {
+  /** Until the response begins, over all servers that are tried. */
+  readonly responseMsMax: number
+  /** Until the next server is tried, for reads. */
+  readonly attemptMsMax: number
+}
+
+const DEFAULT_LIMITS: ForwardLimits = {
+  responseMsMax: LIMITS.forwardMsMax,
+  attemptMsMax: LIMITS.forwardAttemptMsMax,
+  silenceMs: LIMITS.forwardSilenceMs,
+  probeMsMax: LIMITS.forwardProbeMsMax,
+}
 
 interface Exchange extends RegionTarget, ForwardCallbacks {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** When the response has to have begun, by the clock of `performance`. */
+  readonly deadlineMs: number
 }
 
 /** Passes requests on to servers of other regions as they are, streams and upgrades included. */
@@ -30,18 +51,20 @@ export class RegionForwarder {
   readonly #connections: RegionConnections
   readonly #underWay = new Set<{ destroy(error?: Error): unknown }>()
 
-  readonly #answerMsMax: number
+  readonly #limits: ForwardLimits
+  readonly #silence: SilenceWatch
   /** This server stops: nobody else is asked. */
   #isClosed = false
 
   constructor(
     directory: RegionDirectory,
     connections: RegionConnections,
-    answerMsMax = ANSWER_MS_MAX,
+    limits: Partial<ForwardLimits> = {},
   ) {
     this.#directory = directory
     this.#connections = connections
-    this.#answerMsMax = answerMsMax
+    this.#limits = { ...DEFAULT_LIMITS, ...limits }
+    this.#silence = new SilenceWatch(connections, this.#limits)
   }
 
   forward(
@@ -50,7 +73,8 @@ export class RegionForwarder {
     to: RegionTarget & ForwardCallbacks,
   ): void {
     const addresses = this.#directory.addressesOf(to.region)
-    this.#attempt({ ...to, request, response }, addresses, false)
+    const deadlineMs = performance.now() + this.#limits.responseMsMax + heldMs(request)
+    this.#attempt({ ...to, request, response, deadlineMs }, addresses, false)
   }
 
   /**
@@ -64,10 +88,13 @@ export class RegionForwarder {
     const asked = this.#ask(exchange, address, !isRead || isSecondTry)
     let hasLeft = false
     let isAnswered = false
-    const limit = limitAnswer(asked, this.#answerMsMax + rightfulMs(request))
+    const timeout = setResponseTimeout(
+      asked,
+      this.#timeoutMs(exchange, isRead && others.length > 0),
+    )
     whenConnected(asked, address, () => {
       hasLeft = true
-      sendBody(exchange, asked)
+      sendBody(exchange, asked, timeout)
     })
     asked.on('response', (answer) => {
       isAnswered = true
@@ -91,7 +118,7 @@ export class RegionForwarder {
       if (isAnswered) return void response.destroy()
       const mayAgain = (isRead || !hasLeft) && !response.destroyed && !this.#isClosed
       // A connection that had waited too long is no server that is away.
-      if (mayAgain && asked.reusedSocket && !limit.isOver)
+      if (mayAgain && asked.reusedSocket && !timeout.isOver)
         return this.#attempt(exchange, addresses, true)
       if (mayAgain && others.length > 0) return this.#attempt(exchange, others, false)
       exchange.onFailure(unreached(exchange, this.#why(thrown, address), hasLeft && !isRead))
@@ -108,14 +135,14 @@ export class RegionForwarder {
     const [address = '', ...others] = addresses
     const asked = this.#ask(exchange, address, true)
     let hasLeft = false
-    limitAnswer(asked, this.#answerMsMax)
+    setResponseTimeout(asked, this.#limits.responseMsMax)
     whenConnected(asked, address, () => (hasLeft = true))
     const gone = (): void => void asked.destroy()
     client.on('close', gone)
     asked.on('upgrade', (answer, far, farHead) => {
       this.#directory.answered(exchange.region, address)
       client.write(headText(answer))
-      this.#join(client, far)
+      this.#join(client, far, { region: exchange.region, address })
       if (farHead.length > 0) client.write(farHead)
       if (head.length > 0) far.write(head)
     })
@@ -136,11 +163,12 @@ export class RegionForwarder {
 
   close(): void {
     this.#isClosed = true
+    this.#silence.close()
     for (const one of this.#underWay) one.destroy(new Error('this server stops'))
   }
 
   #ask(
-    exchange: Omit<Exchange, 'response' | keyof ForwardCallbacks>,
+    exchange: Omit<Exchange, 'response' | 'deadlineMs' | keyof ForwardCallbacks>,
     address: string,
     alone: boolean,
   ) {
@@ -155,15 +183,29 @@ export class RegionForwarder {
       isAlone: alone,
     })
     this.#underWay.add(asked)
-    asked.on('close', () => this.#underWay.delete(asked))
+    let unwatch: () => void = () => undefined
+    asked.on('socket', (socket) => {
+      unwatch = this.#silence.watch({ region, address }, socket, (reason) => asked.destroy(reason))
+    })
+    asked.on('close', () => {
+      unwatch()
+      this.#underWay.delete(asked)
+    })
     return asked
+  }
+
+  /** For one server; where another one is left, a silent one does not take all the time. */
+  #timeoutMs({ request, deadlineMs }: Exchange, hasNext: boolean): number {
+    const leftMs = Math.max(1, deadlineMs - performance.now())
+    return hasNext ? Math.min(leftMs, this.#limits.attemptMsMax + heldMs(request)) : leftMs
   }
 
   #why(thrown: unknown, address: string): string {
     return whyUnreached(thrown, { address, hasAnswered: this.#directory.hasAnswered(address) })
   }
 
-  #join(client: Duplex, far: Socket): void {
+  #join(client: Duplex, far: Socket, server: RegionServer): void {
+    const unwatch = this.#silence.watch(server, far, () => far.destroy())
     far.setTimeout(0)
     far.setNoDelay(true)
     far.on('error', () => undefined)
@@ -171,6 +213,7 @@ export class RegionForwarder {
     client.on('close', () => far.destroy())
     this.#underWay.add(far)
     far.on('close', () => {
+      unwatch()
       this.#underWay.delete(far)
       client.destroy()
     })
@@ -186,21 +229,30 @@ function isReadOf({ method = 'GET', headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && !hasBodyOf(headers)
 }
 
-/** What an answer may take on top, because something is waited for or much is sent. */
-function rightfulMs({ url = '', headers }: IncomingMessage): number {
-  const { waitMsMax, waitJitterShare, requestMsMax } = LIMITS
-  const waits = url.includes('index=') ? waitMsMax + waitMsMax / waitJitterShare : 0
-  return waits + (hasBodyOf(headers) ? requestMsMax : 0)
+/** How long the server may hold the response of a blocking query. */
+function heldMs({ url = '' }: IncomingMessage): number {
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
+  if (!query.has('index')) return 0
+  const { waitMsDefault, waitMsMax, waitJitterShare } = LIMITS
+  const askedMs = parseDurationMs(query.get('wait') ?? '') ?? 0
+  const waitMs = askedMs > 0 ? Math.min(askedMs, waitMsMax) : waitMsDefault
+  return waitMs + waitMs / waitJitterShare
 }
 
 function hasBodyOf(headers: IncomingMessage['headers']): boolean {
   return 'content-length' in headers || 'transfer-encoding' in headers
 }
 
-function sendBody({ request, body }: Exchange, asked: ClientRequest): void {
+/** A client may send its body slowly: the time for the response begins with the last part. */
+function sendBody(
+  { request, body }: Exchange,
+  asked: ClientRequest,
+  timeout: ResponseTimeout,
+): void {
   if (body !== undefined) return void asked.end(body)
-  if (hasBodyOf(request.headers)) passBody(request, asked)
-  else asked.end()
+  if (!hasBodyOf(request.headers)) return void asked.end()
+  passBody(request, asked)
+  request.on('data', () => timeout.restart())
 }
 
 function headersOf(

@@ -10,7 +10,7 @@ import type {
 } from '../http/index.ts'
 import type { RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { RegionForwarder } from './region-forwarder.ts'
+import { RegionForwarder, type ForwardLimits } from './region-forwarder.ts'
 import { readRegionHop, readVia, REGION_HOP_HEADER, REGION_VIA_HEADER } from './region-hop.ts'
 
 /** Sends the requests that another region answers there. */
@@ -21,11 +21,11 @@ export class RegionGate implements RegionRouter {
   constructor(
     directory: RegionDirectory,
     connections: RegionConnections,
-    /** How long a server may take to begin its response; a minute unless given. */
-    responseTimeoutMs?: number,
+    /** Those of `model/limits.ts` unless given. */
+    limits?: Partial<ForwardLimits>,
   ) {
     this.regions = directory
-    this.#forwarder = new RegionForwarder(directory, connections, responseTimeoutMs)
+    this.#forwarder = new RegionForwarder(directory, connections, limits)
   }
 
   forwardReasonOf({ headers }: IncomingMessage): ForwardReason | undefined {

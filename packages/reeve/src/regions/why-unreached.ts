@@ -1,3 +1,4 @@
+import { certificateErrorText, isUntrusted } from '../kit/certificate-error.ts'
 import { messageOf } from '../kit/fault.ts'
 
 /**
@@ -11,10 +12,8 @@ export function whyUnreached(
   const { protocol, host } = new URL(address)
   const code = codeOf(thrown)
   const isSecure = protocol === 'https:'
-  if (UNSIGNED.has(code))
-    return `the certificate of ${host} is not signed by an authority of tls.ca_file`
-  if (code === 'CERT_HAS_EXPIRED') return `the certificate of ${host} has expired`
-  if (code === 'CERT_NOT_YET_VALID') return `the certificate of ${host} is not valid yet`
+  if (isUntrusted(code) || CERTIFICATE_CODES.has(code))
+    return `the certificate of ${host} ${certificateErrorText(code, 'tls.ca_file', 'serverAuth')}`
   if (NOT_ACCEPTED.has(code)) return `${host} does not accept the certificate of this server`
   if (isSecure && SPEAKS_OTHERWISE.has(code)) return `${host} does not speak HTTPS`
   const text = messageOf(thrown)
@@ -32,12 +31,10 @@ function codeOf(thrown: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-const UNSIGNED: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'INVALID_PURPOSE',
 ])
 
 const NOT_ACCEPTED: ReadonlySet<string> = new Set([

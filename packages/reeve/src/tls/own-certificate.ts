@@ -1,25 +1,41 @@
-import type { X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
+import { certificateErrorText, isUntrusted } from '../kit/certificate-error.ts'
 import { Fault } from '../kit/fault.ts'
-import { namesOf, roleName } from './peer-role.ts'
+import { certificateNames, roleName } from './peer-role.ts'
+import { verifyChain, type ChainErrors } from './verify-chain.ts'
 
-export interface OwnCertificate {
+/** What the other agents expect of a certificate. */
+export interface CertificateExpectation {
   readonly region: string
   readonly isServer: boolean
-  /** Whether whoever dials a server looks for its name. */
+  /** Whether clients of a server verify its name. */
   readonly verifiesServerName: boolean
+  readonly caFile: string | undefined
   readonly certFile: string | undefined
   readonly nowMs: number
 }
 
-/** Refuses with a Fault what every other agent would turn away. */
-export function assertOwnCertificate(certificate: X509Certificate, own: OwnCertificate): void {
-  const why = whyNotOwn(certificate, own)
-  if (why !== undefined) throw new Fault('tls', `The certificate of ${own.certFile} ${why}`)
+/** Throws a Fault for a certificate that the other agents would reject. */
+export async function validateOwnCertificate(
+  material: { readonly ca: string; readonly cert: string; readonly key: string },
+  expected: CertificateExpectation,
+): Promise<void> {
+  const certificate = new X509Certificate(material.cert)
+  const problem =
+    certificateProblem(certificate, expected) ?? chainProblem(await verifyChain(material), expected)
+  if (problem !== undefined)
+    throw new Fault('tls', `The certificate of ${expected.certFile} ${problem}`)
 }
 
-function whyNotOwn(
+/** What its dates and names lack. */
+export function certificateProblem(
   certificate: X509Certificate,
-  { region, isServer, verifiesServerName, nowMs }: OwnCertificate,
+  {
+    region,
+    isServer,
+    verifiesServerName,
+    nowMs,
+  }: Pick<CertificateExpectation, 'region' | 'isServer' | 'verifiesServerName' | 'nowMs'>,
 ): string | undefined {
   const { validFromDate, validToDate } = certificate
   if (validToDate.getTime() < nowMs)
@@ -28,8 +44,30 @@ function whyNotOwn(
     return `is valid only from ${validFromDate.toISOString()}. Look at the clock of this machine.`
   if (!isServer || !verifiesServerName) return undefined
   const wanted = roleName('server', region)
-  const names = namesOf(certificate.toLegacyObject())
+  const names = certificateNames(certificate.toLegacyObject())
   if (names.includes(wanted)) return undefined
   const found = names.length === 0 ? 'no name' : names.join(', ')
-  return `does not name this server ${wanted}, but ${found}. Others would not believe it.`
+  return `does not name this server ${wanted}, but ${found}. Other agents would reject it.`
+}
+
+/** Servers are also clients: of each other, and of other regions. */
+function chainProblem(
+  { asServer, asClient }: ChainErrors,
+  { isServer, caFile }: CertificateExpectation,
+): string | undefined {
+  const code = (isServer ? asServer : undefined) ?? asClient
+  if (code === undefined) return undefined
+  const usage = code === asClient ? 'clientAuth' : 'serverAuth'
+  const problem = certificateErrorText(code, String(caFile), usage)
+  return `${problem}: other agents would reject it. ${adviceFor(code)}`
+}
+
+function adviceFor(code: string): string {
+  if (isUntrusted(code))
+    return (
+      'Add the certificate of its authority to tls.ca_file, and intermediate certificates to ' +
+      'tls.cert_file.'
+    )
+  if (code === 'INVALID_PURPOSE') return 'Issue one with extendedKeyUsage = serverAuth, clientAuth.'
+  return 'Its own dates are right: look at those of its authorities.'
 }

@@ -1,5 +1,6 @@
 import { TLSSocket, type PeerCertificate } from 'node:tls'
 import type { Duplex } from 'node:stream'
+import { certificateErrorText } from '../kit/certificate-error.ts'
 
 /** What an agent may be taken for by its certificate. */
 export type PeerRole = 'server' | 'client'
@@ -16,14 +17,34 @@ export function roleName(role: PeerRole, region: string): string {
 export function peerRoles(socket: Duplex, region: string): ReadonlySet<PeerRole> {
   const roles = new Set<PeerRole>()
   if (!(socket instanceof TLSSocket) || !socket.authorized) return roles
-  const names = namesOf(socket.getPeerCertificate())
+  const names = certificateNames(socket.getPeerCertificate())
   if (names.includes(roleName('server', region))) roles.add('server').add('client')
   if (names.includes(roleName('client', region))) roles.add('client')
   return roles
 }
 
+/** What the certificate of the other side lacks for a role; undefined where it has proved it. */
+export function roleProblem(socket: Duplex, role: PeerRole, region: string): string | undefined {
+  if (peerRoles(socket, region).has(role)) return undefined
+  const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : {}
+  if (!(socket instanceof TLSSocket) || Object.keys(certificate).length === 0) return 'shows none'
+  if (!socket.authorized) {
+    // Typed as an Error; the runtime stores its code.
+    const code = String(socket.authorizationError)
+    return certificateErrorText(code, 'tls.ca_file of the server', 'clientAuth')
+  }
+  const names = certificateNames(certificate)
+  return names.length === 0 ? 'has no name' : `names ${names.slice(0, NAMES_MAX).join(', ')}`
+}
+
+/** Names of a certificate that a message lists. */
+const NAMES_MAX = 4
+
 /** Alternative names; the common name only where there are none (RFC 6125 §6.4.4). */
-export function namesOf({ subject, subjectaltname }: Partial<PeerCertificate>): readonly string[] {
+export function certificateNames({
+  subject,
+  subjectaltname,
+}: Partial<PeerCertificate>): readonly string[] {
   const names = dnsNames(subjectaltname ?? '')
   if (names.length > 0) return names
   const common: unknown = subject?.CN

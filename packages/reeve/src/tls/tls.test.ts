@@ -14,8 +14,9 @@ import {
   type Holder,
 } from '../../test/build/certificates.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
-import { assertOwnCertificate } from './own-certificate.ts'
-import { namesOf, peerRoles } from './peer-role.ts'
+import { DEFAULT_CIPHER_SUITES } from './ciphers.ts'
+import { certificateProblem } from './own-certificate.ts'
+import { certificateNames, peerRoles } from './peer-role.ts'
 import { loadTls, type Tls, type TlsSettings } from './tls.ts'
 
 const roles: readonly { readonly who?: Holder; readonly is: readonly string[] }[] = [
@@ -79,7 +80,8 @@ interface Dialled {
 
 for (const { name, server, region, settings, isBelieved } of dials)
   test(`tls: who dials believes ${name}`, async (t) => {
-    const port = await listen(t, await aTls(server))
+    // A port that shows what an agent would refuse to start with.
+    const port = await listen(t, await aTls(server, { isMutual: false }))
     const dialler = await aTls('client', settings)
     const meeting = port.meet(dialler.dialOptions(region === 'any' ? undefined : 'global'))
     if (isBelieved) await meeting
@@ -87,7 +89,7 @@ for (const { name, server, region, settings, isBelieved } of dials)
   })
 
 test('tls: our own port is believed whoever signed it, and no other', async (t) => {
-  const own = await aTls('foreign-server')
+  const own = await aTls('foreign-server', { isMutual: false })
   await (await listen(t, own)).meet(own.ownDialOptions())
   const other = await listen(t, await aTls('server'))
   await assert.rejects(other.meet(own.ownDialOptions()))
@@ -132,7 +134,7 @@ for (const holder of strangers)
   test(`tls: a server with the certificate of ${holder} is told at the start`, async () => {
     await assert.rejects(aTls(holder, { isServer: true }), {
       kind: 'tls',
-      message: /\.pem does not name this server server\.global\.reeve, but .* Others would not/,
+      message: /\.pem does not name this server server\.global\.reeve, but .* Other agents would/,
     })
     await aTls(holder, { isServer: true, verifiesServerName: false })
     await aTls(holder, { isServer: true, isMutual: false })
@@ -148,15 +150,148 @@ test('tls: a server keeps its certificate when the new one does not name it', as
   assert.equal(tls.listenOptions().cert, cert)
 })
 
+const UNTRUSTED = /\.pem is not signed by an authority of .*authority\.pem: .* tls\.cert_file\.$/
+
+const chains: readonly {
+  readonly holder: Holder
+  readonly isServer: boolean
+  /** Accepted when undefined. */
+  readonly problem?: RegExp
+}[] = [
+  { holder: 'foreign-server', isServer: true, problem: UNTRUSTED },
+  { holder: 'foreign-client', isServer: false, problem: UNTRUSTED },
+  { holder: 'server-chained', isServer: true },
+  {
+    holder: 'server-auth-only',
+    isServer: true,
+    problem: /has an extended key usage without clientAuth: .* = serverAuth, clientAuth\.$/,
+  },
+  {
+    holder: 'client-auth-only',
+    isServer: true,
+    problem: /has an extended key usage without serverAuth/,
+  },
+  { holder: 'client-auth-only', isServer: false },
+  {
+    holder: 'server-auth-only',
+    isServer: false,
+    problem: /has an extended key usage without clientAuth/,
+  },
+]
+for (const { holder, isServer, problem } of chains)
+  test(`tls: ${holder} of a ${isServer ? 'server' : 'node'} is ${problem ? 'rejected' : 'accepted'} at the start`, async () => {
+    const loaded = aTls(holder, { isServer })
+    if (problem === undefined) await loaded
+    else await assert.rejects(loaded, { name: 'Fault', kind: 'tls', message: problem })
+    // Without `rpc` other agents may know its authority from elsewhere.
+    await aTls(holder, { isServer, isMutual: false })
+  })
+
+test('tls: a chain without its intermediate certificate is rejected', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const files = await putCertificate(directory, 'server-chained')
+  const [leaf = ''] = certificate('server-chained').cert.split(/(?<=-----END CERTIFICATE-----\n)/)
+  await writeFile(files.certFile, leaf)
+  await assert.rejects(aTls('server-chained', { ...files, isServer: true }), { message: UNTRUSTED })
+})
+
+test('tls: a certificate of another authority changes nothing at a reload', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const files = await putCertificate(directory, 'server')
+  const tls = await aTls('server', { ...files, isServer: true })
+  const port = await listen(t, tls)
+  const before = await port.serial()
+  await putCertificate(directory, 'foreign-server')
+  await assert.rejects(tls.reload(), { kind: 'tls', message: /is not signed by an authority of/ })
+  assert.equal(await port.serial(), before)
+})
+
+const protocols: readonly {
+  readonly name: string
+  readonly settings?: Partial<TlsSettings>
+  readonly offer: ConnectionOptions
+  /** The suite that both agree on; undefined when they do not. */
+  readonly agreed: string | undefined
+}[] = [
+  { name: 'TLS 1.3', offer: {}, agreed: 'TLS_AES_256_GCM_SHA384' },
+  {
+    name: 'TLS 1.2 with GCM',
+    offer: { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' },
+    agreed: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  },
+  {
+    name: 'no CBC with SHA-1',
+    offer: { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA' },
+    agreed: undefined,
+  },
+  {
+    name: 'no CBC with SHA-2',
+    offer: {
+      maxVersion: 'TLSv1.2',
+      ciphers: 'ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA384',
+    },
+    agreed: undefined,
+  },
+  {
+    name: 'no TLS 1.1',
+    offer: { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    agreed: undefined,
+  },
+  {
+    name: 'no TLS 1.2 with min_version = tls13',
+    settings: { minVersion: 'tls13' },
+    offer: { maxVersion: 'TLSv1.2' },
+    agreed: undefined,
+  },
+  {
+    name: 'TLS 1.3 with min_version = tls13',
+    settings: { minVersion: 'tls13' },
+    offer: {},
+    agreed: 'TLS_AES_256_GCM_SHA384',
+  },
+  {
+    name: 'a suite of cipher_suites',
+    settings: { cipherSuites: ['TLS_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES256-SHA'] },
+    offer: { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES256-SHA' },
+    agreed: 'ECDHE-ECDSA-AES256-SHA',
+  },
+  {
+    name: 'no suite beside those of cipher_suites',
+    settings: { cipherSuites: ['TLS_AES_128_GCM_SHA256'] },
+    offer: { ciphers: 'TLS_AES_256_GCM_SHA384' },
+    agreed: undefined,
+  },
+]
+for (const { name, settings, offer, agreed } of protocols)
+  test(`tls: a port speaks ${name}`, async (t) => {
+    const port = await listen(t, await aTls('server', settings))
+    const meeting = port.meet({ ...certificate('client'), ...offer })
+    if (agreed === undefined) await assert.rejects(meeting)
+    else assert.equal((await meeting).getCipher().name, agreed)
+  })
+
+test('tls: who dials offers the same suites', async (t) => {
+  const { cert, key } = certificate('server')
+  const weak = { cert, key, maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' } as const
+  const server = createServer(weak)
+  server.on('tlsClientError', () => undefined)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  atEnd(t, () => server.close())
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const socket = connect({ ...(await aTls('client')).dialOptions(), port: address.port })
+  atEnd(t, () => socket.destroy())
+  await assert.rejects(once(socket, 'secureConnect'), { code: /ERR_SSL/ })
+})
+
 test('tls: a certificate is refused before its time and after it', () => {
   const found = new X509Certificate(certificate('server').cert)
-  const certFile = '/a.pem'
-  const own = { region: 'global', isServer: true, verifiesServerName: true, certFile }
-  const at = (date: Date, ms: number) => () =>
-    assertOwnCertificate(found, { ...own, nowMs: date.getTime() + ms })
-  assert.throws(at(found.validToDate, 1), /^Fault: The certificate of \/a\.pem is valid only until/)
-  assert.throws(at(found.validFromDate, -1), /is valid only from/)
-  assert.doesNotThrow(at(found.validToDate, 0))
+  const own = { region: 'global', isServer: true, verifiesServerName: true }
+  const at = (date: Date, ms: number) =>
+    certificateProblem(found, { ...own, nowMs: date.getTime() + ms }) ?? ''
+  assert.match(at(found.validToDate, 1), /^is valid only until/)
+  assert.match(at(found.validFromDate, -1), /^is valid only from/)
+  assert.equal(at(found.validToDate, 0), '')
 })
 
 test('tls: without files of its own an agent believes whom the system believes', async () => {
@@ -168,6 +303,8 @@ test('tls: without files of its own an agent believes whom the system believes',
     isMutual: false,
     verifiesServerName: true,
     verifiesCaller: false,
+    minVersion: 'tls12',
+    cipherSuites: DEFAULT_CIPHER_SUITES,
   })
   assert.equal('ca' in tls.dialOptions(), false)
   assert.ok(AUTHORITY_FILE.endsWith('.pem'))
@@ -175,7 +312,7 @@ test('tls: without files of its own an agent believes whom the system believes',
 
 test('tls: names are read from a certificate as it wrote them', () => {
   const text = 'DNS:a.example, IP Address:10.0.0.1, DNS:B.example, DNS:"x, DNS:server.global.reeve"'
-  assert.deepEqual(namesOf({ subjectaltname: text }), ['a.example', 'b.example'])
+  assert.deepEqual(certificateNames({ subjectaltname: text }), ['a.example', 'b.example'])
 })
 
 /** As somebody exchanges the files of an agent. */

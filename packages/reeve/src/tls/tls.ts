@@ -8,8 +8,9 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { Fault, messageOf } from '../kit/fault.ts'
-import { assertOwnCertificate } from './own-certificate.ts'
-import { namesOf, roleName } from './peer-role.ts'
+import { PROTOCOL_OF, type TlsVersion } from './ciphers.ts'
+import { validateOwnCertificate } from './own-certificate.ts'
+import { certificateNames, roleName } from './peer-role.ts'
 
 export interface TlsSettings {
   readonly region: string
@@ -23,6 +24,9 @@ export interface TlsSettings {
   readonly verifiesServerName: boolean
   /** Nobody is let in without a certificate. */
   readonly verifiesCaller: boolean
+  readonly minVersion: TlsVersion
+  /** Names of the TLS library; those of version 1.3 begin with `TLS_`. */
+  readonly cipherSuites: readonly string[]
 }
 
 /** What the files held when they were read last. */
@@ -32,8 +36,6 @@ interface Material {
   readonly key?: string
 }
 
-/** Older versions have known weaknesses, and nothing that speaks to us needs them. */
-const VERSION_MIN = 'TLSv1.2'
 const HANDSHAKE_MS_MAX = 10_000
 
 /** Reads the files, and refuses what a connection would later fail with. */
@@ -78,7 +80,7 @@ export class Tls {
     const { isMutual, verifiesCaller } = this.#settings
     return {
       ...this.#material,
-      minVersion: VERSION_MIN,
+      ...this.#protocol(),
       handshakeTimeout: HANDSHAKE_MS_MAX,
       // Browsers and the command line may come without one; who comes as a server or node may not.
       requestCert: isMutual || verifiesCaller,
@@ -93,7 +95,7 @@ export class Tls {
   dialOptions(region?: string): ConnectionOptions {
     return {
       ...this.#material,
-      minVersion: VERSION_MIN,
+      ...this.#protocol(),
       checkServerIdentity: (host, certificate) => this.#check(host, certificate, region),
     }
   }
@@ -107,16 +109,21 @@ export class Tls {
       ...this.#material,
       ca: ca === undefined ? [cert] : [cert, ca],
       allowPartialTrustChain: true,
-      minVersion: VERSION_MIN,
+      ...this.#protocol(),
       checkServerIdentity: (host, { raw }) =>
         own.equals(raw) ? undefined : new Error(`${host} has another certificate than this agent`),
     }
   }
 
+  #protocol() {
+    const { minVersion, cipherSuites } = this.#settings
+    return { minVersion: PROTOCOL_OF[minVersion], ciphers: cipherSuites.join(':') } as const
+  }
+
   #check(host: string, certificate: PeerCertificate, region?: string): Error | undefined {
     const { isMutual, verifiesServerName } = this.#settings
     if (!verifiesServerName) return undefined
-    if (isServerName(namesOf(certificate), region)) return undefined
+    if (isServerName(certificateNames(certificate), region)) return undefined
     if (!isMutual) return checkServerIdentity(host, certificate)
     const wanted = roleName('server', region ?? 'REGION')
     return new Error(`the certificate of ${host} does not name it ${wanted}`)
@@ -137,13 +144,14 @@ async function readMaterial(settings: TlsSettings): Promise<Material> {
     ...(key !== undefined && { key }),
   }
   try {
-    createSecureContext(material)
+    createSecureContext({ ...material, ciphers: settings.cipherSuites.join(':') })
   } catch (thrown) {
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
     throw new Fault('tls', `The certificates cannot be used (${files}): ${messageOf(thrown)}.`)
   }
-  if (cert !== undefined && settings.isMutual)
-    assertOwnCertificate(new X509Certificate(cert), { ...settings, nowMs: Date.now() })
+  // Without `tls.rpc` other agents and browsers may know the authority from elsewhere.
+  if (settings.isMutual && ca !== undefined && cert !== undefined && key !== undefined)
+    await validateOwnCertificate({ ca, cert, key }, { ...settings, nowMs: Date.now() })
   return material
 }
 

@@ -156,15 +156,21 @@ test('internal: a connection is one node’s, and does not become another’s', 
   assert.match(peer.heard.at(-1) ?? '', /said hello already/)
 })
 
-const certificates: readonly { readonly who?: Holder; readonly status: number }[] = [
+const certificates: readonly {
+  readonly who?: Holder
+  readonly status: number
+  /** What the node is told. */
+  readonly problem?: RegExp
+}[] = [
   { who: 'client', status: 101 },
   { who: 'server', status: 101 },
-  { who: 'user', status: 403 },
-  { who: 'client-eu', status: 403 },
-  { who: 'foreign-client', status: 403 },
-  { status: 403 },
+  { who: 'user', status: 403, problem: /this one names user\.example$/ },
+  { who: 'client-eu', status: 403, problem: /this one names client\.eu\.reeve$/ },
+  { who: 'foreign-client', status: 403, problem: /is not signed by an authority of tls\.ca_file/ },
+  { who: 'server-auth-only', status: 403, problem: /has an extended key usage without clientAuth/ },
+  { status: 403, problem: /this one shows none$/ },
 ]
-for (const { who, status } of certificates)
+for (const { who, status, problem } of certificates)
   for (const path of [NODE_CHANNEL_PATH, `${NODE_STREAM_PATH}/x`])
     test(`internal: with certificates, ${who ?? 'nobody'} at ${path} gets ${status}`, async (t) => {
       const security = portSecurity(await aTls('server'))
@@ -178,6 +184,7 @@ for (const { who, status } of certificates)
       assert.equal(found.status, wanted === undefined ? status : 403)
       if (wanted !== undefined) assert.match(found.text, wanted)
       else if (status === 403) assert.match(found.text, /prove themselves with a certificate/)
+      if (problem !== undefined) assert.match(found.text, problem)
     })
 
 interface Peer {

@@ -3,20 +3,25 @@ import { test, type TestContext } from 'node:test'
 import type { Input, Job, Multiregion } from '@reeve/contract'
 import { createClient } from '@reeve/sdk'
 import { EXIT_CODES } from '../../src/cli/index.ts'
+import type { AllocationRow } from '../../src/model/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'
 import { commandLineAt } from '../build/cli.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { aRegionWorld, bootstrap, replicate, takeTurns, type TestRegion } from './region-world.ts'
-import { aRollout, aRolloutServer, type RolloutServer } from './rollout.ts'
+import { aRollout, aRolloutServer, FINAL, type RolloutServer, type RolloutWish } from './rollout.ts'
 
 const REGIONS = [
   { Name: 'us', Count: 1, Datacenters: ['dc1'], Meta: { where: 'west' } },
   { Name: 'eu', Count: 2, Datacenters: ['*'] },
 ]
 
-function aJobOf(multiregion: Input<Multiregion> = {}, command = '/bin/one'): Input<Job> {
-  const job = aRollout({ command, count: 0 })
+function aJobOf(
+  multiregion: Input<Multiregion> = {},
+  command = '/bin/one',
+  wish: RolloutWish = {},
+): Input<Job> {
+  const job = aRollout({ command, count: 0, ...wish })
   return { ...job, Multiregion: { Regions: REGIONS, ...multiregion } }
 }
 
@@ -150,19 +155,48 @@ test('multiregion: a stop that does not reach every region says so, and can be r
 })
 
 /** Regions with a scheduler, whose deployments take turns. */
-async function takingTurns(t: TestContext, strategy: Input<Multiregion['Strategy']>) {
+async function takingTurns(
+  t: TestContext,
+  strategy: Input<Multiregion['Strategy']>,
+  wish: RolloutWish = {},
+) {
   const { us, eu } = await twoRegions(t)
   const [west, east] = [await aRolloutServer(us.server), await aRolloutServer(eu.server)]
   for (const region of [us, eu]) takeTurns(t, region)
-  const answer = await post(us, aJobOf({ Strategy: strategy ?? {} }))
-  assert.equal(answer.status, 200, await answer.text())
-  for (const one of [west, east]) await one.settle()
+  const register = async (command: string): Promise<void> => {
+    const answer = await post(us, aJobOf({ Strategy: strategy ?? {} }, command, wish))
+    assert.equal(answer.status, 200, await answer.text())
+    for (const one of [west, east]) await one.settle()
+  }
+  await register('/bin/one')
   const reach = (one: RolloutServer, status: string) =>
     until(`${status}, not ${one.latest().Status}`, async () => {
       for (const each of [west, east]) await each.pass(500)
       return one.latest().Status === status || undefined
     })
-  return { us, eu, west, east, reach }
+  /** Everything that starts in these regions is healthy, until their rollouts have ended. */
+  const complete = (...regions: readonly RolloutServer[]) =>
+    until('the rollouts to end', async () => {
+      for (const one of regions) await one.health(one.live().filter(isUndecided), true)
+      for (const each of [west, east]) await each.pass(500)
+      return regions.every((one) => one.latest().Status === 'successful') || undefined
+    })
+  return { us, eu, west, east, register, reach, complete }
+}
+
+function isUndecided({ DeploymentStatus }: AllocationRow): boolean {
+  return typeof DeploymentStatus?.Healthy !== 'boolean'
+}
+
+/** The deployments of a region, as `version status`, oldest first. */
+function rolloutsOf({ server }: TestRegion): readonly string[] {
+  return [...server.context.store.tables.deployments.rowsIn('job', namespacedKey('default', 'web'))]
+    .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
+    .map(({ JobVersion, Status }) => `${JobVersion} ${Status}`)
+}
+
+function commandOf(region: RolloutServer): unknown {
+  return region.job().TaskGroups[0]?.Tasks[0]?.Config?.['command']
 }
 
 test('multiregion: regions roll out one after the other, and end together', async (t) => {
@@ -206,6 +240,65 @@ test('multiregion: with fail_all those that are complete fail too', async (t) =>
   await reach(east, 'running')
   await east.server.call('failDeployment', { params: { deployment_id: east.latest().ID } })
   await reach(west, 'failed')
+})
+
+const AUTO_REVERT: RolloutWish = { update: { AutoRevert: true }, group: FINAL }
+
+test('multiregion: with fail_all and auto_revert all regions fail and roll back', async (t) => {
+  const strategy = { MaxParallel: 1, OnFailure: 'fail_all' }
+  const world = await takingTurns(t, strategy, AUTO_REVERT)
+  const { us, eu, west, east, register, reach, complete } = world
+  await complete(west, east)
+  await register('/bin/two')
+  await west.health(west.live(1), true)
+  await reach(east, 'running')
+  // The failure and the rollback are one commit: nobody sees a failed deployment as the latest.
+  await east.health(east.live(1), false)
+  assert.deepEqual(rolloutsOf(eu).slice(0, 2), ['0 successful', '1 failed'])
+  await complete(east)
+  await until('the first region to roll back', async () => {
+    for (const each of [west, east]) await each.pass(500)
+    return west.job().Version === 2 || undefined
+  })
+  const failed = [...us.server.context.store.tables.deployments.rows()].find(
+    ({ JobVersion }) => JobVersion === 1,
+  )
+  assert.deepEqual(
+    [failed?.Status, failed?.StatusDescription],
+    ['failed', 'Failed because it failed in another region - rolling back to job version 0'],
+  )
+  await complete(west, east)
+  const ended = ['0 successful', '1 failed', '2 successful']
+  assert.deepEqual([rolloutsOf(us), rolloutsOf(eu)], [ended, ended])
+  assert.deepEqual([commandOf(west), commandOf(east)], ['/bin/one', '/bin/one'])
+})
+
+test('multiregion: with auto_revert a region that has not begun rolls back too', async (t) => {
+  const strategy = { MaxParallel: 1, OnFailure: 'fail_all' }
+  const { west, east, eu, register, complete } = await takingTurns(t, strategy, AUTO_REVERT)
+  await complete(west, east)
+  await register('/bin/two')
+  assert.equal(east.latest().Status, 'pending')
+  await west.health(west.live(1), false)
+  await until('the second region to roll back', async () => {
+    for (const each of [west, east]) await each.pass(500)
+    return east.job().Version === 2 || undefined
+  })
+  assert.deepEqual(rolloutsOf(eu).slice(0, 2), ['0 successful', '1 failed'])
+  assert.deepEqual([commandOf(west), commandOf(east)], ['/bin/one', '/bin/one'])
+})
+
+test('multiregion: with fail_local a rollback ends without the other regions', async (t) => {
+  const strategy = { MaxParallel: 1, OnFailure: 'fail_local' }
+  const { west, east, us, register, reach, complete } = await takingTurns(t, strategy, AUTO_REVERT)
+  await complete(west, east)
+  await register('/bin/two')
+  await west.health(west.live(1), false)
+  await complete(west)
+  assert.deepEqual(rolloutsOf(us), ['0 successful', '1 failed', '2 successful'])
+  await reach(east, 'running')
+  await complete(east)
+  assert.deepEqual([commandOf(west), commandOf(east)], ['/bin/one', '/bin/two'])
 })
 
 test('multiregion: one that is complete beside one that failed says that it has to be unblocked', async (t) => {
@@ -272,4 +365,22 @@ test('multiregion: without a strategy every region goes its own way', async (t) 
   assert.deepEqual([west.latest().Status, east.latest().Status], ['running', 'running'])
   await west.health(west.live(), true)
   assert.equal(west.latest().Status, 'successful')
+})
+
+test('multiregion: the status of a job names the regions that its deployment waits for', async (t) => {
+  const { us, eu, west, east, reach } = await takingTurns(t, { MaxParallel: 1 })
+  const { address } = us
+  const directory = await temporaryDirectory(t)
+  const reeve = commandLineAt({ address, client: createClient({ address }), directory })
+  await west.health(west.live(), true)
+  await reach(west, 'blocked')
+  await reach(east, 'running')
+  const waiting = await reeve.ok('job status web')
+  assert.match(waiting, /^us +0 +blocked +Deployment is complete and waits for other regions$/m)
+  assert.match(waiting, /^eu +0 +running +Deployment is running$/m)
+  assert.match(waiting, /^The deployment waits for: eu$/m)
+  await eu.server.close()
+  const away = await reeve.ok('job status web')
+  assert.match(away, /^eu +not answering +region "eu" did not answer \(.*\); try again\.$/m)
+  assert.match(away, /^The deployment waits for: eu \(not answering\)$/m)
 })

@@ -8,6 +8,7 @@ import {
   ReplicationLoop,
   ReplicationStatus,
   RolloutLoop,
+  type RegionTls,
 } from '../../src/regions/index.ts'
 import { agentMember, type OtherRegions } from '../../src/workload/index.ts'
 import { atEnd } from '../build/at-end.ts'
@@ -32,8 +33,12 @@ export interface RegionWorldOptions {
   readonly authoritative?: string
   /** Where the region `down` is looked for; nobody is there unless given. */
   readonly downAt?: string
-  /** How long a server may take to begin an answer. */
-  readonly answerMsMax?: number
+  /** How long other regions may be silent; the real limits unless given. */
+  readonly limits?: ConstructorParameters<typeof RegionGate>[2]
+  /** The address by which the others reach a region, for proxies; its own unless given. */
+  readonly through?: (address: string) => Promise<string>
+  /** What is shown to servers of other regions, and believed of them. */
+  readonly tls?: RegionTls
   /** Addresses that are tried before the real one. */
   readonly deadFirst?: readonly string[]
 }
@@ -52,8 +57,8 @@ export async function aRegionWorld<const Name extends string>(
   for (const name of names.filter((one) => one !== 'down')) {
     const random = { next: () => 0 }
     const directory = new RegionDirectory({ own: name, authoritative, others, random })
-    const connections = new RegionConnections()
-    const gate = new RegionGate(directory, connections, options.answerMsMax)
+    const connections = new RegionConnections(options.tls)
+    const gate = new RegionGate(directory, connections, options.limits)
     const Tags = { role: 'server', region: name }
     const at = { name: 'test', region: name, address: '127.0.0.1:4646' }
     const member = agentMember({ ...at, Tags, Status: 'alive' })
@@ -74,7 +79,7 @@ export async function aRegionWorld<const Name extends string>(
     const made = { region: name, aclEnabled, regions: gate, agent, idSeed, otherRegions }
     const server = await createTestServer(made)
     const address = await server.listen()
-    others[name]?.push(...deadFirst, address)
+    others[name]?.push(...deadFirst, (await options.through?.(address)) ?? address)
     atEnd(t, async () => {
       gate.close()
       connections.close()

@@ -166,7 +166,7 @@ test('regions: a server that sleeps is given up for the next, and asked last fro
   const at = sleeping.address()
   assert.ok(typeof at === 'object' && at !== null)
   const deadFirst = [`http://127.0.0.1:${at.port}`]
-  const options = { aclEnabled: false, deadFirst, answerMsMax: 200 }
+  const options = { aclEnabled: false, deadFirst, limits: { attemptMsMax: 200 } }
   const { us } = await aRegionWorld(t, ['us', 'eu'], options)
   for (let count = 0; count < 3; count++)
     assert.equal((await us.fetch('/v1/jobs?region=eu')).status, 200)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadTls, type Tls, type TlsSettings } from '../../src/tls/index.ts'
+import { DEFAULT_CIPHER_SUITES, loadTls, type Tls, type TlsSettings } from '../../src/tls/index.ts'
 
 const FOLDER = join(import.meta.dirname, '../certificates')
 
@@ -15,8 +15,13 @@ export type Holder =
   | 'user'
   | 'foreign-server'
   | 'foreign-client'
+  | 'server-auth-only'
+  | 'client-auth-only'
+  | 'server-chained'
 
 export const AUTHORITY_FILE = join(FOLDER, 'authority.pem')
+/** The authority that signed the certificates called `foreign`. */
+export const STRANGER_FILE = join(FOLDER, 'stranger.pem')
 
 /** Committed certificates, valid for a hundred years (decision 0039). */
 export function certificateFiles(holder: Holder): { certFile: string; keyFile: string } {
@@ -42,6 +47,8 @@ export function aTls(holder: Holder, settings: Partial<TlsSettings> = {}): Promi
     ...certificateFiles(holder),
     verifiesServerName: true,
     verifiesCaller: false,
+    minVersion: 'tls12',
+    cipherSuites: DEFAULT_CIPHER_SUITES,
     ...settings,
   })
 }

@@ -58,6 +58,8 @@ tls {
   key_file               = "/etc/reeve/agent.key"
   verify_server_hostname = false
   verify_https_client    = true
+  min_version            = "tls13"
+  cipher_suites          = ["TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"]
 }
 
 client {
@@ -202,6 +204,8 @@ export const FULL_CONFIG_JSON = {
     key_file: '/etc/reeve/agent.key',
     verify_server_hostname: false,
     verify_https_client: true,
+    min_version: 'tls13',
+    cipher_suites: ['TLS_AES_128_GCM_SHA256', 'TLS_CHACHA20_POLY1305_SHA256'],
   },
   client: {
     enabled: true,

@@ -40,15 +40,22 @@ sign() { # NAME FLAG...
   openssl ca -batch -notext -config "$work/ca.cnf" -in "$work/$name.csr" -out "$name.pem" "$@"
 }
 
+AUTHORITY="-addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign"
+
 authority() { # NAME
-  request "$1" -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign
+  # Unquoted: several words.
+  request "$1" $AUTHORITY
   sign "$1" -selfsign -keyfile "$work/$1.key"
 }
 
-signed() { # NAME AUTHORITY NAMES
-  request "$1" -addext "subjectAltName=$3"
-  sign "$1" -cert "$2.pem" -keyfile "$work/$2.key"
-  mv "$work/$1.key" .
+signed() { # NAME AUTHORITY NAMES [EXTENSION...]
+  name=$1
+  by=$2
+  names=$3
+  shift 3
+  request "$name" -addext "subjectAltName=$names" "$@"
+  sign "$name" -cert "$by.pem" -keyfile "$work/$by.key"
+  mv "$work/$name.key" .
 }
 
 authority authority
@@ -63,4 +70,13 @@ signed plain authority "$local"
 signed user authority DNS:user.example
 signed foreign-server stranger "DNS:server.global.reeve,$local"
 signed foreign-client stranger DNS:client.global.reeve
-rm stranger.pem
+# Certificates whose extended key usage allows one side of a connection only.
+signed server-auth-only authority "DNS:server.global.reeve,$local" -addext extendedKeyUsage=serverAuth
+signed client-auth-only authority "DNS:server.global.reeve,$local" -addext extendedKeyUsage=clientAuth
+# A chain: the file holds the certificate and that of the intermediate authority.
+request intermediate $AUTHORITY
+sign intermediate -cert authority.pem -keyfile "$work/authority.key"
+signed server-chained intermediate "DNS:server.global.reeve,$local"
+cp server-chained.pem "$work/leaf.pem"
+cat "$work/leaf.pem" intermediate.pem > server-chained.pem
+rm intermediate.pem

@@ -43,8 +43,8 @@ test('tokens that may scale or dispatch, and not list jobs, do so by the id', as
   assert.match(unseen.out, /^Job "greet\/dispatch-.*" is dispatched\.\n$/)
   assert.equal(
     unseen.err,
-    'reeve job dispatch: It was accepted, and cannot be watched: eval not found.\n' +
-      'Watching takes namespace:read-job; --detach does not watch.\n',
+    'reeve job dispatch: Submitted, but the evaluation cannot be read: eval not found.\n' +
+      'Watching requires namespace:read-job; --detach does not watch.\n',
   )
 
   // Who may neither list nor dispatch is told what dispatching takes.

@@ -89,17 +89,20 @@ export interface TlsBlock {
   /** The file with the authority that it believes; that of the tests unless given. */
   readonly authority?: string
   readonly verifiesCallers?: boolean
+  /** Without `rpc` it starts with a certificate that its own authority has not signed. */
+  readonly isMutual?: boolean
   /** Its certificate names another region; it starts, because it looks for no names itself. */
   readonly isMisnamed?: boolean
 }
 
 /** The `tls` block of a server with this certificate. */
 export function tlsBlock(block: TlsBlock): string {
-  const { holder, authority = AUTHORITY_FILE, verifiesCallers = false, isMisnamed = false } = block
+  const { holder, authority = AUTHORITY_FILE, isMutual = true } = block
+  const { verifiesCallers = false, isMisnamed = false } = block
   const { certFile, keyFile } = certificateFiles(holder)
   return `tls {
   http = true
-  rpc = true
+  rpc = ${isMutual}
   ca_file = "${authority}"
   cert_file = "${certFile}"
   key_file = "${keyFile}"

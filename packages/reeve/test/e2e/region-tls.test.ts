@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { certificateFiles } from '../build/certificates.ts'
+import { STRANGER_FILE } from '../build/certificates.ts'
 import { freePort } from '../build/free-port.ts'
 import { until } from '../build/until.ts'
 import {
@@ -52,9 +52,9 @@ test('regions: servers of regions prove themselves to each other by certificates
     global: { holder: 'server', verifiesCallers: true },
     eu: { holder: 'server-eu' },
     // Of another authority, which is the only one that it believes.
-    asia: { ...foreign, authority: certificateFiles('foreign-server').certFile },
+    asia: { ...foreign, authority: STRANGER_FILE },
     // Of another authority too, but it believes the one of the others.
-    mars: foreign,
+    mars: { ...foreign, isMutual: false },
     // With the certificate of another region.
     venus: { holder: 'server-eu', isMisnamed: true },
   })

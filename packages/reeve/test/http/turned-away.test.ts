@@ -30,6 +30,7 @@ async function aPickyPort(t: TestContext) {
 
 const HTTP = 'it speaks HTTP, and this port HTTPS'
 const UNSIGNED = 'its certificate is not signed by an authority of tls.ca_file'
+const PURPOSE = 'its certificate has an extended key usage without clientAuth'
 
 test('turned away: who speaks HTTP, and whose certificate nobody known has signed', async (t) => {
   const { server, clock, told, port } = await aPickyPort(t)
@@ -42,13 +43,14 @@ test('turned away: who speaks HTTP, and whose certificate nobody known has signe
   const foreign = { ...certificate('foreign-server'), agent: false, host: '127.0.0.1', port }
   await plainly()
   await knock(getSecurely(foreign))
-  assert.deepEqual(told, [HTTP, UNSIGNED])
+  await knock(getSecurely({ ...foreign, ...certificate('server-auth-only') }))
+  assert.deepEqual(told, [HTTP, UNSIGNED, PURPOSE])
   // Once a minute: whoever knocks all the time must not fill the log.
   await plainly()
-  assert.equal(told.length, 2)
+  assert.equal(told.length, 3)
   clock.advance(60_000)
   await plainly()
-  assert.deepEqual(told.slice(2), [HTTP])
+  assert.deepEqual(told.slice(3), [HTTP])
 })
 
 test('turned away: who leaves by itself is not told of', async (t) => {

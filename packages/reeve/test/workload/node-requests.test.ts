@@ -188,3 +188,30 @@ test('node streams: only so many for one token', async () => {
   for (const result of await Promise.all([...open, other])) assert.equal(result.ok, false)
   assert.equal(requests.openStreams, 0)
 })
+
+test('node requests: a node that has not connected since the start is expected back', async () => {
+  const { store } = await aStore()
+  const { SecretID: _other, ...away } = aNode({ ID: '00000000-0000-4000-8000-00000000aaaa' })
+  const rows = [
+    put('nodes', { ...NODE, Status: 'ready', SecretHash: '' } as const),
+    put('nodes', { ...away, Status: 'down', SecretHash: '' } as const),
+  ]
+  await store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
+  const sessions = new NodeSessions(store)
+  const requests = new NodeRequests({ sessions, clock: new SimulatedClock(), ids: countingIds() })
+  const codeOf = async (nodeId: string): Promise<string> => {
+    const [asked, opened] = [
+      await requests.request(nodeId, USAGE),
+      await requests.open(nodeId, READ),
+    ]
+    assert.ok(!asked.ok && !opened.ok)
+    assert.equal(asked.error.code, opened.error.code)
+    return asked.error.code
+  }
+  assert.equal(await codeOf(NODE.ID), 'node-connecting')
+  assert.equal(await codeOf(away.ID), 'node-unreachable', 'it is down')
+  const session: NodeSession = { nodeId: NODE.ID, send: () => undefined, close: () => undefined }
+  sessions.attach(session)
+  sessions.detach(session)
+  assert.equal(await codeOf(NODE.ID), 'node-unreachable', 'it was here, and has left')
+})

@@ -302,3 +302,15 @@ test('no failure repeats the token, even if the server does', async (t) => {
     assert.doesNotMatch(everything, /s3cret/)
   }
 })
+
+const cuts = [
+  { scheme: 'http', advice: /the connection was cut\. Does the server want https/ },
+  { scheme: 'https', advice: /the connection was cut\. It may reject the certificate/ },
+]
+for (const { scheme, advice } of cuts)
+  test(`a connection over ${scheme} that is cut says what to look at`, async () => {
+    const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    const cutOff = () => Promise.reject(new TypeError('fetch failed', { cause }))
+    const client = createClient({ address: `${scheme}://a.example`, fetch: cutOff })
+    assert.match((await connectionErrorOf(client.v1.readJob({ params }))).message, advice)
+  })

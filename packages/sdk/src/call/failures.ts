@@ -138,7 +138,8 @@ export function lostError(connection: Connection, cause: unknown, hasBegun: bool
     return connectionError(connection, { reason: 'timeout', says, cause })
   }
   if (hasBegun) return cutError(connection, cause)
-  const [why, attempt] = ADVICE[code] ?? UNKNOWN
+  const isSecure = address.startsWith('https:')
+  const [why, attempt] = (isSecure ? SECURE_ADVICE[code] : undefined) ?? ADVICE[code] ?? UNKNOWN
   const says = [`cannot reach ${address}: ${why}.`, attempt] as const
   return connectionError(connection, { reason: 'unreachable', says, cause })
 }
@@ -161,6 +162,16 @@ const PLAIN: Advice = ['the server does not speak https', 'Use http.']
 const NO_WAY: Advice = ['there is no way to the host', 'Is the network up?']
 const NO_ANSWER: Advice = ['the host does not answer', 'Is it right, or is a firewall between?']
 const UNTRUSTED: Advice = ['its certificate is not trusted', 'Trust the authority that signed it.']
+
+/** A server that rejects a certificate ends the connection without a word. */
+const CUT_SECURE: Advice = [
+  'the connection was cut',
+  'It may reject the certificate that was shown: the log of the server says why.',
+]
+const SECURE_ADVICE: Readonly<Record<string, Advice>> = {
+  ECONNRESET: CUT_SECURE,
+  UND_ERR_SOCKET: CUT_SECURE,
+}
 
 const ADVICE: Readonly<Record<string, Advice>> = {
   ECONNREFUSED: ['nothing listens there', 'Is the server running, and is the port right?'],

@@ -11,15 +11,31 @@ function allocations(count: number, ended: readonly number[]): readonly Collecta
   }))
 }
 
+function upTo(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, n) => n)
+}
+
 const ROOM = { diskPercent: 10, inodePercent: 10 }
 
 const cases = [
   { name: 'nothing goes while there is room', all: allocations(50, [1, 2]), fill: ROOM, ids: [] },
   {
-    name: 'the oldest go when there are too many',
-    all: allocations(52, [1, 2, 3]),
+    name: 'as many ended ones as the limit stay',
+    all: allocations(50, upTo(50)),
     fill: ROOM,
-    ids: ['a3', 'a2'],
+    ids: [],
+  },
+  {
+    name: 'the oldest go when too many have ended',
+    all: allocations(52, upTo(52)),
+    fill: ROOM,
+    ids: ['a51', 'a50'],
+  },
+  {
+    name: 'services that run do not push out what has ended',
+    all: allocations(150, upTo(50)),
+    fill: ROOM,
+    ids: [],
   },
   {
     name: 'a full disk is relieved step by step',
@@ -47,12 +63,12 @@ for (const { name, all, fill, ids } of cases) {
 test('garbage: what the operator says counts instead', () => {
   const thresholds = { lookMs: 1, diskPercent: 50, inodePercent: 5, allocations: 4, atOnce: 1 }
   const choose = (count: number, fill = ROOM) =>
-    chooseGarbage(allocations(count, [1, 2]), fill, thresholds)
+    chooseGarbage(allocations(count, upTo(count)), fill, thresholds)
   const empty = { diskPercent: 0, inodePercent: 0 }
   assert.deepEqual(choose(4, empty), [])
-  assert.deepEqual(choose(5, empty), ['a2'])
-  assert.deepEqual(choose(4, { ...empty, diskPercent: 51 }), ['a2'])
-  assert.deepEqual(choose(4), ['a2'])
+  assert.deepEqual(choose(5, empty), ['a4'])
+  assert.deepEqual(choose(4, { ...empty, diskPercent: 51 }), ['a3'])
+  assert.deepEqual(choose(4), ['a3'])
 })
 
 interface Watched {
@@ -159,13 +175,13 @@ test('the node looks every minute, until it stops', async () => {
   const watch = new GarbageWatch({
     clock,
     log: SILENT_LOG,
-    allocations: () => allocations(51, [7]).filter(({ id }) => !collected.includes(id)),
+    allocations: () => allocations(51, upTo(51)).filter(({ id }) => !collected.includes(id)),
     fill: () => Promise.resolve(ROOM),
     collect: (id) => Promise.resolve(collected.push(id) > 0),
   })
   watch.start()
   await pass(clock, 61_000)
-  assert.deepEqual(collected, ['a7'])
+  assert.deepEqual(collected, ['a50'])
   await watch.stop()
   await pass(clock, 120_000)
   assert.equal(collected.length, 1)

@@ -53,7 +53,10 @@ const THRESHOLDS: GarbageThresholds = {
   atOnce: AGENT_LIMITS.garbageAtOnce,
 }
 
-/** Reference scheduling §39: how many of the ended ones have to go, the oldest first. */
+/**
+ * The ended ones that have to go, the oldest first. Those that run do not count: a node full of
+ * services would remove the logs of every batch task as soon as it has ended.
+ */
 export function chooseGarbage(
   allocations: readonly Collectable[],
   fill: DiskFill,
@@ -62,7 +65,7 @@ export function chooseGarbage(
   const ended = allocations
     .filter(({ endedMs }) => endedMs !== undefined)
     .toSorted((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0) || (a.id < b.id ? -1 : 1))
-  const surplus = allocations.length - thresholds.allocations
+  const surplus = ended.length - thresholds.allocations
   // A disk is relieved step by step: how much one removal frees is known only after it.
   const count = Math.max(surplus, isOver(fill, thresholds) ? thresholds.atOnce : 0)
   return ended.slice(0, Math.max(0, count)).map(({ id }) => id)

@@ -21,3 +21,8 @@ test('at most half of the pause is left to chance', () => {
     ),
   )
 })
+
+test('after a server stopped in order the pause stays short', () => {
+  const pauses = [0, 1, 3, 8, 100].map((failures) => backoffMs(failures, 1, 2_000))
+  assert.deepEqual(pauses, [250, 500, 2_000, 2_000, 2_000])
+})

@@ -5,8 +5,12 @@ import { AGENT_LIMITS } from '../limits.ts'
  * half of it drawn at random, so that the agents of a cluster do not all come back at once after a
  * server restarted.
  */
-export function backoffMs(failures: number, draw: number): number {
-  const { reconnectMsFirst, reconnectMsMax } = AGENT_LIMITS
-  const ceilingMs = Math.min(reconnectMsMax, reconnectMsFirst * 2 ** Math.min(failures, 30))
+export function backoffMs(
+  failures: number,
+  draw: number,
+  msMax: number = AGENT_LIMITS.reconnectMsMax,
+): number {
+  const { reconnectMsFirst } = AGENT_LIMITS
+  const ceilingMs = Math.min(msMax, reconnectMsFirst * 2 ** Math.min(failures, 30))
   return Math.round(ceilingMs * (0.5 + 0.5 * draw))
 }

@@ -55,6 +55,8 @@ export class ServerLink {
   #session: Session | undefined
   #loop: Promise<void> | undefined
   #isFlushDue = false
+  /** When a server said that it stops. */
+  #stoppedMs = Number.NEGATIVE_INFINITY
 
   constructor(options: ServerLinkOptions) {
     this.#options = options
@@ -98,7 +100,10 @@ export class ServerLink {
     while (!signal.aborted) {
       const wasLive = await this.#connect()
       failures = wasLive ? 0 : failures + 1
-      await pause(clock, backoffMs(failures, random.next()), signal)
+      const isRestarting = clock.nowMs() - this.#stoppedMs < AGENT_LIMITS.restartMsMax
+      const { restartReconnectMsMax, reconnectMsMax } = AGENT_LIMITS
+      const msMax = isRestarting ? restartReconnectMsMax : reconnectMsMax
+      await pause(clock, backoffMs(failures, random.next(), msMax), signal)
     }
   }
 
@@ -148,6 +153,7 @@ export class ServerLink {
     this.#session = session
     if (this.#stopping.signal.aborted) session.close('the agent stops')
     const wasLive = await session.run()
+    if (wasLive && session.hasServerStopped) this.#stoppedMs = clock.nowMs()
     this.#session = undefined
     return wasLive
   }

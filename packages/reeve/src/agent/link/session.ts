@@ -1,9 +1,10 @@
-import type {
-  HelloMessage,
-  NoDataMessage,
-  NodeRegistration,
-  ReplyMessage,
-  WelcomeMessage,
+import {
+  SERVER_STOPS,
+  type HelloMessage,
+  type NoDataMessage,
+  type NodeRegistration,
+  type ReplyMessage,
+  type WelcomeMessage,
 } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault } from '../../kit/fault.ts'
@@ -53,6 +54,7 @@ export class Session {
   readonly #inbox = new Inbox()
   #isLive = false
   #isClosed = false
+  #hasServerStopped = false
   #heartbeatMs = 0
   #heardMs = 0
   #cancelDeadline: () => void = () => undefined
@@ -68,6 +70,7 @@ export class Session {
     const { channel, clock, log } = this.#options
     if (this.#isClosed) return false
     channel.onClose((reason) => {
+      this.#hasServerStopped = reason === SERVER_STOPS
       if (!this.#isClosed) log.warn({ reason }, 'connection to the server ended')
       this.#end()
     })
@@ -83,6 +86,11 @@ export class Session {
       if (text === undefined) return this.#isLive
       this.#receive(text)
     }
+  }
+
+  /** Whether the server stopped in order. */
+  get hasServerStopped(): boolean {
+    return this.#hasServerStopped
   }
 
   /** Sends what waits in the outbox, unless a report is on its way. */

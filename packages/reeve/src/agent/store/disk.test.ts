@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdir, readFile, readdir, stat, statfs, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { allocationId } from '../../../test/build/agent.ts'
@@ -49,12 +49,37 @@ test('how full a disk is, is a share of it', async (t) => {
   assert.deepEqual(await diskFill('/nowhere'), { diskPercent: 0, inodePercent: 0 })
 })
 
-test('secrets are kept in memory, and are gone with the allocation', async (t) => {
-  const trial = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'])
-  if (process.getuid?.() !== 0 || trial.status !== 0) {
-    t.skip('only root with the right to mount can')
-    return
-  }
+const trial = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'])
+const canMount = process.getuid?.() === 0 && trial.status === 0
+const skip = canMount ? false : 'only root with the right to mount can'
+
+test(
+  'secrets are unmounted when the allocation has ended, and its logs stay',
+  { skip },
+  async (t) => {
+    const root = await temporaryDirectory(t)
+    const workspace = new DiskWorkspace(root)
+    assert.equal(await workspace.keepSecretsInMemory(), undefined)
+    await workspace.buildAllocation(NEW)
+    t.after(() => workspace.remove(NEW))
+    const tasks = ['web', 'side'].map((task) => ({ allocationId: NEW, task }))
+    for (const place of tasks) {
+      await workspace.buildTask(place, { user: '', secretsMB: 1 })
+      await writeFile(join(workspace.paths(place).secretsDir, 'key'), 'secret')
+      await writeFile(workspace.paths(place).stdout, 'what it wrote')
+    }
+    for (let times = 0; times < 2; times++) await workspace.unmountSecrets(NEW)
+    for (const place of tasks) {
+      assert.deepEqual(await readdir(workspace.paths(place).secretsDir), [])
+      assert.equal(await readFile(workspace.paths(place).stdout, 'utf8'), 'what it wrote')
+    }
+    // No mount keeps the directory from being removed.
+    await rm(root, { recursive: true })
+    await workspace.unmountSecrets(NEW)
+  },
+)
+
+test('secrets are kept in memory, and are gone with the allocation', { skip }, async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)
   assert.equal(await workspace.keepSecretsInMemory(), undefined)

@@ -35,6 +35,11 @@ export interface Workspace {
   paths(place: TaskPlace): TaskPaths
   /** The directory of the allocation itself: no task may write to it. */
   allocationDir(allocationId: string): string
+  /**
+   * Unmounts the secrets of an allocation that has ended; logs and data stay. Safe to repeat, also
+   * where nothing is mounted or the directory is gone.
+   */
+  unmountSecrets(allocationId: string): Promise<void>
   /** Removes everything of the allocation, never across a mount point. */
   remove(allocationId: string): Promise<void>
 }
@@ -176,6 +181,10 @@ export class DiskWorkspace implements Workspace {
     return join(this.#root, allocationId)
   }
 
+  async unmountSecrets(allocationId: string): Promise<void> {
+    if (this.#keepsSecretsInMemory) await unmountBelow(join(this.#root, allocationId))
+  }
+
   async remove(allocationId: string): Promise<void> {
     const path = join(this.#root, allocationId)
     await unmountBelow(path)
@@ -222,6 +231,10 @@ export class PathsOnlyWorkspace implements Workspace {
 
   allocationDir(allocationId: string): string {
     return join(this.#root, allocationId)
+  }
+
+  unmountSecrets(): Promise<void> {
+    return Promise.resolve()
   }
 
   remove(): Promise<void> {

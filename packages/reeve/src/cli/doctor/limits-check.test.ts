@@ -28,3 +28,13 @@ test('doctor: a limit is shown with its use and what it rejected', () => {
   assert.match(all?.what ?? '', /connections 9 of 10/)
   assert.match(near?.what ?? '', /^Limit connections: 9 of 10 in use; 1 request was rejected/)
 })
+
+test('doctor: file descriptors that run short are raised by the system', () => {
+  const files = { limit: 'open_files' }
+  const [, near] = limitsFindings([
+    { Name: 'service_limit', Value: 1_024, Labels: files },
+    { Name: 'service_limit_used', Value: 1_000, Labels: files },
+  ])
+  assert.match(near?.what ?? '', /^Limit open_files: 1000 of 1024 in use/)
+  assert.match(near?.next ?? '', /LimitNOFILE=.*ulimit -n/)
+})

@@ -45,10 +45,17 @@ function nearFindings({ name, max, used, rejected }: Limit): readonly Finding[] 
     {
       state: 'warning',
       what: `Limit ${name}: ${used} of ${max} in use; ${since} rejected since the server started.`,
-      next: 'docs/limits.md lists every limit with its setting; raise it or find the client in the audit log.',
+      next: name === 'open_files' ? FILES_ADVICE : LIMIT_ADVICE,
     },
   ]
 }
+
+const LIMIT_ADVICE =
+  'docs/limits.md lists every limit with its setting; raise it or find the client in the audit log.'
+
+const FILES_ADVICE =
+  'Raise the limit with LimitNOFILE= in the unit of the service, or ulimit -n, and restart; ' +
+  'docs/limits.md says how many a server needs.'
 
 function valuesOf(
   gauges: readonly Told[],

@@ -10,6 +10,7 @@ import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import { rolloutText } from '../watch/rollout-text.ts'
 import { nextLaunchText } from './next-launch.ts'
+import { regionsText, type RegionOfJob } from './regions-of-job.ts'
 
 interface KnownJob {
   readonly job: Job
@@ -17,6 +18,8 @@ interface KnownJob {
   readonly allocations: readonly AllocationStub[]
   readonly deployment: Deployment | null
   readonly evaluations: readonly Evaluation[]
+  /** Those of a multi-region job. */
+  readonly regions: readonly RegionOfJob[]
 }
 
 /** One job: what it is, how its groups do, why something waits, where its allocations are. */
@@ -35,6 +38,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
           { jobId: job.ID, evaluation: undefined, deployment, allocations: [] },
           paint,
         )}`,
+    regionsText(known.regions, deployment, paint),
     allocationsText(known.allocations, invocation),
   ])
 }

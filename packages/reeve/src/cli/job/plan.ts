@@ -10,23 +10,25 @@ import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { isChanging, updatesText } from '../plan/updates-text.ts'
 import { isDenied, verdictsText } from '../plan/verdicts-text.ts'
 import { jobNamespace } from './job-namespace.ts'
+import { inRegionOfJob } from './job-region.ts'
 import { withPlaces } from './problems.ts'
 
 type Plan = DataOf<V1Routes['planJob']>
 
 /** `job plan`: what a registration would do, decided by the scheduler itself. */
 export async function runJobPlan(invocation: Invocation): Promise<number> {
-  const { client, output, args, flags } = invocation
+  const { output, args, flags } = invocation
   const read = await readJobFile(invocation, args[0] ?? '')
   const { job } = read
-  const { data } = await client.v1
+  const asked = await inRegionOfJob(invocation, job)
+  const { data } = await asked.client.v1
     .planJob({
       params: { job_id: job.ID },
       query: { namespace: jobNamespace(invocation, job) },
       body: { Job: job, Diff: !flags.isOff('diff'), PolicyOverride: flags.has('policy-override') },
     })
     .catch(async (thrown: unknown) => {
-      throw await withPlaces(thrown, invocation, read)
+      throw await withPlaces(thrown, asked, read)
     })
   output.show(data, () => planText(data, invocation))
   return codeOf(data)

@@ -6,12 +6,13 @@ import { readJobFile, type ReadJob } from '../job-file/read-job-file.ts'
 import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { shortId } from '../output/table.ts'
 import { jobNamespace } from './job-namespace.ts'
+import { inRegionOfEvaluation, inRegionOfJob } from './job-region.ts'
 import { withPlaces } from './problems.ts'
 import { finishSubmission } from './submitted.ts'
 
 /** `job run`: registers a job and watches it until it runs, or does not. */
 export async function runJobRun(invocation: Invocation): Promise<number> {
-  const { client, output, args, flags } = invocation
+  const { output, args, flags } = invocation
   const read = await readJobFile(invocation, args[0] ?? '')
   const body = requestOf(invocation, read)
   if (flags.has('output')) {
@@ -19,20 +20,22 @@ export async function runJobRun(invocation: Invocation): Promise<number> {
     return EXIT_CODES.ok
   }
   const namespace = jobNamespace(invocation, read.job)
-  const { data } = await client.v1
+  const asked = await inRegionOfJob(invocation, read.job)
+  const { data } = await asked.client.v1
     .registerJob({ query: { namespace }, body })
     .catch(async (thrown: unknown) => {
-      throw told(await withPlaces(thrown, invocation, read), invocation)
+      throw told(await withPlaces(thrown, asked, read), invocation)
     })
   const { EvalID, Warnings } = data
+  const there = await inRegionOfEvaluation(asked, read.job, { evalId: EvalID, namespace })
   if (Warnings !== '') output.note(`${output.paint('warning', 'Warnings')}\n${Warnings.trimEnd()}`)
   const jobId = read.job.ID
-  return await finishSubmission(invocation, {
+  return await finishSubmission(there, {
     data,
     rollout: { namespace: namespace ?? 'default', jobId, evalId: EvalID },
     done:
       EvalID === ''
-        ? waitingText(invocation, { ...read.job, Namespace: namespace })
+        ? waitingText(there, { ...read.job, Namespace: namespace })
         : `Job "${jobId}" is registered (evaluation ${shortId(EvalID)}).`,
   })
 }

@@ -9,6 +9,7 @@ import { toneOf } from '../output/tone.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
 import { findJob } from './find-job.ts'
 import { jobText } from './job-text.ts'
+import { regionsOfJob } from './regions-of-job.ts'
 
 type JobStub = ItemOf<'listJobs'>
 
@@ -88,6 +89,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     allocations: allocations.data,
     deployment: deployment.data,
     evaluations: evaluations.data,
+    regions: await regionsOfJob(invocation, job.data),
   }
   const data = {
     Job: known.job,
@@ -95,6 +97,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     Allocations: known.allocations,
     LatestDeployment: known.deployment,
     Evaluations: known.evaluations,
+    ...(known.regions.length > 0 && { Regions: known.regions }),
   }
   output.show(data, () => jobText(known, invocation))
   return EXIT_CODES.ok

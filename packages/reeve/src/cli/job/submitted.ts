@@ -16,9 +16,9 @@ interface Submitted {
 /** To who may not read it an evaluation is not there; what was asked for is done all the same. */
 function unseen({ status, text }: ApiError): CommandFailure | undefined {
   if (status !== 403 && status !== 404) return undefined
-  return new CommandFailure(`It was accepted, and cannot be watched: ${text}.`, {
+  return new CommandFailure(`Submitted, but the evaluation cannot be read: ${text}.`, {
     code: status === 403 ? EXIT_CODES.denied : EXIT_CODES.missing,
-    hint: 'Watching takes namespace:read-job; --detach does not watch.',
+    hint: 'Watching requires namespace:read-job; --detach does not watch.',
   })
 }
 

@@ -4,6 +4,9 @@ import type { SavedLogin } from './login-file.ts'
 
 const DEFAULT_ADDRESS = 'http://127.0.0.1:4646'
 
+/** The source of a region that neither the command line nor the environment names. */
+export const FROM_JOB_FILE = 'the job file'
+
 /** Which server to ask, and as whom. */
 export interface ConnectionSettings {
   readonly address: string

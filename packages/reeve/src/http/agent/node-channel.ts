@@ -5,6 +5,7 @@ import {
   CHANNEL_MESSAGE_BYTES_MAX,
   CHANNEL_VERSION,
   NODE_CHANNEL_PATH,
+  SERVER_STOPS,
   type AllocationUpdate,
   type HelloMessage,
   type ServerMessage,
@@ -53,6 +54,8 @@ const HELLO_BYTES_MAX = 1024 * 1024
 const ANSWER_MS_MAX = 2_000
 /** How long a node may take to close a connection that the server has closed. */
 const CLOSE_MS_MAX = 1_000
+/** The close code of WebSockets for a server that restarts. */
+const SERVICE_RESTART = 1012
 /** Bytes that a node may leave unread before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Connections that have not said hello: more than nodes that connect in one second. */
@@ -132,8 +135,13 @@ export class NodeChannelServer implements WebSocketChannel {
 
   close(): void {
     this.#catalog.close()
-    for (const socket of this.#sockets.clients) socket.terminate()
+    const sockets = [...this.#sockets.clients]
+    for (const socket of sockets) socket.close(SERVICE_RESTART, SERVER_STOPS)
     this.#sockets.close()
+    // Those that are left keep the process alive, not the timer.
+    setTimeout(() => {
+      for (const socket of sockets) socket.terminate()
+    }, CLOSE_MS_MAX).unref()
   }
 }
 

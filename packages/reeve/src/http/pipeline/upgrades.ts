@@ -31,7 +31,7 @@ export interface UpgradeOptions {
   readonly turnedAway: TurnedAway
 }
 
-const NO_NODE =
+const NODES_NEED =
   'nodes of this cluster prove themselves with a certificate (tls.rpc) that names them ' +
   'client.<region>.reeve, with the region of its servers'
 
@@ -50,10 +50,14 @@ export function serveUpgrades(server: Server, options: UpgradeOptions): void {
       const limited = admission.admitUpgrade(request)
       if (limited !== undefined)
         return refuseUpgrade(socket, limited.statusCode, limited.message, limited.headers)
-    } else if (security?.mayBeNode(request.socket) === false) {
+    } else {
       // Checked before forwarding: behind it every connection is another server's.
-      turnedAway.tell(request.socket, NO_NODE)
-      return refuseUpgrade(socket, 403, NO_NODE)
+      const problem = security?.nodeProblem(request.socket)
+      if (problem !== undefined) {
+        const text = `${NODES_NEED}; this one ${problem}`
+        turnedAway.tell(request.socket, text)
+        return refuseUpgrade(socket, 403, text)
+      }
     }
     if (routing.routeUpgrade(request, socket, head, channel.route)) return
     channel.handleUpgrade(request, socket, head)

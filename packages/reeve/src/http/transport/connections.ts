@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
+import type { Clock } from '../../kit/clock.ts'
 import type { LimitUse } from '../../kit/tenant-slots.ts'
+import { openFilesMax } from './open-files.ts'
 
 /** Time in which a client has to send the head of a request. */
 const HEAD_MS_MAX = 15_000
@@ -8,6 +9,12 @@ const HEAD_MS_MAX = 15_000
 export const CONNECTION_CHECK_MS = 5_000
 /** Share of the files that a process may open which is left for storage and outgoing calls. */
 const RESERVED_SHARE = 0.2
+/** Rejected connections are logged at most this often: a client may open thousands a second. */
+const LOG_INTERVAL_MS = 60_000
+
+interface ConnectionLog {
+  warn?(fields: object, message: string): void
+}
 
 /**
  * Bounds the connections of a server and the time in which a request has to arrive. Without a bound
@@ -17,32 +24,39 @@ const RESERVED_SHARE = 0.2
 export function limitConnections(
   server: Server,
   connectionsMax: number | undefined,
+  { log, clock }: { readonly log: ConnectionLog; readonly clock: Clock },
 ): () => Promise<LimitUse> {
-  const files = openFilesMax() * (1 - RESERVED_SHARE)
-  server.maxConnections = Math.floor(Math.min(connectionsMax ?? Number.POSITIVE_INFINITY, files))
+  const files = openFilesMax()
+  const usable = files * (1 - RESERVED_SHARE)
+  const max = Math.floor(Math.min(connectionsMax ?? Number.POSITIVE_INFINITY, usable))
+  server.maxConnections = max
   server.headersTimeout = HEAD_MS_MAX
   let rejected = 0
-  server.on('drop', () => rejected++)
+  let loggedMs = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    rejected += 1
+    if (clock.nowMs() - loggedMs < LOG_INTERVAL_MS) return
+    loggedMs = clock.nowMs()
+    log.warn?.({ connectionsMax: max, rejected }, rejectionText(max, files))
+  })
   return async () => {
     const used = await countConnections(server)
     return { name: 'connections', max: server.maxConnections, used, rejected }
   }
 }
 
+/** The number of open files decides where it allows fewer connections than the setting. */
+function rejectionText(max: number, files: number): string {
+  const isByFiles = max === Math.floor(files * (1 - RESERVED_SHARE))
+  return isByFiles
+    ? `new connections are closed: ${max} are open, as many as the limit of ${files} open files allows. ` +
+        'Raise it with LimitNOFILE= in the unit of the service, or ulimit -n, and restart'
+    : `new connections are closed: ${max} are open, the limit of limits.connections. ` +
+        'Raise it, or find the clients that keep them open'
+}
+
 function countConnections(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
   })
-}
-
-/** Files that this process may open, where the system says so. */
-function openFilesMax(): number {
-  try {
-    const [, soft] =
-      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown) return Number.POSITIVE_INFINITY
-    throw thrown
-  }
 }

@@ -21,10 +21,12 @@ const UNREACHABLE = refusal('node-unreachable', 'No path to node')
 const NO_LOG = refusal('not-on-node', 'No logs available')
 
 /** A node of which the test says what its next stream is, and a reader of the merged log. */
-function aFollowedLog(options: { readonly follow?: boolean } = {}) {
+function aFollowedLog(
+  options: { readonly follow?: boolean; readonly refusals?: readonly Refusal[] } = {},
+) {
   const clock = new SimulatedClock()
   const asked: NodeStreamRequest[] = []
-  const refusals: Refusal[] = []
+  const refusals: Refusal[] = [...(options.refusals ?? [])]
   const streams: StreamSocket[] = []
   let isOver = false
   const gateway: NodeGateway = {
@@ -136,6 +138,26 @@ test('job log: a node that does not come back is given up, and told', async () =
     /^00000000 web: one\n# 00000000 web stdout: the connection to the node was lost\n$/,
   )
   log.merge.output.destroy()
+})
+
+const CONNECTING = refusal('node-connecting', 'the node has not connected yet; try again')
+
+test('job log: a node that is on its way back after a restart of the server is waited for', async () => {
+  const log = aFollowedLog({ refusals: [CONNECTING, CONNECTING] })
+  await log.pass(0)
+  await log.pass(250)
+  await log.pass(500)
+  say(log.latest(), 'one\n', { file: 0, offset: 4 })
+  log.over()
+  log.latest().closed(1000, '')
+  await log.ended
+  assert.equal(log.text(), '00000000 web: one\n')
+})
+
+test('job log: what is only read does not wait for such a node', async () => {
+  const log = aFollowedLog({ follow: false, refusals: [CONNECTING] })
+  await log.ended
+  assert.equal(log.text(), '# 00000000 web stdout: the node has not connected yet; try again\n')
 })
 
 test('job log: a log that is gone when its stream is resumed has ended', async () => {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { StreamOrigin } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
-import { LIMITS } from '../../model/index.ts'
+import { LIMITS, type Refusal } from '../../model/index.ts'
 import type { LogSource, NodeGateway } from '../../workload/index.ts'
 import { readLogFrame, type LogPlace } from './log-frames.ts'
 import { LogLines } from './log-lines.ts'
@@ -139,9 +139,14 @@ export class LogMerge {
       } else if (opened.error.code === 'not-on-node') {
         // A task that has no log has nothing to say; a node that cannot be asked may have.
         return undefined
-      } else if (!reading.wasOpened) return opened.error.message
+      } else if (!reading.wasOpened && !this.#mayConnect(opened.error)) return opened.error.message
       if (!(await this.#mayResume(reading))) return LOST
     }
+  }
+
+  /** A node that is on its way back after a restart of the server is worth waiting for. */
+  #mayConnect({ code }: Refusal): boolean {
+    return this.#options.follow && code === 'node-connecting'
   }
 
   #open(

@@ -19,6 +19,7 @@ export const STATUS_OF = {
   'join-token-not-found': 404,
   'namespace-in-use': 409,
   'namespace-not-found': 404,
+  'node-connecting': 503,
   'node-failed': 500,
   'node-not-found': 404,
   'node-pool-in-use': 409,

@@ -1,3 +1,4 @@
+import type { TlsVersion } from '../../tls/index.ts'
 import type { Secret } from './secret.ts'
 
 /**
@@ -196,6 +197,9 @@ export interface TlsConfig {
   readonly verifyServerHostname: boolean
   /** Every caller needs a certificate. */
   readonly verifyHttpsClient: boolean
+  readonly minVersion: TlsVersion
+  /** Names of the TLS library. */
+  readonly cipherSuites: readonly string[]
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const

@@ -89,6 +89,8 @@ function tlsConfig(settings: Settings): AgentConfig['tls'] {
     keyFile: settings.tlsKeyFile,
     verifyServerHostname: settings.tlsVerifyServerHostname,
     verifyHttpsClient: settings.tlsVerifyHttpsClient,
+    minVersion: settings.tlsMinVersion,
+    cipherSuites: settings.tlsCipherSuites,
   }
 }
 

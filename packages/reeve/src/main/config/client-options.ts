@@ -168,7 +168,7 @@ export const clientOptions = {
     kind: integer({ min: 1, max: 100_000 }),
     file: ['client', 'gc_max_allocs'],
     byDefault: always(50, '`50`'),
-    help: 'or when the node has more allocations than this, running or not.',
+    help: 'or when the node has more ended allocations than this; those that run do not count.',
     read: (config) => config.client.garbage.allocations,
   }),
   garbageAtOnce: option({

@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract'
 import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
+import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DOCUMENT, withCurrentTable } from './documentation.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
@@ -129,7 +130,14 @@ test('options: what is in force is shown in the words of its file, without secre
       },
     },
     acl: { enabled: false },
-    tls: { http: false, rpc: false, verify_server_hostname: true, verify_https_client: false },
+    tls: {
+      http: false,
+      rpc: false,
+      verify_server_hostname: true,
+      verify_https_client: false,
+      min_version: 'tls12',
+      cipher_suites: DEFAULT_CIPHER_SUITES,
+    },
     log_level: 'info',
     log_json: false,
     event_log: { max_age: '1m30s', max_commits: 100_000 },

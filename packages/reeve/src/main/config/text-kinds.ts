@@ -38,6 +38,12 @@ export function matching(wanted: string, pattern: RegExp): Kind<string> {
   return textKind({ name: 'text', wanted, parse, toPlain: asWritten })
 }
 
+/** A text that a function accepts. */
+export function accepted(wanted: string, accepts: (text: string) => boolean): Kind<string> {
+  const parse = (text: string): string | undefined => (accepts(text) ? text : undefined)
+  return textKind({ name: 'text', wanted, parse, toPlain: asWritten })
+}
+
 /** Case does not matter: `INFO` is habit in files. */
 export function oneOf<T extends string>(values: readonly T[]): Kind<T> {
   const parse = (text: string): T | undefined =>

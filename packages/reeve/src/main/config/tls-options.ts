@@ -1,6 +1,12 @@
+import {
+  DEFAULT_CIPHER_SUITES,
+  isCipherSuite,
+  TLS_VERSIONS,
+  type TlsVersion,
+} from '../../tls/index.ts'
 import { always, option } from './option.ts'
-import { path } from './text-kinds.ts'
-import { bool } from './value-kinds.ts'
+import { accepted, oneOf, path } from './text-kinds.ts'
+import { bool, listOf } from './value-kinds.ts'
 
 /** How connections are encrypted, and who proves to be whom. */
 export const tlsOptions = {
@@ -65,5 +71,23 @@ export const tlsOptions = {
     byDefault: always(false, '`false`'),
     help: 'Whether every caller of the APIs needs a certificate of `tls.ca_file`, browsers included.',
     read: (config) => config.tls.verifyHttpsClient,
+  }),
+  tlsMinVersion: option({
+    kind: oneOf(TLS_VERSIONS),
+    file: ['tls', 'min_version'],
+    environment: 'REEVE_TLS_MIN_VERSION',
+    byDefault: always<TlsVersion>('tls12', '`tls12`'),
+    help: 'The oldest version of TLS that is spoken, as a server and as a client.',
+    read: (config) => config.tls.minVersion,
+  }),
+  tlsCipherSuites: option({
+    kind: listOf(accepted('a cipher suite, as `openssl ciphers` names it', isCipherSuite)),
+    file: ['tls', 'cipher_suites'],
+    environment: 'REEVE_TLS_CIPHER_SUITES',
+    byDefault: always(DEFAULT_CIPHER_SUITES, 'those of TLS 1.3, and ECDHE with GCM or ChaCha20'),
+    help:
+      'The cipher suites that are accepted and offered, the preferred first. Without a name that ' +
+      'begins with `TLS_` there is no TLS 1.3, without another one no TLS 1.2.',
+    read: (config) => config.tls.cipherSuites,
   }),
 }

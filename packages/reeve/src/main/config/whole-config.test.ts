@@ -10,6 +10,7 @@ import {
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
+import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
 import { Secret } from './secret.ts'
 import type { AgentConfig } from './agent-config.ts'
@@ -90,6 +91,8 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       keyFile: undefined,
       verifyServerHostname: true,
       verifyHttpsClient: false,
+      minVersion: 'tls12',
+      cipherSuites: DEFAULT_CIPHER_SUITES,
     },
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
@@ -210,6 +213,8 @@ for (const [path, text] of [
         keyFile: '/etc/reeve/agent.key',
         verifyServerHostname: false,
         verifyHttpsClient: true,
+        minVersion: 'tls13',
+        cipherSuites: ['TLS_AES_128_GCM_SHA256', 'TLS_CHACHA20_POLY1305_SHA256'],
       },
       log: { level: 'warn', json: true },
       eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },

@@ -22,6 +22,18 @@ export function newRegionDeployment(
   return { ...deployment, Status: 'pending', StatusDescription: DEPLOYMENT_TEXTS.pending }
 }
 
+/**
+ * Whether the deployment rolls this region back after a failure. Regions coordinate the deployments
+ * that a registration creates in the commit of the new version. That of an automatic rollback is
+ * created later, by the scheduler, and waits for nobody: the other regions do not have its version.
+ */
+export function isRegionalRollback({
+  CreateIndex,
+  JobSpecModifyIndex,
+}: Pick<Deployment, 'CreateIndex' | 'JobSpecModifyIndex'>): boolean {
+  return CreateIndex !== JobSpecModifyIndex
+}
+
 /** Nothing is left to do here; it ends when the other regions are as far. */
 export function completeInRegion(deployment: Deployment, timeMs: number): Deployment {
   return {

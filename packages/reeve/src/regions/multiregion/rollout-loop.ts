@@ -8,6 +8,7 @@ import {
   holdInRegion,
   isActiveDeployment,
   isCoordinated,
+  isRegionalRollback,
   isRolledOutBy,
   needsUnblocking,
   resumeDeployment,
@@ -25,8 +26,14 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { RegionClient } from '../region-client.ts'
-import { decideRegion, type PeerStanding, type RegionDecision } from './decide-region.ts'
-import { standingOf } from './peer-standing.ts'
+import { decideRollout, type PeerProgress, type RolloutDecision } from './decide-rollout.ts'
+import {
+  peerProgress,
+  readPeerDeployments,
+  readPeerJob,
+  readPeerVersions,
+  type PeerState,
+} from './peer-progress.ts'
 
 /** How often regions look at each other while they wait for one another. */
 const LOOK_EVERY_MS = 500
@@ -115,7 +122,7 @@ export class RolloutLoop {
       const watched = this.#find(id)
       if (watched === undefined) continue
       this.#watched.add(id)
-      await this.#judge(watched)
+      await this.#evaluate(watched)
     }
   }
 
@@ -128,38 +135,55 @@ export class RolloutLoop {
     return isOf ? { deployment, job } : undefined
   }
 
-  async #judge({ deployment, job }: Watched): Promise<void> {
+  async #evaluate({ deployment, job }: Watched): Promise<void> {
     const { region, clock, store } = this.#options.context
     const { Status: status } = deployment
     const multiregion = job.Multiregion
-    if (multiregion === null || !hasToLook(deployment, job)) return
-    const peers = new Map<string, PeerStanding>()
+    if (multiregion === null) return
+    if (isRegionalRollback(deployment)) {
+      if (status === 'blocked') this.#applyDecision({ deployment, job }, 'succeed')
+      return
+    }
+    if (!dependsOnPeers(deployment, job)) return
+    const peers = new Map<string, PeerProgress>()
     const others = multiregion.Regions.filter(({ Name }) => Name !== region)
     const ageMs = clock.nowMs() - msFromNs(deployment.CreateTime)
     await Promise.all(
-      others.map(async ({ Name }) => peers.set(Name, await this.#standing(Name, job, ageMs))),
+      others.map(async ({ Name }) => peers.set(Name, await this.#progressOf(Name, job, ageMs))),
     )
     if (this.#stopping.signal.aborted) return
-    const decision = decideRegion({ status, region, multiregion, peers })
+    const decision = decideRollout({ status, region, multiregion, peers })
     // It may have changed while the others were asked.
     if (store.tables.deployments.find(deployment.ID)?.ModifyIndex !== deployment.ModifyIndex) return
-    this.#carryOut(deployment, decision)
+    this.#applyDecision({ deployment, job }, decision)
   }
 
-  async #standing(region: string, job: Job, ageMs: number): Promise<PeerStanding> {
+  async #progressOf(region: string, job: Job, ageMs: number): Promise<PeerProgress> {
     const { log } = this.#options
     try {
-      const there = await this.#read(region, jobUrl(job))
-      const latest = there === null ? null : await this.#read(region, deploymentUrl(job))
+      const peer = await this.#readPeer(region, job)
       this.#silent.delete(region)
-      return standingOf({ own: job, ageMs, job: there, deployment: latest })
+      return peerProgress(job, ageMs, peer)
     } catch (thrown) {
       const why = messageOf(thrown)
       if (this.#silent.get(region) !== why && !this.#stopping.signal.aborted)
-        log.warn({ region, err: why }, 'how a roll-out stands in another region is not known')
+        log.warn({ region, err: why }, 'the progress of a rollout in another region is unknown')
       this.#silent.set(region, why)
       return 'unknown'
     }
+  }
+
+  /** Undefined where the region does not have the job. */
+  async #readPeer(region: string, job: Job): Promise<PeerState | undefined> {
+    const body = await this.#read(region, jobUrl(job))
+    if (body === null) return undefined
+    const current = readPeerJob(body)
+    const deployments = readPeerDeployments(await this.#read(region, jobUrl(job, '/deployments')))
+    // Versions are large: only a region that has moved on is asked for those before.
+    const hasMovedOn = current.SubmitTime > job.SubmitTime
+    const listed = hasMovedOn ? await this.#read(region, jobUrl(job, '/versions')) : null
+    const versions = listed === null ? [current] : readPeerVersions(listed)
+    return { job: current, versions, deployments }
   }
 
   /** Null when there is none. */
@@ -174,12 +198,12 @@ export class RolloutLoop {
     throw new Fault('region-answer', `region "${region}" answered ${answer.status}`)
   }
 
-  #carryOut(deployment: Deployment, decision: RegionDecision): void {
-    // What is held stays so until a person or a new version comes: it is written once.
+  #applyDecision({ deployment, job }: Watched, decision: RolloutDecision): void {
+    // It is held until an operator unblocks it or a new version comes: that is written once.
     if (decision === 'wait' || (decision === 'hold' && needsUnblocking(deployment))) return
     const { context, log } = this.#options
     const { tables } = context.store
-    const rows: Record<Exclude<RegionDecision, 'wait'>, (write: RolloutWrite) => Change[]> = {
+    const rows: Record<Exclude<RolloutDecision, 'wait'>, (write: RolloutWrite) => Change[]> = {
       start: (write) => [
         put('deployments', resumeDeployment(deployment, write.stamp.timeMs)),
         ...rolloutEvaluation(tables, deployment, write),
@@ -190,7 +214,8 @@ export class RolloutLoop {
       },
       hold: ({ stamp: { timeMs } }) => [put('deployments', holdInRegion(deployment, timeMs))],
       fail: (write) => {
-        const reverts = Object.values(deployment.TaskGroups).some(({ AutoRevert }) => AutoRevert)
+        // A deployment that has not begun has no groups yet, so the job decides.
+        const reverts = job.TaskGroups.some(({ Update }) => Update?.AutoRevert === true)
         const text = DEPLOYMENT_TEXTS.failedElsewhere
         return failureRows(tables, planFailure(tables, deployment, { text, reverts }), write)
       },
@@ -213,16 +238,12 @@ export class RolloutLoop {
   }
 }
 
-/** While it rolls out, others matter only where they may make it fail. */
-function hasToLook({ Status }: Deployment, { Multiregion }: Job): boolean {
+/** The progress of other regions matters to a running deployment only where they can fail it. */
+function dependsOnPeers({ Status }: Deployment, { Multiregion }: Job): boolean {
   if (Status === 'pending' || Status === 'blocked') return true
   return Status === 'running' && Multiregion?.Strategy?.OnFailure === 'fail_all'
 }
 
-function jobUrl({ ID, Namespace }: Job): string {
-  return `/v1/job/${encodeURIComponent(ID)}?namespace=${encodeURIComponent(Namespace)}`
-}
-
-function deploymentUrl({ ID, Namespace }: Job): string {
-  return `/v1/job/${encodeURIComponent(ID)}/deployment?namespace=${encodeURIComponent(Namespace)}`
+function jobUrl({ ID, Namespace }: Job, below = ''): string {
+  return `/v1/job/${encodeURIComponent(ID)}${below}?namespace=${encodeURIComponent(Namespace)}`
 }

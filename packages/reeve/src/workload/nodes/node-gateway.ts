@@ -26,6 +26,11 @@ export interface StreamOpeningRequest {
 
 /** Reference §2.5. */
 export const NO_PATH_TO_NODE: Refusal = refusal('node-unreachable', 'No path to node')
+/** A server that has just started knows its nodes by their rows before they are back. */
+export const NODE_CONNECTING: Refusal = refusal(
+  'node-connecting',
+  'the node has not connected to this server yet; try again in some seconds',
+)
 export const NODE_SILENT: Refusal = refusal('node-silent', 'the node did not answer in time')
 
 const CODES: Readonly<Record<number, Refusal['code']>> = {

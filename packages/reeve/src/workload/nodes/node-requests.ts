@@ -5,6 +5,7 @@ import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   NO_PATH_TO_NODE,
+  NODE_CONNECTING,
   NODE_SILENT,
   refusalOfNode,
   type NodeGateway,
@@ -60,7 +61,7 @@ export class NodeRequests implements NodeGateway {
   ): Promise<Result<unknown, Refusal>> {
     const { sessions, ids } = this.#options
     const session = sessions.find(nodeId)
-    if (session === undefined) return err(NO_PATH_TO_NODE)
+    if (session === undefined) return err(this.#notConnected(nodeId))
     if ((this.#pendingOf.get(session) ?? 0) >= LIMITS.nodeRequestsMax)
       return err(
         refusal('too-many-node-calls', `${LIMITS.nodeRequestsMax} requests wait for this node`),
@@ -77,7 +78,7 @@ export class NodeRequests implements NodeGateway {
     opening: StreamOpeningRequest,
   ): Promise<Result<StreamSocket, Refusal>> {
     const session = this.#options.sessions.find(nodeId)
-    if (session === undefined) return err(NO_PATH_TO_NODE)
+    if (session === undefined) return err(this.#notConnected(nodeId))
     return await this.#streams.open(session, opening, (message: OpenMessage) =>
       session.send(JSON.stringify(message)),
     )
@@ -108,6 +109,10 @@ export class NodeRequests implements NodeGateway {
   close(): void {
     for (const pending of this.#pending.values()) pending.answer(err(NO_PATH_TO_NODE))
     this.#streams.close()
+  }
+
+  #notConnected(nodeId: string): Refusal {
+    return this.#options.sessions.isExpected(nodeId) ? NODE_CONNECTING : NO_PATH_TO_NODE
   }
 
   #wait(id: string, session: NodeSession, deadlineMs: number): Promise<Result<unknown, Refusal>> {

@@ -29,6 +29,8 @@ export class NodeSessions {
   readonly #store: Store
   readonly #later: Later
   readonly #sessions = new Map<string, NodeSession>()
+  /** Nodes that have been connected here, also those that have left. */
+  readonly #seen = new Set<string>()
   readonly #unsubscribe: () => void
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
   /** Nodes that have yet to be told something, the one that has waited longest first. */
@@ -52,6 +54,14 @@ export class NodeSessions {
     return this.#sessions.has(nodeId)
   }
 
+  /**
+   * Whether a node that is not connected is on its way back: it was not connected here yet, and its
+   * last heartbeat to the server before this one has not expired.
+   */
+  isExpected(nodeId: string): boolean {
+    return !this.#seen.has(nodeId) && this.#store.tables.nodes.find(nodeId)?.Status === 'ready'
+  }
+
   /** Calls the listener with each node that is revoked, as soon as that is durable. */
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
@@ -70,6 +80,7 @@ export class NodeSessions {
     if (this.#isGone(nodeId)) return session.close(this.#revokedText(nodeId))
     this.#sessions.get(nodeId)?.close()
     this.#sessions.set(nodeId, session)
+    this.#seen.add(nodeId)
     this.#waiting.delete(nodeId)
     this.#listing.delete(nodeId)
     const { index, durableIndex, tables } = this.#store

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment } from '@reeve/contract'
-import { decideRegion, type PeerStanding, type RegionDecision } from './decide-region.ts'
+import { decideRollout, type PeerProgress, type RolloutDecision } from './decide-rollout.ts'
 
 const cases: readonly {
   name: string
@@ -10,68 +10,68 @@ const cases: readonly {
   peers: string
   atOnce?: number
   onFailure?: string
-  want: RegionDecision
+  want: RolloutDecision
 }[] = [
   {
     name: 'waits while the one before rolls',
     status: 'pending',
-    peers: 'rolls - waits waits',
+    peers: 'running - pending pending',
     want: 'wait',
   },
   {
     name: 'starts when the one before is complete',
     status: 'pending',
-    peers: 'complete - waits waits',
+    peers: 'blocked - pending pending',
     want: 'start',
   },
   {
     name: 'starts when nothing is rolled out before it',
     status: 'pending',
-    peers: 'done - waits waits',
+    peers: 'finished - pending pending',
     want: 'start',
   },
   {
     name: 'does not overtake one that waits',
     status: 'pending',
-    peers: 'complete waits - waits',
+    peers: 'blocked pending - pending',
     want: 'wait',
   },
   {
     name: 'waits for a region that does not answer',
     status: 'pending',
-    peers: 'complete unknown - waits',
+    peers: 'blocked unknown - pending',
     want: 'wait',
   },
   {
     name: 'does not mind a later one that does not answer',
     status: 'pending',
-    peers: 'complete - unknown unknown',
+    peers: 'blocked - unknown unknown',
     want: 'start',
   },
   {
     name: 'may roll beside as many as allowed',
     status: 'pending',
-    peers: 'complete rolls - waits',
+    peers: 'blocked running - pending',
     atOnce: 2,
     want: 'start',
   },
   {
     name: 'and not beside more',
     status: 'pending',
-    peers: 'rolls rolls - waits',
+    peers: 'running running - pending',
     atOnce: 2,
     want: 'wait',
   },
   {
     name: 'fails before it began when another failed',
     status: 'pending',
-    peers: 'failed - waits waits',
+    peers: 'failed - pending pending',
     want: 'fail',
   },
   {
     name: 'goes on with its own when another failed',
     status: 'running',
-    peers: 'failed - waits waits',
+    peers: 'failed - pending pending',
     want: 'wait',
   },
   {
@@ -83,60 +83,60 @@ const cases: readonly {
   {
     name: 'does not hold for one that failed under fail_local while another rolls',
     status: 'blocked',
-    peers: '- failed rolls done',
+    peers: '- failed running finished',
     onFailure: 'fail_local',
     want: 'wait',
   },
   {
     name: 'fails with any other under fail_all',
     status: 'running',
-    peers: '- failed waits waits',
+    peers: '- failed pending pending',
     onFailure: 'fail_all',
     want: 'fail',
   },
   {
     name: 'fails also when it is complete under fail_all',
     status: 'blocked',
-    peers: '- failed waits waits',
+    peers: '- failed pending pending',
     onFailure: 'fail_all',
     want: 'fail',
   },
   {
     name: 'starts behind one that failed under fail_local',
     status: 'pending',
-    peers: 'failed - waits waits',
+    peers: 'failed - pending pending',
     onFailure: 'fail_local',
     want: 'start',
   },
   {
     name: 'ends well beside one that failed under fail_local',
     status: 'blocked',
-    peers: '- failed complete done',
+    peers: '- failed blocked finished',
     onFailure: 'fail_local',
     want: 'succeed',
   },
   {
     name: 'holds until all are complete',
     status: 'blocked',
-    peers: '- complete rolls waits',
+    peers: '- blocked running pending',
     want: 'wait',
   },
   {
     name: 'ends well when all are complete',
     status: 'blocked',
-    peers: '- complete complete done',
+    peers: '- blocked blocked finished',
     want: 'succeed',
   },
   {
     name: 'holds while one does not answer',
     status: 'blocked',
-    peers: '- complete complete unknown',
+    peers: '- blocked blocked unknown',
     want: 'wait',
   },
   {
     name: 'is left alone while it rolls',
     status: 'running',
-    peers: 'complete - waits waits',
+    peers: 'blocked - pending pending',
     want: 'wait',
   },
 ]
@@ -145,9 +145,9 @@ for (const { name, status, peers, atOnce = 1, onFailure = '', want } of cases)
     const names = ['a', 'b', 'c', 'd']
     const words = peers.split(' ')
     const region = names[words.indexOf('-')] ?? assert.fail('one of them is this region')
-    const pairs = names.flatMap((one, at): [string, PeerStanding][] =>
-      // The words of the table are those of PeerStanding.
-      one === region ? [] : [[one, words[at] as PeerStanding]],
+    const pairs = names.flatMap((one, at): [string, PeerProgress][] =>
+      // The words of the table are those of PeerProgress.
+      one === region ? [] : [[one, words[at] as PeerProgress]],
     )
     const multiregion = {
       Strategy: { MaxParallel: atOnce, OnFailure: onFailure },
@@ -159,5 +159,5 @@ for (const { name, status, peers, atOnce = 1, onFailure = '', want } of cases)
         Meta: null,
       })),
     }
-    assert.equal(decideRegion({ status, region, multiregion, peers: new Map(pairs) }), want)
+    assert.equal(decideRollout({ status, region, multiregion, peers: new Map(pairs) }), want)
   })

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import type { LimitUse } from '../../kit/tenant-slots.ts'
+
+/** Files and connections that this process may have open; infinite where the system is silent. */
+export function openFilesMax(): number {
+  try {
+    const [, soft] =
+      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown) return Number.POSITIVE_INFINITY
+    throw thrown
+  }
+}
+
+/** The limit with its use; none where the system does not tell. */
+export async function openFilesUse(): Promise<readonly LimitUse[]> {
+  const max = openFilesMax()
+  if (max === Number.POSITIVE_INFINITY) return []
+  return [{ name: 'open_files', max, used: await countOpenFiles(max), rejected: 0 }]
+}
+
+async function countOpenFiles(max: number): Promise<number> {
+  try {
+    return (await readdir('/proc/self/fd')).length
+  } catch (thrown) {
+    // Reading the directory needs a descriptor as well.
+    if (isOutOfFiles(thrown)) return max
+    throw thrown
+  }
+}
+
+/** Whether the process, or the whole machine, has no file descriptor left. */
+export function isOutOfFiles(thrown: unknown): boolean {
+  const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
+  return code === 'EMFILE' || code === 'ENFILE'
+}

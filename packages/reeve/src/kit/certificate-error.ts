@@ -1,0 +1,35 @@
+/**
+ * Why a certificate was rejected, by the error code of the TLS library. Reads after "the
+ * certificate of X". `authorities` names the file of the trusted authorities, `usage` what the
+ * certificate was used for.
+ */
+export function certificateErrorText(
+  code: string,
+  authorities: string,
+  usage: 'serverAuth' | 'clientAuth',
+): string {
+  if (isUntrusted(code)) return `is not signed by an authority of ${authorities}`
+  switch (code) {
+    case 'INVALID_PURPOSE':
+      return `has an extended key usage without ${usage}`
+    case 'CERT_HAS_EXPIRED':
+      return 'has expired'
+    case 'CERT_NOT_YET_VALID':
+      return 'is not valid yet'
+    default:
+      return `is rejected: ${code}`
+  }
+}
+
+/** Whether none of the trusted authorities has signed the certificate. */
+export function isUntrusted(code: string): boolean {
+  return UNTRUSTED.has(code)
+}
+
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
