@@ -7,6 +7,8 @@ import {
 interface FaultyDisk extends LogDisk {
   /** Calls that wrote, synced or removed something so far. */
   readonly calls: () => number
+  /** From now on every call succeeds. */
+  heal(): void
 }
 
 export type FaultPoint =
@@ -17,15 +19,16 @@ export type FaultPoint =
   /** Of a write, half the bytes arrive. */
   | 'half'
 
-/** A disk whose n-th writing call fails with EIO, and every call after it too. */
-export function faultyLogDisk(failAt: number, point: FaultPoint): FaultyDisk {
+/** A disk whose n-th writing call fails, and every call after it too. */
+export function faultyLogDisk(failAt: number, point: FaultPoint, code = 'EIO'): FaultyDisk {
   let calls = 0
+  let isHealed = false
   const attempt = async <T>(run: () => Promise<T>, half: () => Promise<unknown>): Promise<T> => {
     const number = calls++
-    if (number < failAt) return await run()
+    if (number < failAt || isHealed) return await run()
     if (number === failAt && point === 'after') await run()
     if (number === failAt && point === 'half') await half()
-    throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
+    throw Object.assign(new Error(`${code}: write`), { code, syscall: 'write' })
   }
   const nothing = async (): Promise<void> => undefined
   const wrapped = (handle: LogHandle): LogHandle => ({
@@ -46,6 +49,9 @@ export function faultyLogDisk(failAt: number, point: FaultPoint): FaultyDisk {
   })
   return {
     calls: () => calls,
+    heal: () => {
+      isHealed = true
+    },
     open: async (path, flags, mode) => wrapped(await systemLogDisk.open(path, flags, mode)),
     syncFolder: (path) => attempt(() => systemLogDisk.syncFolder(path), nothing),
     unlink: (path) => attempt(() => systemLogDisk.unlink(path), nothing),

@@ -79,6 +79,38 @@ for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
     }
   })
 
+for (const point of ['before', 'half', 'after'] satisfies FaultPoint[])
+  test(`log faults: after a full disk (${point}) the append is taken back and the log goes on`, async (t) => {
+    for (let failAt = 0; failAt < COMMITS + 9; failAt += 3) {
+      const directory = await emptyDirectory(t)
+      const disk = faultyLogDisk(failAt, point, 'ENOSPC')
+      const engine = await openEmbeddedEngine(directory, { fileBytesMax: FILE_BYTES, disk })
+      const store = await Store.open({ engine, clock: new SimulatedClock() })
+      const acknowledged: string[] = []
+      for (let i = 0; i < COMMITS; i++) {
+        const name = `n${i}`
+        try {
+          await write(store, [aNamespace(name, 'x'.repeat(100))]).durable
+          acknowledged.push(name)
+        } catch (thrown) {
+          assert.ok(thrown instanceof Fault)
+          assert.equal(thrown.kind, 'storage-full')
+          assert.equal(await engine.recover(), 'none', 'the disk is still full')
+          disk.heal()
+          assert.equal(await engine.recover(), 'all')
+          store.resume('all')
+        }
+      }
+      assert.equal(acknowledged.length, COMMITS - 1, `call ${failAt}`)
+      const { index } = store
+      await store.close()
+      const again = await openStore(directory)
+      assert.deepEqual([...again.tables.namespaces.keys()], acknowledged.toSorted())
+      assert.equal(again.index, index)
+      await again.close()
+    }
+  })
+
 test('log faults: a torn tail is reported with its length and index', async (t) => {
   const directory = await emptyDirectory(t)
   const store = await openStore(directory, { fileBytesMax: 1024 * 1024 })
