@@ -1,4 +1,4 @@
-import type { Job, TaskGroup } from '@reeve/contract'
+import type { Job } from '@reeve/contract'
 import {
   awaitsPromotion,
   isActiveDeployment,
@@ -9,6 +9,7 @@ import {
   type AllocationRow,
 } from '../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../src/state/index.ts'
+import { checkServiceCounts } from './invariants/service-counts.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
@@ -19,7 +20,10 @@ export function checkSettled(world: World): void {
   checkAllocationsEnd(world)
   checkDrains(world)
   checkDeployments(world)
-  for (const job of world.model.jobs.byKey.values()) checkJob(world, job)
+  for (const job of world.model.jobs.byKey.values()) {
+    checkStopped(world, job)
+    checkServiceCounts(world.model, job)
+  }
 }
 
 /** What is due was carried out; what waits for room is one evaluation for each job. */
@@ -103,13 +107,6 @@ function isWaiting(model: World['model'], key: string): boolean {
   return model.evaluations.in(`job ${key}`).some(isOpenEvaluation)
 }
 
-function latestDeployment(model: World['model'], key: string) {
-  return model.deployments
-    .in(`job ${key}`)
-    .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
-    .at(-1)
-}
-
 /** A deployment has ended, or waits for somebody or for room. */
 function checkDeployments({ model }: World): void {
   for (const row of model.deployments.byKey.values()) {
@@ -122,7 +119,7 @@ function checkDeployments({ model }: World): void {
   }
 }
 
-function checkJob({ model }: World, job: Job): void {
+function checkStopped({ model }: World, job: Job): void {
   if (isParent(job)) return
   const key = namespacedKey(job.Namespace, job.ID)
   const live = model.allocations.in(`job ${key}`).filter((row) => !isTerminal(row))
@@ -131,39 +128,4 @@ function checkJob({ model }: World, job: Job): void {
       'a stopped job runs nowhere',
       `${job.ID}: ${live.map((row) => row.Name).join()}`,
     )
-  if (job.Stop || job.Type !== 'service') return
-  for (const group of job.TaskGroups) checkCount(model, job, group)
-}
-
-/** As many run as should, or there is a reason why not. */
-function checkCount(model: World['model'], job: Job, group: TaskGroup): void {
-  const key = namespacedKey(job.Namespace, job.ID)
-  const rows = model.allocations.in(`job ${key}`).filter((row) => row.TaskGroup === group.Name)
-  const live = rows.filter((row) => !isTerminal(row))
-  const latest = latestDeployment(model, key)
-  // Somebody has to decide: promote, go on, or submit another version.
-  const isHeld =
-    latest !== undefined && latest.JobVersion === job.Version && latest.Status !== 'successful'
-  if (isHeld) return
-  if (live.length > group.Count)
-    throw new Violation(
-      'no more run than should',
-      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}`,
-    )
-  if (live.length === group.Count) return
-  if (!isWaiting(model, key) && !mayHaveGivenUp(model, job, group))
-    throw new Violation(
-      'as many run as should',
-      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}, and nothing waits`,
-    )
-}
-
-/**
- * Something of the group failed, and is not placed again for ever. The summary remembers it when
- * the allocation has been collected.
- */
-export function mayHaveGivenUp(model: World['model'], job: Job, group: TaskGroup): boolean {
-  const summary = model.job_summaries.find(namespacedKey(job.Namespace, job.ID))
-  const failed = summary?.Summary[group.Name]?.Failed ?? 0
-  return failed > 0 && group.ReschedulePolicy?.Unlimited !== true
 }

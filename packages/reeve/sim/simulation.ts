@@ -9,10 +9,11 @@ import {
   writeSchedulerConfiguration,
 } from '../src/workload/index.ts'
 import { strike } from './faults.ts'
+import { mayHaveGivenUp } from './invariants/service-counts.ts'
 import type { Leader } from './leader.ts'
 import { mendNode } from './make-node.ts'
 import { CALLER, operate } from './operations.ts'
-import { checkSettled, mayHaveGivenUp } from './settled.ts'
+import { checkSettled } from './settled.ts'
 import type { Serving } from './serving.ts'
 import { SingleServer } from './single-server.ts'
 import { Violation } from './trace.ts'
@@ -38,6 +39,7 @@ export interface SimulationResult {
   readonly commits: number
   readonly crashes: number
   readonly allocations: number
+  readonly failedDeployments: number
   readonly virtualMs: number
 }
 
@@ -66,6 +68,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     commits: world.model.index,
     crashes: world.serving.crashes,
     allocations: world.model.allocations.byKey.size,
+    failedDeployments: world.model.failedDeployments,
     virtualMs: world.clock.elapsedMs,
   }
 }
