@@ -1,16 +1,5 @@
-import {
-  CheckpointLoop,
-  DeploymentLoop,
-  DrainLoop,
-  EvaluationBroker,
-  EvaluationLoop,
-  ExpiryLoop,
-  GarbageLoop,
-  HEARTBEAT_MS,
-  PeriodicLoop,
-  Presence,
-  StateView,
-} from '../src/control/index.ts'
+import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/control/index.ts'
+import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import type { Channel } from '../src/agent/index.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
@@ -40,6 +29,8 @@ const AGES: GarbageAges = {
 }
 /** Less than a world writes, so that readers who come late find a gap. */
 const RETENTION = { ageMsMax: 120_000, commitsMax: 400 } as const
+/** Nobody's acts are recorded in a world: the loop finds nothing to remove. */
+const AUDIT = { ageMsMax: 600_000, recordsMax: 100 } as const
 /** How long nodes wait between two signs of life once nothing goes wrong any more. */
 const CALM_HEARTBEAT_MS = 600_000
 const CALM_SEEN_MS = 10_000
@@ -85,7 +76,7 @@ export class Leader {
   readonly #policyAsker: PolicyThread
   readonly #broker: EvaluationBroker
   #presence: Presence
-  #loops: readonly Loop[] = []
+  #loops: readonly LeaderLoop[] = []
   readonly #ends = new Set<NodeEnd>()
   #isDead = false
   #isCalm = false
@@ -171,20 +162,16 @@ export class Leader {
   }
 
   #startLoops(): void {
-    const { clock, ids } = this.#options
-    const { store } = this
-    const log = this.#log()
     this.#presence = this.#newPresence()
-    this.#loops = [
-      new EvaluationLoop({ ...this.context, log, broker: this.#broker }),
-      this.#presence,
-      new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
-      new DeploymentLoop({ store, clock, ids, log }),
-      new DrainLoop({ store, clock, ids, log }),
-      new GarbageLoop({ store, clock, log, ages: AGES }),
-      new ExpiryLoop({ store, clock, log }),
-      new CheckpointLoop({ store, clock, log, retention: RETENTION }),
-    ]
+    this.#loops = leaderLoops({
+      context: this.context,
+      log: this.#log(),
+      broker: this.#broker,
+      presence: this.#presence,
+      audit: AUDIT,
+      retention: RETENTION,
+      ages: AGES,
+    })
     for (const loop of this.#loops) loop.start()
   }
 
@@ -241,9 +228,4 @@ export class Leader {
       },
     }
   }
-}
-
-interface Loop {
-  start(): void
-  stop(): void | Promise<void>
 }

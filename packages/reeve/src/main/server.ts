@@ -1,21 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  AuditLoop,
-  AutoDestroyLoop,
-  CheckpointLoop,
-  DeploymentLoop,
-  DrainLoop,
-  EvaluationBroker,
-  EvaluationLoop,
-  ExpiryLoop,
-  GarbageLoop,
-  LockLoop,
-  PeriodicLoop,
-  Presence,
-  StateView,
-} from '../control/index.ts'
-import { RunLoop } from '../governance/index.ts'
+import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
 import { createApp, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
@@ -34,6 +19,7 @@ import type { AgentInfo, AppOptions, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
+import { leaderLoops, type LeaderLoop } from './leader-loops.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
 import { createPolicySource } from './policy-source.ts'
@@ -72,7 +58,7 @@ export class Server {
   readonly #policyAsker: PolicyThreads
   readonly #broker: EvaluationBroker
   /** What a leader does by itself; a follower has none. */
-  #loops: readonly Loop[] = []
+  #loops: readonly LeaderLoop[] = []
   #presence: Presence
 
   static async open(options: ServerOptions): Promise<Server> {
@@ -131,23 +117,18 @@ export class Server {
   #startLoops(): void {
     const { context } = this
     const { config, log } = this.#options
-    const shared = { ...context, log }
     warnOfOtherKey(context, log)
     warnOfReplacedJoinToken(context, log)
     this.#presence = this.#newPresence()
     this.#loops = [
-      new EvaluationLoop({ ...shared, broker: this.#broker }),
-      this.#presence,
-      new PeriodicLoop(shared),
-      new DeploymentLoop(shared),
-      new DrainLoop(shared),
-      new GarbageLoop(shared),
-      new ExpiryLoop(shared),
-      new AuditLoop({ ...shared, limits: config.audit }),
-      new LockLoop(shared),
-      new AutoDestroyLoop(shared),
-      new RunLoop({ context, log }),
-      new CheckpointLoop({ ...shared, retention: config.eventLog }),
+      ...leaderLoops({
+        context,
+        log,
+        broker: this.#broker,
+        presence: this.#presence,
+        audit: config.audit,
+        retention: config.eventLog,
+      }),
       ...(this.regions?.loops(context, log) ?? []),
     ]
     for (const loop of this.#loops) loop.start()
@@ -216,11 +197,6 @@ interface Opened {
   readonly policyAsker: PolicyThreads
   readonly regions: ServerRegions | undefined
   readonly broker: EvaluationBroker
-}
-
-interface Loop {
-  start(): void
-  stop(): void | Promise<void>
 }
 
 /** Where the operator writes the reset index (reference §6.2). */
