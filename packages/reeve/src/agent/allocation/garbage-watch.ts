@@ -2,6 +2,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import type { DiskFill } from '../store/disk-fill.ts'
 import { pause, Slots } from '../wait.ts'
 
 /** An allocation as far as its removal is concerned. */
@@ -9,11 +10,6 @@ export interface Collectable {
   readonly id: string
   /** When its last task ended; undefined while it has to stay. */
   readonly endedMs: number | undefined
-}
-
-export interface DiskFill {
-  readonly diskPercent: number
-  readonly inodePercent: number
 }
 
 interface Ended {
