@@ -1,10 +1,17 @@
-import type { AgentMessage, HelloMessage, ServerMessage, StatusMessage } from '@reeve/contract'
+import type {
+  AgentMessage,
+  HelloMessage,
+  ServerMessage,
+  ServicesMessage,
+  StatusMessage,
+} from '@reeve/contract'
 import type { Channel } from '../src/agent/index.ts'
 import { Fault } from '../src/kit/fault.ts'
 import { joinedText, type PartedText } from '../src/kit/parted-text.ts'
 import {
   type NodeReports,
   registerNode,
+  reportServices,
   updateNode,
   type NodeSession,
   type NodeSessions,
@@ -66,6 +73,7 @@ export class NodeEnd implements NodeSession {
     if (message.kind === 'heartbeat')
       this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
     else if (message.kind === 'status') await this.#status(message)
+    else if (message.kind === 'services') await this.#services(message)
     else if (message.kind === 'node') await updateNode(this.#host.context, message.node)
   }
 
@@ -80,13 +88,23 @@ export class NodeEnd implements NodeSession {
     this.#nodeId = hello.node.ID
     this.#host.seen(this.#nodeId)
     const serverTimeMs = context.clock.nowMs()
-    this.#say({ kind: 'welcome', heartbeatMs: heartbeatMs(), serverTimeMs })
+    this.#say({
+      kind: 'welcome',
+      heartbeatMs: heartbeatMs(),
+      serverTimeMs,
+      region: context.region,
+    })
     sessions.attach(this)
   }
 
   async #status({ seq, updates }: StatusMessage): Promise<void> {
     await this.#host.reports.report(this.#nodeId, updates)
     this.#say({ kind: 'ack', seq })
+  }
+
+  async #services({ seq, sets, all }: ServicesMessage): Promise<void> {
+    await reportServices(this.#host.context, { nodeId: this.#nodeId, sets, all })
+    this.#say({ kind: 'services-ack', seq })
   }
 
   #say(message: ServerMessage): void {

@@ -46,19 +46,22 @@ function checkNodesObey({ model, nodes }: World): void {
     const row = model.nodes.find(node.id)
     if (row?.Status !== 'ready')
       throw new Violation('who is there is ready', `${node.id} is ${row?.Status}`)
-    const runs = new Map(node.runs.map((run) => [run.id, run]))
+    const running = new Set(node.driver.running)
     for (const allocation of model.allocations.in(`node ${node.id}`)) {
-      const run = runs.get(allocation.ID)
-      runs.delete(allocation.ID)
-      if (run === undefined ? !isTerminal(allocation) : run.status !== allocation.ClientStatus)
+      const isRunning = running.delete(allocation.ID)
+      const exit = node.driver.exitOf(allocation.ID)
+      const isTold = allocation.ClientStatus === 'running'
+      // One that is stopped while it waits to be restarted after a failure has not failed.
+      const isDone = allocation.ClientStatus === 'complete' && allocation.DesiredStatus === 'run'
+      const isMistold = isDone && exit?.exitCode === 1
+      if (isRunning !== isTold || isMistold)
         throw new Violation(
           'the leader knows what runs',
-          `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${run?.status}`,
+          `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${isRunning ? 'running' : `ended with ${exit?.exitCode}`}`,
         )
     }
-    for (const run of runs.values())
-      if (!run.hasEnded)
-        throw new Violation('nothing runs that nobody knows of', `${run.id} on ${node.id}`)
+    for (const id of running)
+      throw new Violation('nothing runs that nobody knows of', `${id} on ${node.id}`)
   }
 }
 

@@ -11,7 +11,6 @@ import {
 import { strike } from './faults.ts'
 import { mayHaveGivenUp } from './invariants/service-counts.ts'
 import type { Leader } from './leader.ts'
-import { mendNode } from './make-node.ts'
 import { CALLER, operate } from './operations.ts'
 import { checkSettled } from './settled.ts'
 import type { Serving } from './serving.ts'
@@ -99,7 +98,7 @@ async function heal(world: World): Promise<void> {
     world.network.join(node.id)
     node.powerOn()
     node.startAgent()
-    node.describe(mendNode)
+    node.setDriverHealthy(true)
   }
   await byLeader(world, ({ context }) =>
     writeSchedulerConfiguration(context, CALLER, DEFAULT_SCHEDULER_CONFIGURATION, undefined),
