@@ -283,3 +283,17 @@ test('sysbatch: has no deployments, so a lost node changes nothing elsewhere', (
     [anId('node', 9)],
   )
 })
+
+for (const isCollected of [false, true])
+  test(`failed deployment: a version that never was stable is not gone back to${isCollected ? ', also when its deployment is collected' : ''}`, () => {
+    const world = new World(nodes(2))
+    world.register(service('a'))
+    const first = world.deployment?.ID ?? ''
+    world.register(service('b'))
+    assert.equal(world.deployments.get(first)?.Status, 'cancelled')
+    world.setDeployment({ Status: 'failed' })
+    if (isCollected) world.deployments.delete(first)
+    const [victim] = world.live.filter((row) => row.JobVersion === 1)
+    world.report(victim, { DesiredStatus: 'evict', ClientStatus: 'complete' })
+    assert.deepEqual(versions(world.evaluate().placements), [`${victim?.Name} version 1`])
+  })

@@ -57,7 +57,7 @@ export class RepairVersions {
     const found = provenVersion(job, groupName, {
       versions: findVersions(),
       deployments: findDeployments(),
-      prefersStable: rollout.isFailed,
+      needsStable: rollout.isFailed,
     })
     this.#proven.set(groupName, found)
     return found
@@ -88,8 +88,11 @@ export interface KnownVersions {
   /** Oldest first. */
   readonly versions: readonly Job[]
   readonly deployments: readonly Deployment[]
-  /** Whether a stable version is preferred to a newer one that was only given to all. */
-  readonly prefersStable: boolean
+  /**
+   * Whether only a stable version will do. After a failure one that was given to all and never
+   * proved itself is no better, and the record of its deployment is collected after a while.
+   */
+  readonly needsStable: boolean
 }
 
 /**
@@ -99,7 +102,7 @@ export interface KnownVersions {
 function provenVersion(
   job: Job,
   groupName: string,
-  { versions, deployments, prefersStable }: KnownVersions,
+  { versions, deployments, needsStable }: KnownVersions,
 ): Job | undefined {
   const byVersion = new Map(
     deployments
@@ -114,7 +117,7 @@ function provenVersion(
       groupOf(version, groupName) !== undefined,
   )
   const stable = usable.findLast((version) => version.Stable)
-  if (prefersStable && stable !== undefined) return stable
+  if (needsStable) return stable
   return usable.findLast(
     (version) => version === stable || wasRolledOut(byVersion.get(version.Version), groupName),
   )
