@@ -95,6 +95,7 @@ export class GarbageWatch {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#woken.abort()
     await this.#running
   }
 
@@ -116,12 +117,10 @@ export class GarbageWatch {
   async #isDue(): Promise<boolean> {
     const { clock } = this.#options
     const { signal } = this.#stopping
-    const hasPassed = await pause(
-      clock,
-      this.#thresholds.lookMs,
-      AbortSignal.any([signal, this.#woken.signal]),
-    )
-    if (hasPassed || signal.aborted) return hasPassed
+    // Stopping wakes it too. A combined signal would be kept alive by the runtime while it waits.
+    const hasPassed = await pause(clock, this.#thresholds.lookMs, this.#woken.signal)
+    if (signal.aborted) return false
+    if (hasPassed) return true
     // Work comes in bursts: one look is for all of it.
     const isSoon = await pause(clock, AGENT_LIMITS.garbageSoonMs, signal)
     this.#woken = new AbortController()
