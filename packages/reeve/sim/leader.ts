@@ -1,6 +1,6 @@
 import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/control/index.ts'
 import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
-import type { Channel } from '../src/agent/index.ts'
+import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
 import type { Clock, IdSource, Random } from '../src/kit/clock.ts'
@@ -11,13 +11,13 @@ import {
   JobFileReader,
   createPlanGate,
   NO_POLICIES,
-  NodeReports,
+  NodeRequests,
   NodeSessions,
   PolicyGuard,
   type Sealer,
   type WorkloadContext,
 } from '../src/workload/index.ts'
-import { NodeEnd } from './node-end.ts'
+import { ChannelSocket, type ServerChannel } from './channel-socket.ts'
 
 /** Short, so that a short life sees things go. */
 const AGES: GarbageAges = {
@@ -72,12 +72,12 @@ export class Leader {
   readonly hub: EventHub
   readonly sessions: NodeSessions
   readonly #options: LeaderOptions
-  readonly #reports: NodeReports
+  readonly #channels: NodeChannelServer
   readonly #policyAsker: PolicyThread
   readonly #broker: EvaluationBroker
   #presence: Presence
   #loops: readonly LeaderLoop[] = []
-  readonly #ends = new Set<NodeEnd>()
+  readonly #sockets = new Set<ChannelSocket>()
   #isDead = false
   #isCalm = false
 
@@ -113,13 +113,24 @@ export class Leader {
       region: 'global',
       offsetAt: () => 0,
       aclEnabled: false,
+      // Hundreds of nodes may join at once, all from one address.
+      nodeAdmission: { allowsSharedToken: true, newNodesPerMinuteMax: 0, newNodesPerAddressMax: 0 },
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
     }
     this.#presence = this.#newPresence()
     this.hub = new EventHub(store.log, clock, store.durableIndex)
     this.sessions = new NodeSessions(store)
-    this.#reports = new NodeReports(this.context)
+    const { sessions } = this
+    this.#channels = new NodeChannelServer({
+      context: this.context,
+      sessions,
+      requests: new NodeRequests({ sessions, clock, ids }),
+      clock,
+      log: this.#log(),
+      heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
+      seen: (nodeId) => this.#presence.seen(nodeId),
+    })
     store.onFault((fault) => {
       if (!this.#isDead) failed(fault)
     })
@@ -149,7 +160,8 @@ export class Leader {
   /** Stops in order: requests first, then the loops, then the storage. */
   async stop(): Promise<void> {
     this.#isDead = true
-    for (const end of this.#ends) end.close()
+    for (const socket of this.#sockets) socket.terminate()
+    this.#channels.close()
     await this.context.jobFiles.stop()
     for (const loop of this.#loops) await loop.stop()
     await this.#policyAsker.stop()
@@ -175,24 +187,14 @@ export class Leader {
     for (const loop of this.#loops) loop.start()
   }
 
-  accept(channel: Channel): void {
-    const end = new NodeEnd(
-      {
-        context: this.context,
-        sessions: this.sessions,
-        reports: this.#reports,
-        seen: (nodeId) => this.#presence.seen(nodeId),
-        heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
-        isDead: () => this.#isDead,
-        sent: this.#options.sent,
-      },
-      channel,
-    )
-    this.#ends.add(end)
-    channel.onClose(() => {
-      this.sessions.detach(end)
-      this.#ends.delete(end)
-    })
+  /** A node has dialled this server. All dial from one address. */
+  accept(channel: ServerChannel): void {
+    const isDead = (): boolean => this.#isDead
+    const socket = new ChannelSocket({ channel, isDead, sent: this.#options.sent })
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    this.#channels.connect(socket, '')
+    socket.open()
   }
 
   /**
@@ -202,7 +204,8 @@ export class Leader {
   calm(): void {
     this.#isCalm = true
     const again = (): void => {
-      for (const { nodeId } of this.#ends) if (nodeId !== '') this.#presence.seen(nodeId)
+      for (const id of this.store.tables.nodes.keys())
+        if (this.sessions.isConnected(id)) this.#presence.seen(id)
       this.#options.clock.after(CALM_SEEN_MS, again)
     }
     again()
@@ -219,6 +222,7 @@ export class Leader {
     const line = (fields: object, message: string): string =>
       `${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.stack : value))}`
     return {
+      debug: () => undefined,
       info: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       warn: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       error: (fields: object, message: string) => {

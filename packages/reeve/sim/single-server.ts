@@ -114,7 +114,7 @@ export class SingleServer implements Serving {
 
   async judge(): Promise<void> {}
 
-  /** What a disk has refused to sync is unknown until the next start: the process must not go on. */
+  /** What a disk refused to sync is unknown until the next start: the process must not go on. */
   #expectEnd(engine: SlowEngine): void {
     this.#world.clock.after(END_MS_MAX, () => {
       if (this.#engine === engine && this.#leader !== undefined)
