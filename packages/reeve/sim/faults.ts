@@ -102,5 +102,5 @@ function leaveNode(one: Strike): void {
 function changeFacts(one: Strike): void {
   const node = pickNode(one)
   one.world.trace.say(`${node?.id} changes`)
-  node?.describe((facts) => changeNode(one.draws, facts))
+  if (node !== undefined) changeNode(one.draws, node)
 }

@@ -1,18 +1,6 @@
-import {
-  CheckpointLoop,
-  ClockLoop,
-  DeploymentLoop,
-  DrainLoop,
-  EvaluationBroker,
-  EvaluationLoop,
-  ExpiryLoop,
-  GarbageLoop,
-  HEARTBEAT_MS,
-  PeriodicLoop,
-  Presence,
-  StateView,
-} from '../src/control/index.ts'
-import type { Channel } from '../src/agent/index.ts'
+import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/control/index.ts'
+import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
+import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
 import { StateCapacity } from '../src/kit/state-capacity.ts'
@@ -24,13 +12,13 @@ import {
   JobFileReader,
   createPlanGate,
   NO_POLICIES,
-  NodeReports,
+  NodeRequests,
   NodeSessions,
   PolicyGuard,
   type Sealer,
   type WorkloadContext,
 } from '../src/workload/index.ts'
-import { NodeEnd } from './node-end.ts'
+import { ChannelSocket, type ServerChannel } from './channel-socket.ts'
 
 /** Short, so that a short life sees things go. */
 const AGES: GarbageAges = {
@@ -42,6 +30,8 @@ const AGES: GarbageAges = {
 }
 /** Less than a world writes, so that readers who come late find a gap. */
 const RETENTION = { ageMsMax: 120_000, commitsMax: 400 } as const
+/** Nobody's acts are recorded in a world: the loop finds nothing to remove. */
+const AUDIT = { ageMsMax: 600_000, recordsMax: 100 } as const
 /** How long nodes wait between two signs of life once nothing goes wrong any more. */
 const CALM_HEARTBEAT_MS = 600_000
 const CALM_SEEN_MS = 10_000
@@ -83,12 +73,12 @@ export class Leader {
   readonly hub: EventHub
   readonly sessions: NodeSessions
   readonly #options: LeaderOptions
-  readonly #reports: NodeReports
+  readonly #channels: NodeChannelServer
   readonly #policyAsker: PolicyThread
   readonly #broker: EvaluationBroker
   #presence: Presence
-  #loops: readonly Loop[] = []
-  readonly #ends = new Set<NodeEnd>()
+  #loops: readonly LeaderLoop[] = []
+  readonly #sockets = new Set<ChannelSocket>()
   #isDead = false
   #isCalm = false
 
@@ -125,13 +115,24 @@ export class Leader {
       region: 'global',
       offsetAt: () => 0,
       aclEnabled: false,
+      // Hundreds of nodes may join at once, all from one address.
+      nodeAdmission: { allowsSharedToken: true, newNodesPerMinuteMax: 0, newNodesPerAddressMax: 0 },
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
     }
     this.#presence = this.#newPresence()
     this.hub = new EventHub(store.log, clock, store.durableIndex)
     this.sessions = new NodeSessions(store)
-    this.#reports = new NodeReports(this.context)
+    const { sessions } = this
+    this.#channels = new NodeChannelServer({
+      context: this.context,
+      sessions,
+      requests: new NodeRequests({ sessions, clock, ids }),
+      clock,
+      log: this.#log(),
+      heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
+      seen: (nodeId) => this.#presence.seen(nodeId),
+    })
     store.onFault((fault) => {
       if (!this.#isDead) failed(fault)
     })
@@ -161,7 +162,8 @@ export class Leader {
   /** Stops in order: requests first, then the loops, then the storage. */
   async stop(): Promise<void> {
     this.#isDead = true
-    for (const end of this.#ends) end.close()
+    for (const socket of this.#sockets) socket.terminate()
+    this.#channels.close()
     await this.context.jobFiles.stop()
     for (const loop of this.#loops) await loop.stop()
     await this.#policyAsker.stop()
@@ -174,43 +176,28 @@ export class Leader {
   }
 
   #startLoops(): void {
-    const { clock, ids } = this.#options
-    const { store } = this
-    const log = this.#log()
     this.#presence = this.#newPresence()
-    const clockLoop = new ClockLoop({ store, clock, log, copiesGlobalTokens: false })
-    this.#loops = [
-      clockLoop,
-      new EvaluationLoop({ ...this.context, log, broker: this.#broker }),
-      this.#presence,
-      new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
-      new DeploymentLoop({ store, clock, ids, log }),
-      new DrainLoop({ store, clock, ids, log }),
-      new GarbageLoop({ store, clock, log, ages: AGES }),
-      new ExpiryLoop({ store, clock, log, checkClock: () => clockLoop.check() }),
-      new CheckpointLoop({ store, clock, log, retention: RETENTION }),
-    ]
+    this.#loops = leaderLoops({
+      context: this.context,
+      log: this.#log(),
+      broker: this.#broker,
+      presence: this.#presence,
+      audit: AUDIT,
+      retention: RETENTION,
+      ages: AGES,
+      copiesGlobalTokens: false,
+    })
     for (const loop of this.#loops) loop.start()
   }
 
-  accept(channel: Channel): void {
-    const end = new NodeEnd(
-      {
-        context: this.context,
-        sessions: this.sessions,
-        reports: this.#reports,
-        seen: (nodeId) => this.#presence.seen(nodeId),
-        heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
-        isDead: () => this.#isDead,
-        sent: this.#options.sent,
-      },
-      channel,
-    )
-    this.#ends.add(end)
-    channel.onClose(() => {
-      this.sessions.detach(end)
-      this.#ends.delete(end)
-    })
+  /** A node has dialled this server. All dial from one address. */
+  accept(channel: ServerChannel): void {
+    const isDead = (): boolean => this.#isDead
+    const socket = new ChannelSocket({ channel, isDead, sent: this.#options.sent })
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    this.#channels.connect(socket, '')
+    socket.open()
   }
 
   /**
@@ -220,7 +207,8 @@ export class Leader {
   calm(): void {
     this.#isCalm = true
     const again = (): void => {
-      for (const { nodeId } of this.#ends) if (nodeId !== '') this.#presence.seen(nodeId)
+      for (const id of this.store.tables.nodes.keys())
+        if (this.sessions.isConnected(id)) this.#presence.seen(id)
       this.#options.clock.after(CALM_SEEN_MS, again)
     }
     again()
@@ -237,6 +225,7 @@ export class Leader {
     const line = (fields: object, message: string): string =>
       `${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.stack : value))}`
     return {
+      debug: () => undefined,
       info: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       warn: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       error: (fields: object, message: string) => {
@@ -246,9 +235,4 @@ export class Leader {
       },
     }
   }
-}
-
-interface Loop {
-  start(): void
-  stop(): void | Promise<void>
 }

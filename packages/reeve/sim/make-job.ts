@@ -65,12 +65,13 @@ function makeGroup(draws: Draws, type: string, name: string): Input<TaskGroup> {
     ...(isScheduledOnce ? { ReschedulePolicy: makeReschedule(draws) } : {}),
     ...(isScheduledOnce && draws.chance(0.2) ? { Disconnect: makeDisconnect(draws) } : {}),
     EphemeralDisk: { SizeMB: draws.choose(200, 300) },
+    RestartPolicy: makeRestart(draws),
     ...(draws.chance(0.3) ? { Networks: [makeNetwork(draws)] } : {}),
     Tasks: [
       {
         Name: 'main',
-        Driver: 'raw_exec',
-        Config: { command: '/bin/work' },
+        Driver: 'mock',
+        Config: {},
         // What a new version of a job usually changes.
         Env: { VERSION: String(draws.between(1, 4)) },
         Resources: makeResources(draws),
@@ -90,6 +91,16 @@ function makeUpdate(draws: Draws, type: string) {
     MinHealthyTime: nsFromMs(draws.choose(0, 1_000, 3_000)),
     HealthyDeadline: nsFromMs(20_000),
     ProgressDeadline: nsFromMs(draws.choose(0, 40_000, 60_000)),
+  }
+}
+
+/** Mostly none: what fails on a node is the servers' concern then. */
+function makeRestart(draws: Draws) {
+  return {
+    Attempts: draws.choose(0, 0, 0, 1),
+    Delay: nsFromMs(2_000),
+    Interval: nsFromMs(600_000),
+    Mode: 'fail',
   }
 }
 

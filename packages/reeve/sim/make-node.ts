@@ -1,6 +1,6 @@
-import type { NodeRegistration } from '@reeve/contract'
 import { aNode } from '../test/build/index.ts'
 import type { Draws } from './draws.ts'
+import type { Machine, SimNode } from './sim-node.ts'
 
 const GPU = {
   Vendor: 'acme',
@@ -11,59 +11,48 @@ const GPU = {
 } as const
 
 /** A machine of one of a few kinds. */
-export function makeNode(draws: Draws, id: string, number: number): NodeRegistration {
+export function makeMachine(draws: Draws, number: number): Machine {
   const base = aNode()
   const cores = draws.choose(2, 4)
   const address = `10.0.${Math.floor(number / 250)}.${(number % 250) + 1}`
   const [network] = base.NodeResources.NodeNetworks ?? []
   const Addresses = (network?.Addresses ?? []).map((one) => ({ ...one, Address: address }))
   return {
-    ID: id,
-    Name: `node-${number}`,
-    Datacenter: draws.choose('dc1', 'dc1', 'dc2'),
-    NodePool: draws.chance(0.9) ? 'default' : 'spare',
-    NodeClass: draws.choose('small', 'large'),
-    HTTPAddr: `${address}:4646`,
-    TLSEnabled: false,
-    Attributes: { 'kernel.name': 'linux', 'unique.hostname': `node-${number}` },
-    Meta: { rack: draws.choose('r1', 'r2', 'r3') },
-    Links: null,
-    NodeResources: {
-      ...base.NodeResources,
-      Cpu: {
-        CpuShares: cores * 1_000,
-        TotalCpuCores: cores,
-        ReservableCpuCores: Array.from({ length: cores }, (_, core) => core),
-      },
-      Memory: { MemoryMB: draws.choose(2_048, 4_096) },
-      Disk: { DiskMB: 10_000 },
-      Devices: draws.chance(0.3) ? [GPU] : null,
-      NodeNetworks: network === undefined ? null : [{ ...network, Addresses }],
-      // So few that they run out.
-      MinDynamicPort: 20_000,
-      MaxDynamicPort: 20_010,
+    settings: {
+      Name: `node-${number}`,
+      Region: 'global',
+      Datacenter: draws.choose('dc1', 'dc1', 'dc2'),
+      NodePool: draws.chance(0.9) ? 'default' : 'spare',
+      NodeClass: draws.choose('small', 'large'),
+      HTTPAddr: `${address}:4646`,
+      TLSEnabled: false,
+      Meta: { rack: draws.choose('r1', 'r2', 'r3') },
+      ReservedResources: base.ReservedResources,
+      HostVolumes: null,
     },
-    ReservedResources: base.ReservedResources,
-    Drivers: base.Drivers,
-    HostVolumes: null,
-    HostNetworks: null,
-    CgroupParent: '',
+    fingerprint: {
+      Attributes: { 'kernel.name': 'linux', 'unique.hostname': `node-${number}` },
+      NodeResources: {
+        ...base.NodeResources,
+        Cpu: {
+          CpuShares: cores * 1_000,
+          TotalCpuCores: cores,
+          ReservableCpuCores: Array.from({ length: cores }, (_, core) => core),
+        },
+        Memory: { MemoryMB: draws.choose(2_048, 4_096) },
+        Disk: { DiskMB: 10_000 },
+        Devices: draws.chance(0.3) ? [GPU] : null,
+        NodeNetworks: network === undefined ? null : [{ ...network, Addresses }],
+        // So few that they run out.
+        MinDynamicPort: 20_000,
+        MaxDynamicPort: 20_010,
+      },
+    },
   }
 }
 
 /** The same machine with other facts: a rack, or a driver that comes and goes. */
-export function changeNode(draws: Draws, node: NodeRegistration): NodeRegistration {
-  if (draws.chance(0.5)) return { ...node, Meta: { rack: draws.choose('r1', 'r2', 'r3') } }
-  const Drivers = Object.fromEntries(
-    Object.entries(node.Drivers).map(([name, info]) => [name, { ...info, Healthy: !info.Healthy }]),
-  )
-  return { ...node, Drivers }
-}
-
-/** With everything it had at first working again. */
-export function mendNode(node: NodeRegistration): NodeRegistration {
-  const Drivers = Object.fromEntries(
-    Object.entries(node.Drivers).map(([name, info]) => [name, { ...info, Healthy: true }]),
-  )
-  return { ...node, Drivers }
+export function changeNode(draws: Draws, node: SimNode): void {
+  if (draws.chance(0.5)) node.moveTo(draws.choose('r1', 'r2', 'r3'))
+  else node.setDriverHealthy()
 }

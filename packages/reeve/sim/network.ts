@@ -1,4 +1,5 @@
 import type { Channel } from '../src/agent/index.ts'
+import type { ServerChannel } from './channel-socket.ts'
 import { Fault } from '../src/kit/fault.ts'
 import type { Draws } from './draws.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -16,7 +17,7 @@ export interface NetworkOptions {
   readonly draws: Draws
   readonly trouble: NetworkTrouble
   /** Who answers; undefined while nobody does. */
-  readonly accept: (nodeId: string) => ((channel: Channel) => void) | undefined
+  readonly accept: (nodeId: string) => ((channel: ServerChannel) => void) | undefined
 }
 
 /**
@@ -92,7 +93,11 @@ function pass(clock: VirtualClock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.after(delayMs, resolve))
 }
 
-type Packet = { readonly text: string } | { readonly close: string }
+type Packet =
+  | { readonly text: string }
+  | { readonly close: string }
+  | { readonly ping: () => void }
+  | { readonly pong: () => void }
 
 /** One connection: two ends, and what is on its way between them. */
 class Wire {
@@ -119,7 +124,7 @@ class Wire {
   }
 }
 
-class End implements Channel {
+class End implements ServerChannel {
   peer: End | undefined
   readonly #network: Network
   readonly #wire: Wire
@@ -142,7 +147,17 @@ class End implements Channel {
       this.#wire.breakUp('a message was lost')
       return
     }
-    this.#outgoing.push({ text })
+    this.#push({ text })
+  }
+
+  /** Answered by the other end itself, as those of WebSockets are. */
+  ping(pong: () => void): void {
+    this.#push({ ping: pong })
+  }
+
+  #push(packet: Packet): void {
+    if (this.#reason !== undefined || this.#isBroken) return
+    this.#outgoing.push(packet)
     this.pump()
   }
 
@@ -191,6 +206,8 @@ class End implements Channel {
   deliver(packet: Packet): void {
     if (this.#reason !== undefined) return
     if ('close' in packet) this.#end(packet.close)
+    else if ('ping' in packet) this.#push({ pong: packet.ping })
+    else if ('pong' in packet) packet.pong()
     else if (this.#receive === undefined) this.#unread.push(packet.text)
     else this.#receive(packet.text)
   }

@@ -72,7 +72,7 @@ const OPERATIONS: readonly (readonly [number, string, Operation])[] = [
   [2, 'eligibility', eligibility],
   [4, 'promote', promote],
   [2, 'pause', pause],
-  [1, 'fail', fail],
+  [3, 'fail', fail],
   [1, 'set health', setHealth],
   [2, 'stop an allocation', stopOne],
   [2, 'collect', collect],

@@ -58,7 +58,7 @@ async function register(world: World, id: string, Count: number): Promise<void> 
   const { leader } = world
   if (leader === undefined) throw new Error('a calm world has a leader')
   const Resources = { CPU: 100, MemoryMB: 64 }
-  const Tasks = [{ Name: 'main', Driver: 'raw_exec', Config: { command: '/bin/work' }, Resources }]
+  const Tasks = [{ Name: 'main', Driver: 'mock', Config: {}, Resources }]
   const body: { readonly Job: Input<Job> } = {
     Job: { ID: id, Type: 'service', TaskGroups: [{ Name: 'a', Count, Tasks }] },
   }

@@ -31,7 +31,14 @@ if (values.help) {
 
 const [from, to] = rangeOf(values.seed ?? values.seeds ?? '1..200')
 const failures: SimulationResult[] = []
-const totals = { seeds: 0, commits: 0, crashes: 0, allocations: 0, virtualMs: 0 }
+const totals = {
+  seeds: 0,
+  commits: 0,
+  crashes: 0,
+  allocations: 0,
+  failedDeployments: 0,
+  virtualMs: 0,
+}
 const startedMs = performance.now()
 
 for (let seed = from; seed <= to; seed++) {
@@ -40,6 +47,7 @@ for (let seed = from; seed <= to; seed++) {
   totals.commits += result.commits
   totals.crashes += result.crashes
   totals.allocations += result.allocations
+  totals.failedDeployments += result.failedDeployments
   totals.virtualMs += result.virtualMs
   if (result.violation !== undefined) {
     failures.push(result)
@@ -89,7 +97,7 @@ function report({ seed, violation, tail }: SimulationResult): void {
 function progress(): string {
   const seconds = (performance.now() - startedMs) / 1_000
   const hours = totals.virtualMs / 3_600_000
-  return `${totals.seeds} seeds, ${failures.length} failed, ${totals.commits} commits, ${totals.crashes} crashes, ${hours.toFixed(1)} h lived in ${seconds.toFixed(1)} s`
+  return `${totals.seeds} seeds, ${failures.length} failed, ${totals.commits} commits, ${totals.crashes} crashes, ${totals.failedDeployments} failed deployments, ${hours.toFixed(1)} h lived in ${seconds.toFixed(1)} s`
 }
 
 function valuesOf(args: string[]) {

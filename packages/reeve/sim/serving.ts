@@ -1,4 +1,4 @@
-import type { Channel } from '../src/agent/index.ts'
+import type { ServerChannel } from './channel-socket.ts'
 import type { Draws } from './draws.ts'
 import type { Leader } from './leader.ts'
 
@@ -14,7 +14,7 @@ export interface Serving {
   readonly faults: readonly ServerFault[]
   open(): Promise<void>
   /** Who takes a connection of a node; undefined while nobody does. */
-  accept(nodeId: string): ((channel: Channel) => void) | undefined
+  accept(nodeId: string): ((channel: ServerChannel) => void) | undefined
   /** All that leads dies now, and comes back after a while. */
   crash(reason: string): Promise<void>
   /** From here on nothing goes wrong with servers. */

@@ -1,4 +1,4 @@
-import type { Job, TaskGroup } from '@reeve/contract'
+import type { Job } from '@reeve/contract'
 import {
   awaitsPromotion,
   isActiveDeployment,
@@ -9,6 +9,7 @@ import {
   type AllocationRow,
 } from '../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../src/state/index.ts'
+import { checkServiceCounts } from './invariants/service-counts.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
@@ -19,7 +20,10 @@ export function checkSettled(world: World): void {
   checkAllocationsEnd(world)
   checkDrains(world)
   checkDeployments(world)
-  for (const job of world.model.jobs.byKey.values()) checkJob(world, job)
+  for (const job of world.model.jobs.byKey.values()) {
+    checkStopped(world, job)
+    checkServiceCounts(world.model, job)
+  }
 }
 
 /** What is due was carried out; what waits for room is one evaluation for each job. */
@@ -42,19 +46,22 @@ function checkNodesObey({ model, nodes }: World): void {
     const row = model.nodes.find(node.id)
     if (row?.Status !== 'ready')
       throw new Violation('who is there is ready', `${node.id} is ${row?.Status}`)
-    const runs = new Map(node.runs.map((run) => [run.id, run]))
+    const running = new Set(node.driver.running)
     for (const allocation of model.allocations.in(`node ${node.id}`)) {
-      const run = runs.get(allocation.ID)
-      runs.delete(allocation.ID)
-      if (run === undefined ? !isTerminal(allocation) : run.status !== allocation.ClientStatus)
+      const isRunning = running.delete(allocation.ID)
+      const exit = node.driver.exitOf(allocation.ID)
+      const isTold = allocation.ClientStatus === 'running'
+      // One that is stopped while it waits to be restarted after a failure has not failed.
+      const isDone = allocation.ClientStatus === 'complete' && allocation.DesiredStatus === 'run'
+      const isMistold = isDone && exit?.exitCode === 1
+      if (isRunning !== isTold || isMistold)
         throw new Violation(
           'the leader knows what runs',
-          `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${run?.status}`,
+          `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${isRunning ? 'running' : `ended with ${exit?.exitCode}`}`,
         )
     }
-    for (const run of runs.values())
-      if (!run.hasEnded)
-        throw new Violation('nothing runs that nobody knows of', `${run.id} on ${node.id}`)
+    for (const id of running)
+      throw new Violation('nothing runs that nobody knows of', `${id} on ${node.id}`)
   }
 }
 
@@ -103,13 +110,6 @@ function isWaiting(model: World['model'], key: string): boolean {
   return model.evaluations.in(`job ${key}`).some(isOpenEvaluation)
 }
 
-function latestDeployment(model: World['model'], key: string) {
-  return model.deployments
-    .in(`job ${key}`)
-    .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
-    .at(-1)
-}
-
 /** A deployment has ended, or waits for somebody or for room. */
 function checkDeployments({ model }: World): void {
   for (const row of model.deployments.byKey.values()) {
@@ -122,7 +122,7 @@ function checkDeployments({ model }: World): void {
   }
 }
 
-function checkJob({ model }: World, job: Job): void {
+function checkStopped({ model }: World, job: Job): void {
   if (isParent(job)) return
   const key = namespacedKey(job.Namespace, job.ID)
   const live = model.allocations.in(`job ${key}`).filter((row) => !isTerminal(row))
@@ -131,39 +131,4 @@ function checkJob({ model }: World, job: Job): void {
       'a stopped job runs nowhere',
       `${job.ID}: ${live.map((row) => row.Name).join()}`,
     )
-  if (job.Stop || job.Type !== 'service') return
-  for (const group of job.TaskGroups) checkCount(model, job, group)
-}
-
-/** As many run as should, or there is a reason why not. */
-function checkCount(model: World['model'], job: Job, group: TaskGroup): void {
-  const key = namespacedKey(job.Namespace, job.ID)
-  const rows = model.allocations.in(`job ${key}`).filter((row) => row.TaskGroup === group.Name)
-  const live = rows.filter((row) => !isTerminal(row))
-  const latest = latestDeployment(model, key)
-  // Somebody has to decide: promote, go on, or submit another version.
-  const isHeld =
-    latest !== undefined && latest.JobVersion === job.Version && latest.Status !== 'successful'
-  if (isHeld) return
-  if (live.length > group.Count)
-    throw new Violation(
-      'no more run than should',
-      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}`,
-    )
-  if (live.length === group.Count) return
-  if (!isWaiting(model, key) && !mayHaveGivenUp(model, job, group))
-    throw new Violation(
-      'as many run as should',
-      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}, and nothing waits`,
-    )
-}
-
-/**
- * Something of the group failed, and is not placed again for ever. The summary remembers it when
- * the allocation has been collected.
- */
-export function mayHaveGivenUp(model: World['model'], job: Job, group: TaskGroup): boolean {
-  const summary = model.job_summaries.find(namespacedKey(job.Namespace, job.ID))
-  const failed = summary?.Summary[group.Name]?.Failed ?? 0
-  return failed > 0 && group.ReschedulePolicy?.Unlimited !== true
 }

@@ -9,10 +9,10 @@ import {
   writeSchedulerConfiguration,
 } from '../src/workload/index.ts'
 import { strike } from './faults.ts'
+import { mayHaveGivenUp } from './invariants/service-counts.ts'
 import type { Leader } from './leader.ts'
-import { mendNode } from './make-node.ts'
 import { CALLER, operate } from './operations.ts'
-import { checkSettled, mayHaveGivenUp } from './settled.ts'
+import { checkSettled } from './settled.ts'
 import type { Serving } from './serving.ts'
 import { SingleServer } from './single-server.ts'
 import { Violation } from './trace.ts'
@@ -38,6 +38,7 @@ export interface SimulationResult {
   readonly commits: number
   readonly crashes: number
   readonly allocations: number
+  readonly failedDeployments: number
   readonly virtualMs: number
 }
 
@@ -66,6 +67,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     commits: world.model.index,
     crashes: world.serving.crashes,
     allocations: world.model.allocations.byKey.size,
+    failedDeployments: world.model.failedDeployments,
     virtualMs: world.clock.elapsedMs,
   }
 }
@@ -96,7 +98,7 @@ async function heal(world: World): Promise<void> {
     world.network.join(node.id)
     node.powerOn()
     node.startAgent()
-    node.describe(mendNode)
+    node.setDriverHealthy(true)
   }
   await byLeader(world, ({ context }) =>
     writeSchedulerConfiguration(context, CALLER, DEFAULT_SCHEDULER_CONFIGURATION, undefined),

@@ -4,11 +4,16 @@ import type { Draws } from './draws.ts'
 import { Leader } from './leader.ts'
 import type { ServerFault, Serving } from './serving.ts'
 import { SlowEngine, type DiskTrouble } from './slow-engine.ts'
+import { Violation } from './trace.ts'
 import { ProcessClock } from './virtual-clock.ts'
 import type { World } from './world.ts'
 
 /** A leader that was found dead is started again after at most this long. */
 const RESTART_MS_MAX = 5_000
+/** A process whose append has failed is gone after this long. */
+const END_MS_MAX = 1_000
+/** How far a leader's clock may be wrong. All are shorter than a world waits for quiet. */
+const CLOCK_SKEWS_MS = [-90_000, -15_000, -1_000, 1_000, 15_000, 90_000] as const
 
 /** One server with a disk of its own, started again whenever it dies. */
 export class SingleServer implements Serving {
@@ -16,13 +21,13 @@ export class SingleServer implements Serving {
     [4, (draws) => this.#crashLeader(draws)],
     [2, (draws) => this.#slowDisk(draws)],
     [1, (draws) => this.#failingDisk(draws)],
-    [1, (draws) => this.#jumpClock(draws)],
+    [2, (draws) => this.#jumpClock(draws)],
   ]
   readonly #world: World
   readonly #disk = new MemoryDisk()
   readonly #diskDraws: Draws
   readonly #trouble: DiskTrouble = { slowMsMax: 5, next: undefined }
-  /** How far the clock of the leader's machine is ahead; never less than before. */
+  /** How far the clock of the leader's machine is ahead; behind where it is negative. */
   readonly #skew = { ms: 0 }
   #leader: Leader | undefined
   #engine: SlowEngine | undefined
@@ -52,6 +57,9 @@ export class SingleServer implements Serving {
       draws: this.#diskDraws,
       trouble: this.#trouble,
       written: (text) => world.written(text),
+      appendFailed: () => this.#expectEnd(engine),
+      wroteAfterFailure: () =>
+        world.blame(new Violation('a failed append is the last', 'the process appended again')),
     })
     const leader = await Leader.open({
       ...world.leaderParts,
@@ -99,10 +107,20 @@ export class SingleServer implements Serving {
     this.#isCalm = true
     this.#trouble.slowMsMax = 1
     this.#trouble.next = undefined
+    // Its clock is set right: one that was ahead jumps back.
+    this.#skew.ms = 0
     this.#leader?.calm()
   }
 
   async judge(): Promise<void> {}
+
+  /** What a disk refused to sync is unknown until the next start: the process must not go on. */
+  #expectEnd(engine: SlowEngine): void {
+    this.#world.clock.after(END_MS_MAX, () => {
+      if (this.#engine === engine && this.#leader !== undefined)
+        this.#world.blame(new Violation('a failed append ends the process', 'the leader goes on'))
+    })
+  }
 
   /** For whoever cannot wait for it. */
   #crashSoon(reason: string): void {
@@ -120,13 +138,13 @@ export class SingleServer implements Serving {
   }
 
   #failingDisk(draws: Draws): void {
-    this.#trouble.next = draws.choose('full', 'torn-all', 'torn-none')
+    this.#trouble.next = draws.choose('full', 'torn-all', 'torn-none', 'fsync', 'fsync')
     this.#world.trace.say(`the next write fails: ${this.#trouble.next}`)
   }
 
   #jumpClock(draws: Draws): void {
-    const byMs = draws.choose(1_000, 15_000, 90_000)
-    this.#skew.ms += byMs
-    this.#world.trace.say(`the leader's clock jumps by ${byMs} ms`)
+    const skewMs = draws.choose(0, ...CLOCK_SKEWS_MS)
+    this.#world.trace.say(`the leader's clock jumps by ${skewMs - this.#skew.ms} ms`)
+    this.#skew.ms = skewMs
   }
 }

@@ -20,6 +20,10 @@ export interface SlowEngineOptions {
   readonly trouble: DiskTrouble
   /** Told the text of every entry that the disk holds for good, in order. */
   readonly written: (text: string) => void
+  /** An append has failed: the process must end, and write nothing more. */
+  readonly appendFailed: () => void
+  /** It wrote all the same. */
+  readonly wroteAfterFailure: () => void
 }
 
 /** What the world does to a disk. It outlives the process. */
@@ -27,8 +31,11 @@ export interface DiskTrouble {
   /** The longest that a write takes. */
   slowMsMax: number
   /** The next append fails so. */
-  next: 'full' | 'torn-all' | 'torn-none' | undefined
+  next: AppendTrouble | undefined
 }
+
+/** `fsync`: written and not synced, so that any first part of it may be on the disk. */
+export type AppendTrouble = 'full' | 'torn-all' | 'torn-none' | 'fsync'
 
 /**
  * The memory engine on a disk that takes its time: a crash finds writes that were begun, written
@@ -40,6 +47,7 @@ export class SlowEngine implements StorageEngine {
   readonly #engine
   #appending: readonly NewLogEntry[] | undefined
   #checkpointing: readonly CheckpointRow[] | undefined
+  #hasFailed = false
 
   constructor(options: SlowEngineOptions) {
     this.#options = options
@@ -49,6 +57,7 @@ export class SlowEngine implements StorageEngine {
 
   async append(entries: readonly NewLogEntry[]): Promise<void> {
     const { clock, draws, trouble, disk } = this.#options
+    if (this.#hasFailed) this.#options.wroteAfterFailure()
     this.#appending = entries
     await clock.pass(this.#delayMs())
     const fault = trouble.next
@@ -57,8 +66,13 @@ export class SlowEngine implements StorageEngine {
     else if (fault !== undefined) this.#engine.faults.torn(fault === 'torn-all' ? 'all' : 'none')
     this.#appending = undefined
     const lastIndex = disk.lastIndex
+    if (fault === 'fsync') disk.write(entries.slice(0, draws.between(0, entries.length)))
     try {
       await this.#engine.append(entries)
+    } catch (thrown) {
+      this.#hasFailed = true
+      this.#options.appendFailed()
+      throw thrown
     } finally {
       for (const entry of entries) if (entry.index > lastIndex) this.#tell(entry)
     }

@@ -108,6 +108,10 @@ export class ProcessClock implements Clock {
     return new Promise((resolve) => this.after(delayMs, resolve))
   }
 
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
   die(): void {
     this.#isDead = true
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DesiredAllocation } from '@reeve/contract'
+import type { Assignment } from '../src/agent/assignment.ts'
 import { wholeText, type Commit } from '../src/state/index.ts'
 import { Draws, NumberedIds } from './draws.ts'
 import { CountCheck } from './invariants/counts.ts'
@@ -7,12 +7,12 @@ import { Model } from './invariants/model.ts'
 import { checkRoom } from './invariants/room.ts'
 import { checkRowMoves, NameCheck } from './invariants/rows.ts'
 import type { Leader, LeaderParts } from './leader.ts'
-import { makeNode } from './make-node.ts'
+import { makeMachine } from './make-node.ts'
 import { Network, type NetworkTrouble } from './network.ts'
 import { SimNode } from './sim-node.ts'
 import type { Serving } from './serving.ts'
+import type { TaskPlan } from './sim-driver.ts'
 import { StreamReader } from './stream-reader.ts'
-import type { Fate } from './task-run.ts'
 import { Trace, Violation } from './trace.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
@@ -25,6 +25,8 @@ export interface WorldOptions {
 }
 
 const CLOCK_SKEW_MS_MAX = 3_000
+/** After the healthy deadline of every job of a world. */
+const LATE_START_MS = 25_000
 /** The job that stops every machine on which it starts. No other scenario registers it. */
 export const POISON = 'poison'
 
@@ -133,13 +135,16 @@ export class World {
     const draws = this.#machineDraws
     const id = this.#nodeIds.uuid()
     const node = new SimNode({
-      registration: makeNode(draws, id, ++this.#nodesMade),
+      id,
+      machine: makeMachine(draws, ++this.#nodesMade),
       secret: id.replace(/^0/, 'f'),
       world: this.clock,
       network: this.network,
       draws: this.draws(`agent ${id}`),
       skewMs: draws.chance(0.3) ? draws.between(-CLOCK_SKEW_MS_MAX, CLOCK_SKEW_MS_MAX) : 0,
-      fateOf: (desired) => this.#fateOf(desired),
+      planOf: (assignment) => this.#planOf(assignment),
+      blame: (violation) => this.blame(violation),
+      say: (text) => this.trace.say(text),
     })
     this.nodes.set(id, node)
     node.powerOn()
@@ -195,21 +200,24 @@ export class World {
         )
   }
 
-  #fateOf({ job }: DesiredAllocation): Fate {
+  #planOf(assignment: Assignment | undefined): TaskPlan {
+    const { ID: jobId = '', Type: type = '' } = assignment?.job ?? {}
     const draws = this.#taskDraws
-    const ends = job.Type === 'batch' || job.Type === 'sysbatch'
+    const ends = type === 'batch' || type === 'sysbatch'
     const runMs = draws.between(500, ends ? 30_000 : 60_000)
     const fails = draws.chance(0.25)
-    const fate = {
-      startMs: draws.between(0, 1_500),
-      killMs: draws.between(0, 3_000),
-      runMs: ends || fails ? runMs : undefined,
+    const startMs = draws.between(0, 1_500)
+    const killMs = draws.between(0, 3_000)
+    const isInTime = draws.chance(0.85)
+    if (jobId === POISON)
+      return { startMs, killMs, fails: false, runMs: undefined, takesNodeDown: true }
+    if (this.#isCalm) return { startMs, killMs, fails: false, runMs: ends ? runMs : undefined }
+    return {
+      startMs: isInTime ? startMs : LATE_START_MS,
+      killMs,
       fails,
-      becomesHealthy: draws.chance(0.85),
+      runMs: ends || fails ? runMs : undefined,
     }
-    if (job.ID === POISON) return { ...fate, takesNodeDown: true }
-    if (!this.#isCalm) return fate
-    return { ...fate, fails: false, becomesHealthy: true, runMs: ends ? runMs : undefined }
   }
 }
 

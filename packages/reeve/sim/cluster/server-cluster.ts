@@ -1,9 +1,9 @@
 import type { ReadConsistency } from '../../src/http/index.ts'
-import type { Channel } from '../../src/agent/index.ts'
 import { decodeCommit, encodeCommit } from '../../src/state/codec.ts'
 import type { Commit } from '../../src/state/index.ts'
 import { escapeText, unescapeText } from '../../src/storage/embedded/text-escape.ts'
 import type { Draws } from '../draws.ts'
+import type { ServerChannel } from '../channel-socket.ts'
 import type { Leader } from '../leader.ts'
 import type { ServerFault, Serving } from '../serving.ts'
 import { Violation } from '../trace.ts'
@@ -192,7 +192,7 @@ export class ServerCluster implements Serving, ClusterView {
     }
   }
 
-  accept(nodeId: string): ((channel: Channel) => void) | undefined {
+  accept(nodeId: string): ((channel: ServerChannel) => void) | undefined {
     const able = this.servers.filter(
       ({ name, process }) =>
         !this.isApart(nodeId, name) && (this.#isCalm ? process.isRunning : !process.isDead),
@@ -203,7 +203,7 @@ export class ServerCluster implements Serving, ClusterView {
   }
 
   /** A node's connection has come to the last server of the path. */
-  #take(channel: Channel, { nodeId, path }: Dialled): void {
+  #take(channel: ServerChannel, { nodeId, path }: Dialled): void {
     const server = path.at(-1)
     const opened = server?.opened
     if (server === undefined || opened === undefined) return channel.close()
@@ -317,7 +317,7 @@ interface Dialled {
 }
 
 /** A connection by way of servers: each of them has to be awake for anything to pass. */
-function through(path: readonly SimServer[], channel: Channel): Channel {
+function through(path: readonly SimServer[], channel: ServerChannel): ServerChannel {
   const processes = path.map(({ process }) => process)
   const pass = (work: () => void): void =>
     processes.reduceRight<() => void>((next, process) => () => process.enter(next), work)()
@@ -329,6 +329,7 @@ function through(path: readonly SimServer[], channel: Channel): Channel {
     },
     onMessage: (receive) => channel.onMessage((text) => pass(() => receive(text))),
     onClose: (closed) => channel.onClose((reason) => pass(() => closed(reason))),
+    ping: (pong) => channel.ping(() => pass(pong)),
     close: () => channel.close(),
   }
 }

@@ -150,6 +150,9 @@ function checkStatus(
     hasOpenEvaluation: model.evaluations.in(`job ${key}`).some(isOpenEvaluation),
     hadEvaluation: wasEvaluated,
   })
+  const isDesired = job.Type === 'service' && job.TaskGroups.some(({ Count }) => Count > 0)
+  if (isDesired && !job.Stop && job.Status === 'dead')
+    throw new Violation('a service that is not stopped is never dead', key)
   if (status !== job.Status)
     throw new Violation(
       'the status of a job follows from what belongs to it',

@@ -92,6 +92,10 @@ export class Model {
     row.ParentID === '' ? [] : [`parent ${namespacedKey(row.Namespace, row.ParentID)}`],
   )
   readonly nodes = new Rows<NodeRow>(() => [])
+  /** Versions of jobs that were ever registered, by job; those of a purged job are removed. */
+  readonly #versions = new Map<string, Map<number, Job>>()
+  /** Deployments that have failed so far. */
+  failedDeployments = 0
   readonly #texts = new Map<string, string>()
   #index = 0
 
@@ -125,7 +129,27 @@ export class Model {
       changes[followed].push({ key, before, after })
     }
     // As above: each list holds rows of its own table.
-    return { index: commit.index, timeMs: commit.timeMs, ...(changes as object) } as Changes
+    const all = { index: commit.index, timeMs: commit.timeMs, ...(changes as object) } as Changes
+    this.#note(all)
+    return all
+  }
+
+  /** The versions of a job before the one that it has, stopped ones aside. */
+  olderVersions(job: Job): readonly Job[] {
+    const versions = this.#versions.get(namespacedKey(job.Namespace, job.ID))
+    return [...(versions?.values() ?? [])].filter((one) => one.Version < job.Version && !one.Stop)
+  }
+
+  #note({ jobs, deployments }: Changes): void {
+    for (const { key, after } of jobs) {
+      if (after === undefined) this.#versions.delete(key)
+      else {
+        const versions = this.#versions.get(key) ?? new Map<number, Job>()
+        this.#versions.set(key, versions.set(after.Version, after))
+      }
+    }
+    for (const { before, after } of deployments)
+      if (after?.Status === 'failed' && before?.Status !== 'failed') this.failedDeployments += 1
   }
 
   /** The whole state is the one that the commits say: nothing is lost, nothing is there besides. */

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
 import { CHANNEL_VERSION } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
@@ -25,7 +24,6 @@ import type { Remote } from './remote/remote.ts'
 import { CatalogClient } from './services/catalog-client.ts'
 import { NodeServices } from './services/node-services.ts'
 import { serviceHook } from './services/service-hook.ts'
-import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import { taskHooks } from './task/task-hooks.ts'
 import { TemplateRenderer } from './template/template-renderer.ts'
@@ -252,7 +250,7 @@ export class NodeAgent {
         [...this.#allocations.runners.values()]
           .filter(({ id }) => this.#remote.hasFiles(id))
           .map((runner) => asCollectable(runner, clock.nowMs())),
-      fill: () => diskFill(dirname(storage.workspace.allocationDir('any'))),
+      fill: () => storage.workspace.fill(),
       collect: (id) => this.#remote.collect(id),
     })
   }

@@ -1,22 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  AuditLoop,
-  AutoDestroyLoop,
-  CheckpointLoop,
-  ClockLoop,
-  DeploymentLoop,
-  DrainLoop,
-  EvaluationBroker,
-  EvaluationLoop,
-  ExpiryLoop,
-  GarbageLoop,
-  LockLoop,
-  PeriodicLoop,
-  Presence,
-  StateView,
-} from '../control/index.ts'
-import { RunLoop } from '../governance/index.ts'
+import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
@@ -39,6 +23,7 @@ import { openTarget } from './backup/open-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
+import { leaderLoops, type LeaderLoop } from './leader-loops.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
 import { fullCollection, MemoryWatch } from './memory-watch.ts'
@@ -84,7 +69,7 @@ export class Server {
   readonly #policyAsker: PolicyThreads
   readonly #broker: EvaluationBroker
   /** What a leader does by itself; a follower has none. */
-  #loops: readonly Loop[] = []
+  #loops: readonly LeaderLoop[] = []
   #presence: Presence
   readonly #memory: MemoryWatch
 
@@ -158,27 +143,19 @@ export class Server {
   #startLoops(): void {
     const { context } = this
     const { config, log } = this.#options
-    const shared = { ...context, log }
     warnOfOtherKey(context, log)
     warnOfReplacedJoinToken(context, log)
     this.#presence = this.#newPresence()
-    const copiesGlobalTokens = this.regions?.replication !== undefined
-    const clockLoop = new ClockLoop({ ...shared, copiesGlobalTokens })
-    const checkClock = (): void => clockLoop.check()
     this.#loops = [
-      clockLoop,
-      new EvaluationLoop({ ...shared, broker: this.#broker }),
-      this.#presence,
-      new PeriodicLoop(shared),
-      new DeploymentLoop(shared),
-      new DrainLoop(shared),
-      new GarbageLoop(shared),
-      new ExpiryLoop({ ...shared, checkClock }),
-      new AuditLoop({ ...shared, limits: config.audit }),
-      new LockLoop({ ...shared, checkClock }),
-      new AutoDestroyLoop(shared),
-      new RunLoop({ context, log }),
-      new CheckpointLoop({ ...shared, retention: config.eventLog }),
+      ...leaderLoops({
+        context,
+        log,
+        broker: this.#broker,
+        presence: this.#presence,
+        audit: config.audit,
+        retention: config.eventLog,
+        copiesGlobalTokens: this.regions?.replication !== undefined,
+      }),
       ...(this.regions?.loops(context, log) ?? []),
       ...(this.backups === undefined ? [] : [this.backups]),
     ]
@@ -289,11 +266,6 @@ interface Opened {
   readonly policyAsker: PolicyThreads
   readonly regions: ServerRegions | undefined
   readonly broker: EvaluationBroker
-}
-
-interface Loop {
-  start(): void
-  stop(): void | Promise<void>
 }
 
 /** Where the operator writes the reset index (reference §6.2). */

@@ -133,15 +133,17 @@ export class Outcome {
   /**
    * The first failure of a group is explained; the others are counted (scheduling reference §9.1).
    */
-  fail(group: TaskGroup, metrics: PlacementMetrics): void {
-    this.#failures.set(group.Name, { group, metrics, unplaced: 1 })
+  fail(group: TaskGroup, metrics: PlacementMetrics, older?: Job): void {
+    this.#failures.set(group.Name, { group, metrics, older, unplaced: 1 })
   }
 
   /** Whether the group has failed already; if so, this instance is counted with it. */
-  coalesce(group: TaskGroup): boolean {
+  coalesce(group: TaskGroup, older?: Job): boolean {
     const failure = this.#failures.get(group.Name)
-    if (failure !== undefined) failure.unplaced += 1
-    return failure !== undefined
+    if (failure === undefined) return false
+    failure.unplaced += 1
+    failure.older ??= older
+    return true
   }
 
   /** An instance that the job's budget does not allow now: it counts as waiting. */
@@ -254,6 +256,11 @@ export class Outcome {
       deploymentUpdates: this.#ended,
       blocked: reblocked ? undefined : blocked,
       annotations,
+      unplacedVersions: new Map(
+        [...this.#failures].flatMap(([name, { older }]) =>
+          older === undefined ? [] : [[name, older] as const],
+        ),
+      ),
     }
   }
 
@@ -322,7 +329,10 @@ export class Outcome {
     if (this.#failures.size === 0) return undefined
     const { evaluation, context, view } = this.#options
     const groups = [...this.#failures.values()].map((failure) => failure.group)
-    const { escaped, eligible } = placer.classesOf(groups)
+    const { escaped: escapesClasses, eligible } = placer.classesOf(groups)
+    // The classes were asked for the job's own version, which may fit other nodes.
+    const hasOlder = [...this.#failures.values()].some(({ older }) => older !== undefined)
+    const escaped = escapesClasses || hasOlder
     return {
       ...newEvaluation(job, {
         id: isBlockedRun(evaluation) ? evaluation.ID : context.ids.uuid(),
@@ -375,6 +385,8 @@ export interface FollowUpRequest {
 interface Failure {
   readonly group: TaskGroup
   readonly metrics: PlacementMetrics
+  /** The version that found no node, unless it is the job's own. */
+  older: Job | undefined
   unplaced: number
 }
 

@@ -3,9 +3,9 @@ import { ZERO_TIME } from '../kit/duration.ts'
 import { groupStateOf, type AllocationRow } from '../model/index.ts'
 import { Placer, type Placed, type PlaceRequest } from './placer.ts'
 import type { Proposed } from './proposed.ts'
-import { rolledOutVersion } from './reconcile/downgrade.ts'
 import type { Placement } from './reconcile/placement.ts'
 import { REASONS } from './reconcile/reasons.ts'
+import { groupOf } from './reconcile/repair-versions.ts'
 import { penaltyNodes, trackerAfter, trackerAfterFailure } from './reconcile/reschedule.ts'
 import { lostSinceMs, withStatus } from './reconcile/state-history.ts'
 import { needsReplacement } from './reconcile/update-kind.ts'
@@ -30,7 +30,8 @@ export interface PlacingOptions {
 interface Versioned {
   readonly placer: Placer
   readonly group: TaskGroup
-  readonly isOlder: boolean
+  /** The version, unless it is the job's own. */
+  readonly older: Job | undefined
 }
 
 /** Finds room for what the reconciler wants placed, and links it with what it replaces. */
@@ -38,7 +39,6 @@ export class Placing {
   readonly #options: PlacingOptions
   readonly #olderPlacers = new Map<number, Placer>()
   readonly #older = new Map<string, Versioned>()
-  readonly #rolledOut = new Map<string, Job | undefined>()
 
   constructor(options: PlacingOptions) {
     this.#options = options
@@ -53,10 +53,9 @@ export class Placing {
 
   /**
    * Like `place`, for a job that runs on every node: what one node lacks says nothing about the
-   * next, so each is tried. A version on trial goes to no node that has none of the job.
+   * next, so each is tried.
    */
   placeOn(group: TaskGroup, placement: Placement): void {
-    if (placement.downgrade === true && this.#versionBefore(group, placement) === undefined) return
     this.place(group, placement, true)
   }
 
@@ -80,7 +79,7 @@ export class Placing {
     const placed = placer.place(requestFor(group, placement))
     if (!placed.ok) {
       proposed.restore(previous)
-      this.#fail(group, placed)
+      this.#fail(group, placed, undefined)
       return
     }
     this.#accept(placed, { ...this.#membership(placement), PreviousAllocation: previous.ID })
@@ -92,18 +91,18 @@ export class Placing {
 
   #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
     const { outcome, budget } = this.#options.run
-    const { placer, group: asked, isOlder } = this.#versionFor(group, placement)
-    if (!isOlder && !budget.take()) return this.withhold(group, placement)
-    const failedBefore = !tryAll && outcome.coalesce(group)
+    const { placer, group: asked, older } = this.#versionFor(group, placement)
+    if (older === undefined && !budget.take()) return this.withhold(group, placement)
+    const failedBefore = !tryAll && outcome.coalesce(group, older)
     const placed = failedBefore ? undefined : placer.place(requestFor(asked, placement))
     if (placed?.ok === true) {
-      const membership = isOlder ? {} : this.#membership(placement)
+      const membership = older === undefined ? this.#membership(placement) : {}
       this.#accept(placed, { ...membership, ...this.#linkTo(placement, group) })
       if (placement.previous !== undefined)
         this.#markReplaced(placement.why, placement.previous, placed.row)
       return
     }
-    if (placed !== undefined) this.#fail(group, placed)
+    if (placed !== undefined) this.#fail(group, placed, older)
     if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
   }
 
@@ -115,9 +114,13 @@ export class Placing {
       outcome.stop(previous, withStatus(previous, 'lost', context.nowMs))
   }
 
-  #fail(group: TaskGroup, { metrics }: Extract<Placed, { readonly ok: false }>): void {
+  #fail(
+    group: TaskGroup,
+    { metrics }: Extract<Placed, { readonly ok: false }>,
+    older: Job | undefined,
+  ): void {
     const { outcome } = this.#options.run
-    if (!outcome.coalesce(group)) outcome.fail(group, metrics)
+    if (!outcome.coalesce(group, older)) outcome.fail(group, metrics, older)
   }
 
   /** Whoever has to make room for it goes in the same plan (scheduling reference §9.5). */
@@ -131,39 +134,24 @@ export class Placing {
     return membershipOf(deployment, placement.canary === true)
   }
 
-  /** While a new version is on trial, all but its canaries go on with the one before it. */
+  /** While the job's own version is not rolled out, replacements run the one before it. */
   #versionFor(group: TaskGroup, placement: Placement): Versioned {
-    const own = { placer: this.#options.placer, group, isOlder: false }
+    const own = { placer: this.#options.placer, group, older: undefined }
     if (placement.downgrade !== true) return own
-    const job = this.#versionBefore(group, placement)
+    const job = this.#options.run.repair.forReplacement(group.Name, placement.previous)
     if (job === undefined) return own
     const key = `${job.Version} ${group.Name}`
     const known = this.#older.get(key)
     if (known !== undefined) return known
-    const older = job.TaskGroups.find((one) => one.Name === group.Name)
-    // Where the two do not differ there is nothing to try out.
+    const olderGroup = groupOf(job, group.Name)
+    // Where the two do not differ, the job's own version is as good.
     const differs = needsReplacement(job, this.#options.run.job, group.Name)
     const versioned =
-      older !== undefined && differs
-        ? { placer: this.#placerOf(job), group: older, isOlder: true }
+      olderGroup !== undefined && differs
+        ? { placer: this.#placerOf(job), group: olderGroup, older: job }
         : own
     this.#older.set(key, versioned)
     return versioned
-  }
-
-  #versionBefore(group: TaskGroup, { previous }: Placement): Job | undefined {
-    return this.#rolledOutVersion(group.Name) ?? versionOf(previous, this.#options.run)
-  }
-
-  #rolledOutVersion(groupName: string): Job | undefined {
-    if (this.#rolledOut.has(groupName)) return this.#rolledOut.get(groupName)
-    const { job, view } = this.#options.run
-    const found = rolledOutVersion(job, groupName, {
-      versions: view.versionsOf(job.Namespace, job.ID),
-      deployments: view.deploymentsOf(job.Namespace, job.ID),
-    })
-    this.#rolledOut.set(groupName, found)
-    return found
   }
 
   #placerOf(job: Job): Placer {
@@ -229,11 +217,6 @@ type Rescheduled = Placement & { readonly previous: AllocationRow }
 function isRescheduled(placement: Placement): placement is Rescheduled {
   const { why, previous } = placement
   return previous !== undefined && (why === 'failed' || why === 'stranded')
-}
-
-function versionOf(row: AllocationRow | undefined, { view, job }: Run): Job | undefined {
-  if (row === undefined || row.JobVersion === job.Version) return undefined
-  return row.CreateIndex < job.CreateIndex ? undefined : view.findJobOf(row)
 }
 
 function requestFor(group: TaskGroup, placement: Placement): PlaceRequest {

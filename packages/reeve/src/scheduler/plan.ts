@@ -1,4 +1,4 @@
-import type { Deployment, Evaluation, PlanAnnotations } from '@reeve/contract'
+import type { Deployment, Evaluation, Job, PlanAnnotations } from '@reeve/contract'
 import type { AllocationRow } from '../model/index.ts'
 
 /**
@@ -33,4 +33,6 @@ export interface Plan {
   /** Waits for room on behalf of the evaluation; undefined when everything was placed. */
   readonly blocked: Evaluation | undefined
   readonly annotations: PlanAnnotations
+  /** By group: the version that found no node, where it is not the job's own. */
+  readonly unplacedVersions: ReadonlyMap<string, Job>
 }

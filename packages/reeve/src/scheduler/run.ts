@@ -13,6 +13,7 @@ import { lostAtMs } from './reconcile/disconnect.ts'
 import { isGone } from './reconcile/gone.ts'
 import { lostStop, type Stop } from './reconcile/placement.ts'
 import { fateOf, REASONS } from './reconcile/reasons.ts'
+import type { RepairVersions } from './reconcile/repair-versions.ts'
 import { decideDeployment, type GroupRollout, type Rollout } from './reconcile/rollout.ts'
 import { sortByName } from './reconcile/row-order.ts'
 import { withStatus } from './reconcile/state-history.ts'
@@ -33,6 +34,8 @@ export interface Run {
   readonly outcome: Outcome
   /** How many allocations of the job's version may be placed. */
   readonly budget: PlacementBudget
+  /** What replacements run while the job's version is not rolled out. */
+  readonly repair: RepairVersions
 }
 
 /**

@@ -89,6 +89,7 @@ function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]>
         kinds,
         findNode: (id) => view.findNode(id),
         findDeployment: (id) => view.findDeployment(id),
+        findRepairVersion: (name) => run.repair.forMissing(name),
       }),
     )
   return changes

@@ -82,6 +82,7 @@ function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]>
         findNode: (id) => view.findNode(id),
         isInBase: (node) => isInBaseSet(node, job),
         isFeasible: (node, one) => placer.isFeasible(node, one),
+        findRepairVersion: (name) => run.repair.forMissing(name),
       }),
     )
     yield

@@ -6,6 +6,7 @@ import { Outcome } from './outcome.ts'
 import { PlacementBudget } from './placement-budget.ts'
 import type { Plan } from './plan.ts'
 import { REASONS } from './reconcile/reasons.ts'
+import { RepairVersions } from './reconcile/repair-versions.ts'
 import { rolloutOf } from './reconcile/rollout.ts'
 import { loseStopped, stopAll } from './run.ts'
 import { scheduleService } from './schedule-service.ts'
@@ -53,7 +54,15 @@ export function* scheduleSteps(
     return refused(outcome, evaluation, `unexpected trigger ${evaluation.TriggeredBy}`)
   const rollout = rolloutOf(job, latest, context.nowMs)
   const budget = new PlacementBudget(job, rows, context.nowMs)
-  const run = { view, evaluation, context, job, rows, rollout, outcome, budget }
+  const repair = new RepairVersions({
+    job,
+    rollout,
+    rows,
+    findVersions: () => view.versionsOf(namespace, jobId),
+    findDeployments: () => view.deploymentsOf(namespace, jobId),
+    findJobOf: (row) => view.findJobOf(row),
+  })
+  const run = { view, evaluation, context, job, rows, rollout, outcome, budget, repair }
   return yield* isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
 }
 

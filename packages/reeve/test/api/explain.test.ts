@@ -198,25 +198,42 @@ test('explain: what a deployment holds back is held', async () => {
   assert.deepEqual(group.Refusals, [])
 })
 
-const ENDS: readonly (readonly ['pauseDeployment' | 'failDeployment', object, string])[] = [
-  ['pauseDeployment', { Pause: true }, 'its deployment is paused, and goes on when resumed'],
-  ['failDeployment', {}, 'its deployment is failed: another version of the job begins a new one'],
-]
-for (const [route, body, text] of ENDS)
-  test(`explain: what a deployment holds back says how it goes on: ${route}`, async () => {
-    const { server, run, settle, report, allocationsOf } = await aScheduled()
-    await run({ TaskGroups: [aGroup({ Count: 2, Update: { MaxParallel: 0 } })] })
-    for (const row of allocationsOf('web')) await report(row, 'running')
-    const Tasks = [aTask({ Config: { command: '/bin/false' } })]
-    await run({ TaskGroups: [aGroup({ Count: 4, Tasks, Update: { MaxParallel: 1, Canary: 1 } })] })
-    const deployment = await server.ok('readLatestDeployment', ofJob())
-    assert.ok(deployment !== null)
-    const params = { deployment_id: deployment.ID }
-    await server.ok(route, { params, body: { ...body, DeploymentID: deployment.ID } })
-    await settle()
-    const group = only(await explain(server))
-    assert.deepEqual([...new Set(group.Instances.map(({ Text }) => Text))], [text])
-  })
+/** Two of version 0 run; version 1 asks for four, and its deployment waits for its canary. */
+async function aCanaryDeployment() {
+  const scheduled = await aScheduled()
+  const { server, run, report, allocationsOf } = scheduled
+  await run({ TaskGroups: [aGroup({ Count: 2, Update: { MaxParallel: 0 } })] })
+  for (const row of allocationsOf('web')) await report(row, 'running')
+  const Tasks = [aTask({ Config: { command: '/bin/false' } })]
+  await run({ TaskGroups: [aGroup({ Count: 4, Tasks, Update: { MaxParallel: 1, Canary: 1 } })] })
+  const deployment = await server.ok('readLatestDeployment', ofJob())
+  assert.ok(deployment !== null)
+  return { ...scheduled, id: deployment.ID }
+}
+
+test('explain: what a paused deployment holds back says how it goes on', async () => {
+  const { server, settle, id } = await aCanaryDeployment()
+  const params = { deployment_id: id }
+  await server.ok('pauseDeployment', { params, body: { Pause: true, DeploymentID: id } })
+  await settle()
+  const group = only(await explain(server))
+  assert.deepEqual(
+    [...new Set(group.Instances.map(({ Text }) => Text))],
+    ['its deployment is paused, and goes on when resumed'],
+  )
+})
+
+test('explain: a failed deployment holds nothing back', async () => {
+  const { server, settle, id, allocationsOf } = await aCanaryDeployment()
+  await server.ok('failDeployment', { params: { deployment_id: id }, body: { DeploymentID: id } })
+  await settle()
+  assert.equal((await explain(server)).Text, 'every instance is placed')
+  const live = allocationsOf('web').filter((row) => row.DesiredStatus === 'run')
+  assert.deepEqual(
+    live.map((row) => row.JobVersion),
+    [0, 0, 0, 0],
+  )
+})
 
 /** A node of the builders has 4,000 MHz. */
 function sized(Name: string, Count: number, CPU: number): Input<TaskGroup> {

@@ -255,14 +255,18 @@ test('delete evaluations: the index is that of the deletion, not of what others 
   assert.deepEqual([Index, store.index], [before + 1, before + 2])
 })
 
-test('delete evaluations: a job that only waited for one is dead', async () => {
-  const server = await createTestServer({ aclEnabled: false })
-  await pause(server)
-  const { EvalID } = await server.ok('registerJob', register())
-  assert.equal((await server.ok('readJob', ofJob())).Status, 'pending')
-  await server.ok('deleteEvaluations', { body: { EvalIDs: [EvalID] } })
-  assert.equal((await server.ok('readJob', ofJob())).Status, 'dead')
-})
+for (const [Type, status] of [
+  ['service', 'pending'],
+  ['batch', 'dead'],
+] as const)
+  test(`delete evaluations: a ${Type} job that only waited for one is ${status}`, async () => {
+    const server = await createTestServer({ aclEnabled: false })
+    await pause(server)
+    const { EvalID } = await server.ok('registerJob', register({ Type }))
+    assert.equal((await server.ok('readJob', ofJob())).Status, 'pending')
+    await server.ok('deleteEvaluations', { body: { EvalIDs: [EvalID] } })
+    assert.equal((await server.ok('readJob', ofJob())).Status, status)
+  })
 
 test('evaluations: counting needs read-job, deleting management', async () => {
   const { server, as, client, root } = await aSecuredServer()

@@ -2,6 +2,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import type { DiskFill } from '../store/disk-fill.ts'
 import { pause, Slots } from '../wait.ts'
 
 /** An allocation as far as its removal is concerned. */
@@ -9,11 +10,6 @@ export interface Collectable {
   readonly id: string
   /** When its last task ended; undefined while it has to stay. */
   readonly endedMs: number | undefined
-}
-
-export interface DiskFill {
-  readonly diskPercent: number
-  readonly inodePercent: number
 }
 
 interface Ended {
@@ -102,6 +98,7 @@ export class GarbageWatch {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#woken.abort()
     await this.#running
   }
 
@@ -123,12 +120,10 @@ export class GarbageWatch {
   async #isDue(): Promise<boolean> {
     const { clock } = this.#options
     const { signal } = this.#stopping
-    const hasPassed = await pause(
-      clock,
-      this.#thresholds.lookMs,
-      AbortSignal.any([signal, this.#woken.signal]),
-    )
-    if (hasPassed || signal.aborted) return hasPassed
+    // Stopping wakes it too. A combined signal would be kept alive by the runtime while it waits.
+    const hasPassed = await pause(clock, this.#thresholds.lookMs, this.#woken.signal)
+    if (signal.aborted) return false
+    if (hasPassed) return true
     // Work comes in bursts: one look is for all of it.
     const isSoon = await pause(clock, AGENT_LIMITS.garbageSoonMs, signal)
     this.#woken = new AbortController()

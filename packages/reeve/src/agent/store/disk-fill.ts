@@ -1,9 +1,12 @@
 import { statfs } from 'node:fs/promises'
 
+export interface DiskFill {
+  readonly diskPercent: number
+  readonly inodePercent: number
+}
+
 /** How full the file system of a directory is; nothing is full where there is none. */
-export async function diskFill(
-  path: string,
-): Promise<{ readonly diskPercent: number; readonly inodePercent: number }> {
+export async function diskFill(path: string): Promise<DiskFill> {
   const stat = await statfs(path).catch(() => undefined)
   if (stat === undefined) return { diskPercent: 0, inodePercent: 0 }
   return {

@@ -4,6 +4,7 @@ import { Fault } from '../../kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
+import { diskFill, type DiskFill } from './disk-fill.ts'
 import { measureDisk } from './disk-usage.ts'
 import { memoryComplaint, mountMemory, unmountBelow } from './mounts.ts'
 import { removeTree } from './remove-tree.ts'
@@ -27,6 +28,8 @@ export interface Workspace {
   moveData(fromId: string, toId: string, tasks: readonly string[]): Promise<void>
   /** Bytes that the allocation takes on the disk. */
   measure(allocationId: string): Promise<number>
+  /** How full the file system of all allocations is. */
+  fill(): Promise<DiskFill>
   /** Writes a file below the task's `local`. Fault `task-invalid` when the path leads out of it. */
   writeLocal(
     place: TaskPlace,
@@ -155,6 +158,10 @@ export class DiskWorkspace implements Workspace {
     return (await measureDisk(path, AGENT_LIMITS.diskEntriesMax)).bytes
   }
 
+  fill(): Promise<DiskFill> {
+    return diskFill(this.#root)
+  }
+
   async writeLocal(
     place: TaskPlace,
     { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
@@ -219,6 +226,10 @@ export class PathsOnlyWorkspace implements Workspace {
 
   measure(): Promise<number> {
     return Promise.resolve(0)
+  }
+
+  fill(): Promise<DiskFill> {
+    return Promise.resolve({ diskPercent: 0, inodePercent: 0 })
   }
 
   writeLocal(): Promise<void> {

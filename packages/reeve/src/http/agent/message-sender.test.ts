@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { WebSocket } from 'ws'
 import { joinedText, type PartedText } from '../../kit/parted-text.ts'
 import { MessageSender } from './message-sender.ts'
 
@@ -48,8 +47,7 @@ for (const { name, slowFrom } of [
     const sender = new MessageSender()
     const [one, other] = [aSocket(slowFrom), aSocket(Infinity)]
     for (const message of MESSAGES) {
-      // Of a WebSocket nothing else is used.
-      for (const socket of [one, other]) sender.send(socket as unknown as WebSocket, message)
+      for (const socket of [one, other]) sender.send(socket, message)
     }
     assert.deepEqual(one.sent(), MESSAGES.map(joinedText))
     assert.deepEqual(other.sent(), MESSAGES.map(joinedText))
@@ -78,8 +76,7 @@ for (const { name, takesAtOnce, memoryMax } of [
     }
     for (let sent = 0; sent < 100; sent++) {
       socket.bufferedAmount = 0
-      // Of a WebSocket nothing else is used.
-      sender.send(socket as unknown as WebSocket, ['x'.repeat(5_000), 'y'.repeat(5_000)])
+      sender.send(socket, ['x'.repeat(5_000), 'y'.repeat(5_000)])
     }
     assert.ok(memoryOf(given) <= memoryMax, `${memoryOf(given)} bytes`)
   })

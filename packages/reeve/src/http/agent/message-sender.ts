@@ -1,8 +1,13 @@
-import type { WebSocket } from 'ws'
 import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/parted-text.ts'
 
 /** Of a message that is JSON, though it is given as bytes. */
 const AS_TEXT = { binary: false } as const
+
+/** What is sent on: a WebSocket, or whatever stands for one. */
+export interface SendSocket {
+  readonly bufferedAmount: number
+  send(bytes: Buffer, options: { readonly binary: boolean }): void
+}
 
 /** What a connection may keep when it stops to take its messages at once. */
 const SCRATCH_BYTES = 256 * 1024
@@ -18,9 +23,9 @@ const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_MAX
 export class MessageSender {
   #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
   /** Sockets that took their last message at once. */
-  readonly #quick = new WeakSet<WebSocket>()
+  readonly #quick = new WeakSet<SendSocket>()
 
-  send(socket: WebSocket, text: PartedText): void {
+  send(socket: SendSocket, text: PartedText): void {
     const isShared =
       this.#quick.has(socket) && socket.bufferedAmount === 0 && charsOf(text) <= SCRATCH_CHARS_MAX
     const bytes = isShared ? this.#inScratch(text) : Buffer.from(joinedText(text))

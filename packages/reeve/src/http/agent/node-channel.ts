@@ -13,7 +13,7 @@ import {
   type StatusMessage,
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import type { WebSocket } from 'ws'
+import type { RawData } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { PartedText } from '../../kit/parted-text.ts'
@@ -37,7 +37,7 @@ import { JsonLimitError, parseFirstJson } from '../json-text.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
-import { MessageSender } from './message-sender.ts'
+import { MessageSender, type SendSocket } from './message-sender.ts'
 import { NodeInbox } from './node-inbox.ts'
 import { NewNodeLimit, NodePenalties } from './node-rates.ts'
 import { refuseUpgrade } from './upgrade.ts'
@@ -76,6 +76,21 @@ export interface NodeChannelHost {
   readonly seen: (nodeId: string) => void
   /** Knows the client of a request that another server has forwarded. */
   readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
+}
+
+/** The connection of one node: a WebSocket, or a stream of the simulation that stands for one. */
+export interface NodeSocket extends SendSocket {
+  readonly readyState: number
+  readonly OPEN: number
+  on(event: 'message', listener: (data: RawData) => void): unknown
+  on(event: 'close' | 'pong', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'pong' | 'close', listener: () => void): unknown
+  ping(): void
+  pause(): void
+  resume(): void
+  close(code: number): void
+  terminate(): void
 }
 
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
@@ -118,19 +133,24 @@ export class NodeChannelServer implements WebSocketChannel {
         `${STRANGERS_MAX} connections have not introduced themselves as nodes yet; try again`,
       )
     this.#sockets.accept(request, socket, head, (webSocket) => {
-      const shared = {
-        messages: this.#messages,
-        reports: this.#reports,
-        catalog: this.#catalog,
-        migrations: this.#migrations,
-        strangers: this.#strangers,
-        newNodes: this.#newNodes,
-        penalties: this.#penalties,
-      }
       const address =
         this.#host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
-      new NodeConnection(this.#host, shared, { socket: webSocket, address }).start()
+      this.connect(webSocket, address)
     })
+  }
+
+  /** Serves a connection that was accepted, by this server or by a simulated network. */
+  connect(socket: NodeSocket, address: string): void {
+    const shared = {
+      messages: this.#messages,
+      reports: this.#reports,
+      catalog: this.#catalog,
+      migrations: this.#migrations,
+      strangers: this.#strangers,
+      newNodes: this.#newNodes,
+      penalties: this.#penalties,
+    }
+    new NodeConnection(this.#host, shared, { socket, address }).start()
   }
 
   close(): void {
@@ -158,7 +178,7 @@ interface Shared {
 }
 
 interface Peer {
-  readonly socket: WebSocket
+  readonly socket: NodeSocket
   readonly address: string
 }
 
@@ -166,7 +186,7 @@ interface Peer {
 class NodeConnection implements NodeSession {
   readonly #host: NodeChannelHost
   readonly #shared: Shared
-  readonly #socket: WebSocket
+  readonly #socket: NodeSocket
   readonly #address: string
   readonly #inbox: NodeInbox
   #nodeId = ''

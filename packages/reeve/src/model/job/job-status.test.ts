@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { aJob } from '../../../test/build/job.ts'
+import { aGroup, aJob } from '../../../test/build/job.ts'
 import { jobStatus, type JobFacts } from './job-status.ts'
 
 const nothing: JobFacts = {
@@ -54,7 +54,23 @@ const cases: readonly {
     facts: { hasOpenEvaluation: true, hadEvaluation: true },
     want: 'pending',
   },
-  { name: 'only ended evaluations mean dead', facts: { hadEvaluation: true }, want: 'dead' },
+  {
+    name: 'only ended evaluations mean that batch work is done',
+    job: { Type: 'batch' },
+    facts: { hadEvaluation: true },
+    want: 'dead',
+  },
+  {
+    name: 'a service with a count is never dead',
+    facts: { hadEvaluation: true },
+    want: 'pending',
+  },
+  {
+    name: 'a service that was scaled to nothing is',
+    job: { TaskGroups: [aGroup({ Count: 0 })] },
+    facts: { hadEvaluation: true },
+    want: 'dead',
+  },
   { name: 'a stopped job without anything is dead', job: { Stop: true }, want: 'dead' },
 ]
 for (const { name, job, facts, want } of cases)

@@ -22,6 +22,12 @@ export function jobStatus(job: Job, facts: JobFacts): JobStatus {
   if (facts.hasOpenEvaluation) return 'pending'
   // Dead jobs are collected; one that is quarantined waits for its release.
   if (job.Quarantine !== undefined && !job.Stop) return 'pending'
+  if (isDesiredService(job)) return 'pending'
   if (facts.hadEvaluation || job.Stop) return 'dead'
   return 'pending'
+}
+
+/** A service is never done: none of it runs now, but some of it should. */
+function isDesiredService({ Type, Stop, TaskGroups }: Job): boolean {
+  return Type === 'service' && !Stop && TaskGroups.some((group) => group.Count > 0)
 }

@@ -26,7 +26,7 @@ export interface Placement {
   /** No other node will do. */
   readonly nodeId?: string | undefined
   readonly canary?: boolean | undefined
-  /** Runs the last version that was rolled out: the new one is still on trial. */
+  /** Runs the version before the job's own, which is not rolled out: see `RepairVersions`. */
   readonly downgrade?: boolean | undefined
 }
 

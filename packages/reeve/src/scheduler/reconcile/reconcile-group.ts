@@ -14,6 +14,7 @@ import { NameIndex } from './names.ts'
 import { lostStop, type Placement, type Stop } from './placement.ts'
 import { REASONS } from './reasons.ts'
 import { resolveReturns } from './reconnect.ts'
+import { groupOf } from './repair-versions.ts'
 import { isDeployed, isRolledOut, type GroupRollout, type Rollout } from './rollout.ts'
 import { indexOf, isOlder, sortByName } from './row-order.ts'
 import { canBeStopped, chooseSurplus } from './surplus.ts'
@@ -49,6 +50,8 @@ export interface ReconcileContext {
   readonly kinds: UpdateKinds
   readonly findNode: (id: string) => PublicNode | undefined
   readonly findDeployment: (id: string) => Deployment | undefined
+  /** What an allocation without a predecessor runs while the job's version is not rolled out. */
+  readonly findRepairVersion: (groupName: string) => Job | undefined
 }
 
 /** Brings one group of a service or batch job to its count (scheduling reference §6). */
@@ -69,8 +72,11 @@ export function* reconcileGroup(
   const settled = settle(group, returns.classified, context)
   const trial = planTrial(group, { canaries, settled, context })
   yield
-  const wanted = yield* replacements(settled, trial.isOn)
-  const placing = admit(group, { ...settled, wanted, trial, context })
+  const isReady = isReadyToPlace(group, trial, context)
+  // A group that is not deployed step by step has the new version everywhere already.
+  const downgrade = !isReady && isDeployed(context.job, group)
+  const wanted = yield* replacements(settled, downgrade)
+  const placing = admit(group, { ...settled, wanted, trial, isReady, downgrade, context })
   yield
   const destructive = new Set(placing.destructive)
   const changed = new Set([...destructive, ...settled.inPlace])
@@ -268,6 +274,8 @@ function* replacements(settled: Settled, downgrade: boolean): Steps<readonly Pla
 interface AdmitParts extends Settled {
   readonly wanted: readonly Placement[]
   readonly trial: Trial
+  readonly isReady: boolean
+  readonly downgrade: boolean
   readonly context: ReconcileContext
 }
 
@@ -276,12 +284,9 @@ function admit(
   group: TaskGroup,
   parts: AdmitParts,
 ): { readonly place: readonly Placement[]; readonly destructive: readonly AllocationRow[] } {
-  const { wanted, trial, moving, staying, destructive, names, isWaiting, context } = parts
+  const { trial, moving, staying, destructive, names, downgrade, context } = parts
   const { rollout, job } = context
-  const isReady = !rollout.isPaused && !rollout.isFailed && !trial.isOn
-  const admitted = wanted.filter(
-    (placement) => !isWaiting && isAdmitted(placement, rollout, isReady),
-  )
+  const admitted = admittedNow(group, parts)
   const limit = updateLimit({
     group,
     rollout,
@@ -296,21 +301,41 @@ function admit(
       ...now.map((previous) => replacing('destructive', previous, { names, downgrade: false })),
       ...moving
         .filter((row) => !leavesForGood(row))
-        .map((previous) => replacing('migrate', previous, { names, downgrade: trial.isOn })),
+        .map((previous) => replacing('migrate', previous, { names, downgrade })),
       ...admitted,
       ...trial.place,
     ],
   }
 }
 
+/** Whether what is placed runs the job's own version (scheduling reference §6.8). */
+function isReadyToPlace(
+  group: TaskGroup,
+  trial: Trial,
+  { rollout, job }: ReconcileContext,
+): boolean {
+  if (rollout.isPaused || trial.isOn) return false
+  return !(rollout.isFailed && isDeployed(job, group))
+}
+
 /**
- * While a deployment waits or has failed, only what was lost or has failed comes again; what failed
- * in the very deployment that failed does not.
+ * A deployment that has failed ends the roll-out of a version and nothing else: all that the count
+ * lacks is placed. While one is paused or waits for a promotion, growth waits as well, so what has
+ * no predecessor is placed up to the count of the version that it runs.
  */
-function isAdmitted({ why, previous }: Placement, rollout: Rollout, isReady: boolean): boolean {
-  if (isReady || why === 'lost') return true
-  if (why === 'missing' || previous === undefined) return false
-  return !(rollout.isFailed && previous.DeploymentID === rollout.current?.ID)
+function admittedNow(group: TaskGroup, parts: AdmitParts): readonly Placement[] {
+  const { wanted, staying, moving, isReady, isWaiting, context } = parts
+  if (isWaiting) return []
+  const { isPaused, isFailed } = context.rollout
+  if (isReady || (isFailed && !isPaused)) return wanted
+  const returning = wanted.filter(({ why }) => why !== 'missing')
+  const missing = wanted.filter(({ why }) => why === 'missing')
+  if (missing.length === 0) return returning
+  const version = context.findRepairVersion(group.Name)
+  const before = version === undefined ? 0 : (groupOf(version, group.Name)?.Count ?? 0)
+  const present = staying.length + moving.length + returning.length
+  const lacking = Math.max(0, Math.min(group.Count, before) - present)
+  return [...returning, ...missing.slice(0, lacking)]
 }
 
 function replacing(

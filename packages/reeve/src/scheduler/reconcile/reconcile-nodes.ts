@@ -33,6 +33,8 @@ export interface NodesContext {
   readonly isInBase: (node: PublicNode) => boolean
   /** Whether the node passes the rules of the group, room aside. */
   readonly isFeasible: (node: PublicNode, group: TaskGroup) => boolean
+  /** What runs where nothing of the job runs yet, while the job's version is not rolled out. */
+  readonly findRepairVersion: (groupName: string) => Job | undefined
 }
 
 /**
@@ -60,7 +62,11 @@ export function reconcileNodes(
     // A node that has another one by now has its say with that.
     staying: [...survey.unchanged, ...ended.filter((row) => survey.on(row.NodeID).length === 0)],
   })
-  const admitted = rollout.isPaused ? [] : missing
+  const isReady = !trial.isOn && !rollout.isPaused && !rollout.isFailed
+  const downgrade = !isReady && isDeployed(job, group)
+  const hasVersion =
+    isReady || rollout.isFailed || context.findRepairVersion(group.Name) !== undefined
+  const admitted = missing.filter((placement) => hasVersion || trial.fresh.has(placement))
   const room = Math.max(0, limit - admitted.length)
   const replaced = survey.destructive.slice(0, trial.isOn ? trial.replaced : room)
   return {
@@ -74,9 +80,7 @@ export function reconcileNodes(
         canary: trial.isOn,
       })),
       ...admitted.map((placement) =>
-        trial.fresh.has(placement)
-          ? { ...placement, canary: true }
-          : { ...placement, downgrade: trial.isOn },
+        trial.fresh.has(placement) ? { ...placement, canary: true } : { ...placement, downgrade },
       ),
     ],
     stop: survey.stop,

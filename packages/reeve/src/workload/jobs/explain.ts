@@ -5,6 +5,7 @@ import {
   type Explanation,
   type GroupExplanation,
   type Job,
+  type TaskGroup,
 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { Steps } from '../../kit/slices.ts'
@@ -127,13 +128,24 @@ function* explainSteps(
   const { store, view, clock } = context
   const planning = planningContext(clock.nowMs())
   const nodes = [...store.tables.nodes.rows()]
-  const known = yield* knownInstances(context, job)
+  const { versions, ...known } = yield* knownInstances(context, job)
   const groups: GroupExplanation[] = []
-  for (const group of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
-    const options = { view, job, nodes, evaluation, context: planning, by, limit, ...known }
-    groups.push(yield* explainGroupSteps(group, options))
+  for (const own of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
+    const { version, group } = versionOf(own, versions.get(own.Name)) ?? {
+      version: job,
+      group: own,
+    }
+    const options = { view, job: version, nodes, evaluation, context: planning, by, limit }
+    groups.push(yield* explainGroupSteps(group, { ...options, ...known }))
   }
   return groups
+}
+
+/** The group as its last stable version would be placed, in the number that the job asks for. */
+function versionOf(own: TaskGroup, version: Job | undefined) {
+  const group = version?.TaskGroups.find(({ Name }) => Name === own.Name)
+  if (version === undefined || group === undefined) return undefined
+  return { version, group: { ...group, Count: own.Count } }
 }
 
 /** Why there is nothing to place at all. */

@@ -21,7 +21,10 @@ import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { planningContext } from './plan.ts'
 
-type Known = Required<Pick<ExplainOptions, 'knownOf' | 'withheld'>>
+interface Known extends Required<Pick<ExplainOptions, 'knownOf' | 'withheld'>> {
+  /** By group: the version that an evaluation would place, where it is not the job's own. */
+  readonly versions: Plan['unplacedVersions']
+}
 
 /**
  * What is known of instances besides whether a node takes them: an evaluation of the job now, tried
@@ -54,7 +57,7 @@ export function* knownInstances(context: WorkloadContext, job: Job): Steps<Known
     if (Object.hasOwn(failed, groupOf(job, name))) return undefined
     return held(before, deploymentText(ownDeployment(deployment, job)) ?? endText(before))
   }
-  return { knownOf, withheld: plan.withheld }
+  return { knownOf, withheld: plan.withheld, versions: plan.unplacedVersions }
 }
 
 /** What holds all instances back because nodes were lost with the job (decision 0061). */
@@ -173,12 +176,10 @@ function endText(before: AllocationRow | undefined): string {
     : `the one before it is ${before.ClientStatus} and is not placed again`
 }
 
-/** What a deployment has to do with it; undefined when that is done with. */
+/** How a deployment holds it back; undefined: none does. One that has ended holds nothing back. */
 function deploymentText(deployment: Deployment | undefined): string | undefined {
-  if (deployment === undefined || deployment.Status === 'successful') return undefined
+  if (deployment === undefined || !isActiveDeployment(deployment)) return undefined
   if (deployment.Status === 'paused') return 'its deployment is paused, and goes on when resumed'
-  if (!isActiveDeployment(deployment))
-    return `its deployment is ${deployment.Status}: another version of the job begins a new one`
   return awaitsPromotion(deployment)
     ? 'its deployment waits until its canaries are promoted'
     : 'its deployment lets it start when those before it are healthy'

@@ -1,0 +1,79 @@
+import type { Assignment } from '../src/agent/assignment.ts'
+import type { AgentStorage } from '../src/agent/index.ts'
+import { MemoryStore } from '../src/agent/store/store.ts'
+import { PathsOnlyWorkspace } from '../src/agent/store/workspace.ts'
+import type { Draws } from './draws.ts'
+import type { ProcessClock } from './virtual-clock.ts'
+
+/** Most writes are fast; some take long enough for their agent to die before they are durable. */
+const SLOW_WRITE_CHANCE = 0.2
+const SLOW_WRITE_MS_MAX = 5
+
+export interface AgentDiskOptions {
+  readonly nodeId: string
+  readonly secret: string
+  readonly draws: Draws
+}
+
+/** The disk of a machine: what its agents must not lose. It outlives agents and boots. */
+export class AgentDisk {
+  readonly #options: AgentDiskOptions
+  readonly #store = new MemoryStore()
+  readonly #assignments = new Map<string, Assignment>()
+  #secret: string
+  #region: string | undefined
+
+  constructor(options: AgentDiskOptions) {
+    this.#options = options
+    this.#secret = options.secret
+  }
+
+  /** The allocation as its agent last saved it. */
+  findAssignment(allocationId: string): Assignment | undefined {
+    return this.#assignments.get(allocationId)
+  }
+
+  /** The disk as one agent uses it. A write whose agent has died meanwhile never happens. */
+  storageFor(clock: ProcessClock, bootId: string): AgentStorage {
+    const { nodeId } = this.#options
+    const write = async (change: () => void | Promise<void>): Promise<void> => {
+      await this.#writing(clock)
+      await change()
+    }
+    return {
+      store: {
+        load: () => this.#store.load(),
+        saveAssignment: (assignment) =>
+          write(() => {
+            this.#assignments.set(assignment.allocation.ID, assignment)
+            return this.#store.saveAssignment(assignment)
+          }),
+        saveTasks: (id, tasks) => write(() => this.#store.saveTasks(id, tasks)),
+        remove: (id) =>
+          write(() => {
+            this.#assignments.delete(id)
+            return this.#store.remove(id)
+          }),
+      },
+      workspace: new PathsOnlyWorkspace(),
+      recordsDir: '/nowhere/tasks',
+      open: () =>
+        Promise.resolve({
+          nodeId,
+          secret: this.#secret,
+          bootId,
+          ...(this.#region === undefined ? {} : { region: this.#region }),
+        }),
+      keepRegion: (region) => write(() => void (this.#region = region)),
+      keepSecret: (secret) => write(() => void (this.#secret = secret)),
+      sweepRecords: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    }
+  }
+
+  async #writing(clock: ProcessClock): Promise<void> {
+    const { draws } = this.#options
+    if (draws.chance(SLOW_WRITE_CHANCE)) await clock.pass(draws.between(0, SLOW_WRITE_MS_MAX))
+    else if (clock.isDead) await new Promise(() => undefined)
+  }
+}

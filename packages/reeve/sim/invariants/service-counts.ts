@@ -1,0 +1,73 @@
+import type { Job, TaskGroup } from '@reeve/contract'
+import { awaitsPromotion, isActiveDeployment, isParent, isTerminal } from '../../src/model/index.ts'
+import { namespacedKey } from '../../src/state/index.ts'
+import { Violation } from '../trace.ts'
+import type { Model } from './model.ts'
+
+/**
+ * Once nothing fails any more, every group of a service has reached its count, or a blocked
+ * evaluation names the group and what it lacks. How its latest deployment ended does not matter:
+ * a roll-out that has failed ends no repair.
+ */
+export function checkServiceCounts(model: Model, job: Job): void {
+  if (job.Stop || job.Type !== 'service' || isParent(job)) return
+  // Nodes were lost with it: an operator decides (docs/decisions/0061-quarantine.md).
+  if (job.Quarantine !== undefined) return
+  for (const group of job.TaskGroups) checkCount(model, job, group)
+}
+
+function checkCount(model: Model, job: Job, group: TaskGroup): void {
+  const key = namespacedKey(job.Namespace, job.ID)
+  const live = model.allocations
+    .in(`job ${key}`)
+    .filter((row) => row.TaskGroup === group.Name && !isTerminal(row))
+  const latest = latestDeployment(model, key)
+  const isPromotionDue =
+    latest !== undefined && isActiveDeployment(latest) && awaitsPromotion(latest)
+  const canaries = live.filter((row) => row.DeploymentStatus?.Canary === true)
+  const counted = isPromotionDue ? live.length - canaries.length : live.length
+  const at = `${job.ID} ${group.Name}: ${counted} of ${group.Count}, deployment ${latest?.Status}`
+  if (counted > group.Count && !isPromotionDue) throw new Violation('no more run than should', at)
+  if (counted >= wantedCount(model, { job, group, isPromotionDue })) return
+  if (!isBlocked(model, key, group.Name) && !mayHaveGivenUp(model, job, group))
+    throw new Violation('a service reaches its count or names what it lacks', at)
+}
+
+interface CountedGroup {
+  readonly job: Job
+  readonly group: TaskGroup
+  readonly isPromotionDue: boolean
+}
+
+/** Growth waits for a promotion: until then at least what every version before asked for. */
+function wantedCount(model: Model, { job, group, isPromotionDue }: CountedGroup): number {
+  if (!isPromotionDue) return group.Count
+  const before = model
+    .olderVersions(job)
+    .map(({ TaskGroups }) => TaskGroups.find(({ Name }) => Name === group.Name)?.Count ?? 0)
+  return before.length === 0 ? 0 : Math.min(group.Count, ...before)
+}
+
+function latestDeployment(model: Model, key: string) {
+  return model.deployments
+    .in(`job ${key}`)
+    .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
+    .at(-1)
+}
+
+/** An evaluation waits for capacity, and says for which group and what is exhausted. */
+function isBlocked(model: Model, key: string, groupName: string): boolean {
+  return model.evaluations
+    .in(`job ${key}`)
+    .some((row) => row.Status === 'blocked' && row.FailedTGAllocs?.[groupName] !== undefined)
+}
+
+/**
+ * Something of the group failed, and its policy has an end. The summary remembers it when the
+ * allocation has been collected.
+ */
+export function mayHaveGivenUp(model: Model, job: Job, group: TaskGroup): boolean {
+  const summary = model.job_summaries.find(namespacedKey(job.Namespace, job.ID))
+  const failed = summary?.Summary[group.Name]?.Failed ?? 0
+  return failed > 0 && group.ReschedulePolicy?.Unlimited !== true
+}

@@ -1,0 +1,123 @@
+import type {
+  Recovery,
+  RunningTask,
+  TaskDriver,
+  TaskExit,
+  TaskHandle,
+  TaskLaunch,
+} from '../src/agent/index.ts'
+import { MockDriver } from '../src/drivers/index.ts'
+import type { Clock } from '../src/kit/clock.ts'
+import { Violation } from './trace.ts'
+import type { ProcessClock } from './virtual-clock.ts'
+
+/** How one start of a task goes. */
+export interface TaskPlan {
+  readonly startMs: number
+  /** How long it runs; undefined: until it is stopped. */
+  readonly runMs: number | undefined
+  readonly fails: boolean
+  readonly killMs: number
+  /** The machine stops when it starts. */
+  readonly takesNodeDown?: boolean
+}
+
+export interface SimDriverOptions {
+  /** Of the machine: tasks go on without their agent. */
+  readonly clock: Clock
+  readonly planOf: (launch: TaskLaunch) => TaskPlan
+  /** The machine stops, with everything on it. */
+  readonly takeNodeDown: () => void
+  readonly blame: (violation: Violation) => void
+}
+
+/**
+ * The mock driver of one machine, with tasks that do what the world draws for them. Its tasks end
+ * with the machine, their recorded exits do not.
+ */
+export class SimDriver {
+  readonly #options: SimDriverOptions
+  readonly #mock: MockDriver
+  /** Starts that really happened: an agent that asks for another is told so, on any boot. */
+  readonly #started = new Set<string>()
+  readonly #exits = new Map<string, TaskExit>()
+
+  constructor(options: SimDriverOptions) {
+    this.#options = options
+    this.#mock = new MockDriver({ clock: options.clock })
+  }
+
+  /** Allocations that have a task that runs now. */
+  get running(): ReadonlySet<string> {
+    return new Set(this.#mock.running.map(({ launch }) => launch.handle.allocationId))
+  }
+
+  /** How the last task of an allocation ended here. */
+  exitOf(allocationId: string): TaskExit | undefined {
+    return this.#exits.get(allocationId)
+  }
+
+  setHealthy(healthy: boolean): void {
+    const description = healthy ? 'Healthy' : 'not working'
+    const attributes = { 'driver.mock': '1' }
+    this.#mock.setHealth({ detected: true, healthy, description, attributes })
+  }
+
+  /** The machine stops: what runs is gone, and nobody knows how it would have ended. */
+  powerOff(): void {
+    for (const { launch } of this.#mock.running) this.#mock.lose(launch.handle.id)
+  }
+
+  /** The driver as one agent uses it. A start whose agent has died meanwhile never happens. */
+  forAgent(clock: ProcessClock): TaskDriver {
+    return {
+      name: this.#mock.name,
+      isolation: this.#mock.isolation,
+      fingerprint: () => this.#mock.fingerprint(),
+      start: (launch) => this.#start(launch, clock),
+      recover: (handle) => this.#recover(handle),
+    }
+  }
+
+  async #start(launch: TaskLaunch, clock: ProcessClock): Promise<RunningTask> {
+    const plan = this.#options.planOf(launch)
+    await clock.pass(plan.startMs)
+    if (plan.takesNodeDown === true) {
+      this.#options.takeNodeDown()
+      return await new Promise<never>(() => undefined)
+    }
+    const { id, allocationId, task } = launch.handle
+    this.#checkAlone(launch.handle)
+    this.#started.add(id)
+    this.#exits.delete(allocationId)
+    const running = await this.#mock.start({ ...launch, config: configOf(plan) })
+    const started = this.#mock.running.find((one) => one.launch.handle.id === id)
+    void started?.exited.then((exit) => this.#exits.set(allocationId, { ...exit, message: task }))
+    return running
+  }
+
+  /** However often agents and machines die, no task of an allocation runs twice at once. */
+  #checkAlone({ id, allocationId, task }: TaskHandle): void {
+    const twin = this.#mock.running.find(({ launch: { handle } }) => {
+      return handle.allocationId === allocationId && handle.task === task
+    })
+    if (twin === undefined && !this.#started.has(id)) return
+    const before = twin?.launch.handle.id ?? id
+    this.#options.blame(new Violation('a task is started once', `${id} beside ${before}`))
+  }
+
+  async #recover(handle: TaskHandle): Promise<Recovery> {
+    const recovery = await this.#mock.recover(handle)
+    if (recovery.kind === 'never-started' && this.#started.has(handle.id))
+      return { kind: 'lost', reason: 'the task was lost' }
+    return recovery
+  }
+}
+
+function configOf({ runMs, fails, killMs }: TaskPlan): Readonly<Record<string, unknown>> {
+  return {
+    ...(runMs === undefined ? {} : { run_for: `${runMs}ms` }),
+    exit_code: fails ? 1 : 0,
+    kill_after: `${killMs}ms`,
+  }
+}
