@@ -21,7 +21,7 @@ test('read-only engine: it gives what the writable one gives, and changes nothin
   const before = await fingerprint(directory)
   const engine = await openReadOnlyEngine(directory, fault)
   const texts = (rows: typeof wanted.rows) =>
-    rows.map((row) => [row.table, row.key, storedTextOf(row)]).toSorted()
+    rows.map((row) => JSON.stringify([row.table, row.key, storedTextOf(row)])).toSorted()
   assert.deepEqual(texts((await contentOf(engine.load())).flat()), texts(wanted.rows))
   const { lastIndex, checkpoint } = wanted.opened
   assert.deepEqual([engine.opened.lastIndex, engine.opened.checkpoint], [lastIndex, checkpoint])
