@@ -50,14 +50,21 @@ export class ReadyQueue {
     const delayMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
     this.#timers.get(id)?.()
     this.#timers.delete(id)
-    if (delayMs > 0) {
-      this.#timers.set(
-        id,
-        this.#clock.after(delayMs, () => this.#push(evaluation)),
-      )
-      return
-    }
-    this.#push(evaluation)
+    if (delayMs > 0) this.#pushLater(evaluation, delayMs)
+    else this.#push(evaluation)
+  }
+
+  /**
+   * A clock that was set back while it waited shows that it is not due yet, and what it decides may
+   * depend on that. It waits once more, never longer than before: no clock delays it for ever.
+   */
+  #pushLater(evaluation: Evaluation, delayMs: number, hasWaited = false): void {
+    const cancel = this.#clock.after(delayMs, () => {
+      const leftMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
+      if (leftMs > 0 && !hasWaited) this.#pushLater(evaluation, Math.min(leftMs, delayMs), true)
+      else this.#push(evaluation)
+    })
+    this.#timers.set(evaluation.ID, cancel)
   }
 
   /**
