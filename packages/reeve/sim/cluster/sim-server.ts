@@ -46,6 +46,8 @@ const FAIR_REASONS = [
   /^The database /,
   /^Another server has taken over/,
   /^the lease of this server is over/,
+  /^the database does not hold log entry/,
+  /^another server has found commits missing/,
   /^the log begins after what this server has seen/,
 ]
 
@@ -160,6 +162,8 @@ export class SimServer {
       onFault: (tell) => leader.onFault(tell),
       listen: async () => `http://${this.address}`,
       lead: (upTo) => leader.lead(upTo),
+      suspend: () => leader.suspend(),
+      resume: () => leader.resume(),
       stop: () => leader.stop(),
     }
   }

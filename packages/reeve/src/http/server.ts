@@ -241,8 +241,8 @@ interface Failure {
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
   const message = textOf(error, status)
-  // No leader for a moment, an unreachable region, or a client that has disconnected: each request
-  // of that time would write a line.
+  // No leader for a moment, a storage that takes no writes, an unreachable region, or a client that
+  // has disconnected: each request of that time would write a line.
   const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
@@ -266,7 +266,12 @@ function removeUnwritable(reply: FastifyReply): void {
     }
 }
 
-const EXPECTED: ReadonlySet<string> = new Set(['no-leader', REGION_UNREACHED])
+const EXPECTED: ReadonlySet<string> = new Set([
+  'no-leader',
+  'commits-lost',
+  'storage-full',
+  REGION_UNREACHED,
+])
 
 function statusOf(error: unknown): number {
   if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503

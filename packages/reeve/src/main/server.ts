@@ -162,6 +162,22 @@ export class Server {
     this.#startLoops()
   }
 
+  /**
+   * The storage takes no commits for a while. Reads go on; nothing is decided, since nothing could
+   * be committed.
+   */
+  async suspend(): Promise<void> {
+    const loops = this.#loops
+    this.#loops = []
+    await Promise.all(loops.map(async (loop) => await loop.stop()))
+  }
+
+  /** The storage takes commits again. */
+  resume(): void {
+    this.store.recover()
+    this.#startLoops()
+  }
+
   /** Why nothing can be written any more; undefined while all is well. */
   get fault(): Fault | undefined {
     return this.store.fault

@@ -93,6 +93,8 @@ export class Store {
   #flushing: Batch | undefined
   #fault: Fault | undefined
   #follows: boolean
+  /** Why a server that does not commit refuses to; that it follows, unless there is another. */
+  #refusal: Fault | undefined
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
@@ -232,6 +234,21 @@ export class Store {
     this.#follows = false
   }
 
+  /** This server leads and only reads: commits are refused for this reason until `lead`. */
+  refuseCommits(fault: Fault): void {
+    assert(this.#follows, 'a server that commits has no reason to refuse')
+    this.#refusal = fault
+  }
+
+  /**
+   * Commits are accepted again after a failed append. The state is that of the last durable commit,
+   * and the engine refuses the next append if the failed one is in the log after all.
+   */
+  recover(): void {
+    assert(this.#flushing === undefined && this.#gathering === undefined, 'nothing is under way')
+    this.#fault = undefined
+  }
+
   /**
    * Writes every dirty row once and moves the checkpoint. One at a time; callers share a running
    * one.
@@ -259,7 +276,7 @@ export class Store {
 
   #refuseWhenFaulty(): void {
     if (this.#fault !== undefined) throw this.#fault
-    if (this.#follows) throw new Fault('no-leader', 'this server does not lead')
+    if (this.#follows) throw this.#refusal ?? new Fault('no-leader', 'this server does not lead')
     if ((this.#gathering?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
       throw new Fault('storage-overloaded', 'the storage cannot keep up with the writes; try again')
   }

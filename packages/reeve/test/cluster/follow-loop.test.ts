@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { FollowLoop } from '../../src/cluster/index.ts'
+import { FollowLoop, LogHistory } from '../../src/cluster/index.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
@@ -12,7 +12,8 @@ test('follow loop: when a lease is over it says so, also while it waits for the 
   const lease = new MemoryLease(() => clock.nowMs())
   await lease.acquire({ holder: 'a', address: 'a:1', ttlMs: 3_000 })
   const told: string[] = []
-  const position = { firstIndex: 1, lastIndex: 0, checkpoint: { upTo: 0, tableIndexes: {} } }
+  const checkpoint = { upTo: 0, tableIndexes: {} }
+  const position = { firstIndex: 1, lastIndex: 0, checkpoint, entry: undefined, losses: '0/0' }
   let isAway = false
   const loop = new FollowLoop({
     // A database that is gone lets the engine ask again and again for long.
@@ -21,6 +22,7 @@ test('follow loop: when a lease is over it says so, also while it waits for the 
       read: async function* () {},
     },
     store,
+    history: new LogHistory(),
     lease,
     clock,
     monotonicMs: () => clock.nowMs(),

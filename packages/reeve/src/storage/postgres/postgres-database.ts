@@ -1,3 +1,4 @@
+import { LogHistory } from '../../cluster/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'
@@ -6,6 +7,7 @@ import { readPosition } from './position.ts'
 import { PostgresBell } from './postgres-bell.ts'
 import { PostgresEngine } from './postgres-engine.ts'
 import { toPostgresFault } from './postgres-faults.ts'
+import { PostgresLosses } from './postgres-losses.ts'
 import { PostgresLease } from './postgres-lease.ts'
 import { PostgresRoll } from './postgres-roll.ts'
 import { Retry } from './retry.ts'
@@ -51,6 +53,8 @@ export class PostgresDatabase {
   readonly bell: PostgresBell
   /** What it says of itself. */
   readonly marks: PostgresMarks
+  /** Acknowledged commits that it does not have any more. */
+  readonly losses: PostgresLosses
   readonly #lanes: Lanes
   readonly #options: DatabaseOptions
   #closing: Promise<void> | undefined
@@ -63,15 +67,16 @@ export class PostgresDatabase {
     this.roll = new PostgresRoll(lanes)
     this.bell = new PostgresBell(lanes.target)
     this.marks = new PostgresMarks({ lanes, makeRetry: () => this.#makeRetry() })
+    this.losses = new PostgresLosses(lanes, () => this.#makeRetry())
   }
 
-  /** An engine that follows; its `lead` makes it one that writes. */
-  async openEngine(): Promise<PostgresEngine> {
+  /** An engine that follows; its `lead` makes it one that writes, and tells `history` of it. */
+  async openEngine(history = new LogHistory()): Promise<PostgresEngine> {
     const retry = this.#makeRetry()
-    const { position } = await retry.run('opening it', () =>
+    const { position: opened, entry: openedEntry } = await retry.run('opening it', () =>
       readPosition(this.#lanes.read, this.name),
     )
-    return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
+    return new PostgresEngine({ lanes: this.#lanes, retry, opened, openedEntry, history })
   }
 
   /** A server may share this state when all of it is there, of its region and sealed by its key. */

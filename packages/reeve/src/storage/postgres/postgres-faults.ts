@@ -1,3 +1,4 @@
+import { LOG_DIVERGED } from '../../cluster/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** What the server or the network said, as a fault. `doing` reads after "while". */
@@ -15,6 +16,15 @@ export function toPostgresFault(thrown: unknown, name: string, doing: string): E
 /** Another server leads. `name` is the database's. */
 export function fencedFault(name: string): Fault {
   return new Fault('storage-fenced', `Another server has taken over the database ${name}.`)
+}
+
+/** The log is not the one that was read before. The server compares both when it begins anew. */
+export function divergedFault(name: string, index: number): Fault {
+  return new Fault(
+    LOG_DIVERGED,
+    `The database ${name} does not hold log entry ${index} as this server has applied it: it has ` +
+      'lost commits, or was restored to an earlier time',
+  )
 }
 
 export function corruptFault(name: string, what: string): Fault {
@@ -58,7 +68,9 @@ type PostgresFaultKind = keyof typeof sentences
 const sentences = {
   'storage-full': {
     wrong: 'has no space left',
-    next: 'Nothing that was acknowledged is lost. Free space there, then start again.',
+    next:
+      'Nothing that was acknowledged is lost. Free space there; nothing has to be restarted, ' +
+      'writes are accepted as soon as there is space.',
   },
   'storage-unwritable': {
     wrong: 'does not let this server in',
