@@ -34,10 +34,43 @@ interface StoredText {
   readonly body: string
 }
 
+/** All of a database at one moment. */
+export interface DatabaseCopy {
+  readonly leader: LeaderRow
+  readonly head: HeadRow
+  readonly keep: KeepRow
+  readonly log: ReadonlyMap<number, WrittenEntry>
+  readonly rows: ReadonlyMap<string, StoredText>
+  readonly blobs: ReadonlyMap<string, Buffer>
+  readonly losses: readonly Row[]
+}
+
+interface LeaderRow {
+  readonly term: number
+  readonly holder: string
+  readonly address: string
+  readonly expiresMs: number
+}
+
+interface HeadRow {
+  readonly term: number
+  readonly lastIndex: number
+}
+
+interface KeepRow {
+  readonly term: number
+  readonly step: number
+  readonly firstIndex: number
+  readonly upTo: number
+  readonly tableIndexes: string
+}
+
 const NEVER_MS = 0
 /** Small, so that pages follow one another. */
 const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
+/** What stands before the values of a statement of the checkpoint. */
+const FENCE_VALUES = 5
 
 /**
  * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
@@ -46,14 +79,14 @@ const ROWS_PER_PAGE = 100
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
-  #leader = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
-  #head = { term: 0, lastIndex: 0 }
-  #keep = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
-  readonly #log = new Map<number, WrittenEntry>()
-  readonly #rows = new Map<string, StoredText>()
+  #leader: LeaderRow = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
+  #head: HeadRow = { term: 0, lastIndex: 0 }
+  #keep: KeepRow = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
+  #log = new Map<number, WrittenEntry>()
+  #rows = new Map<string, StoredText>()
   /** Digests of rows in order, made when they are read; undefined after a write. */
   #order: readonly string[] | undefined
-  readonly #blobs = new Map<string, Buffer>()
+  #blobs = new Map<string, Buffer>()
   #losses: readonly Row[] = []
   readonly #atNextTerm: (() => void)[] = []
 
@@ -68,6 +101,31 @@ export class SharedDatabase {
   /** Whoever took the lease last has this one. */
   get term(): number {
     return this.#leader.term
+  }
+
+  /** What a standby has that receives nothing from now on. */
+  copy(): DatabaseCopy {
+    return {
+      leader: this.#leader,
+      head: this.#head,
+      keep: this.#keep,
+      log: new Map(this.#log),
+      rows: new Map(this.#rows),
+      blobs: new Map(this.#blobs),
+      losses: this.#losses,
+    }
+  }
+
+  /** A standby is promoted, or a backup restored: what it does not have is gone. */
+  promote(copy: DatabaseCopy): void {
+    this.#leader = copy.leader
+    this.#head = copy.head
+    this.#keep = copy.keep
+    this.#log = new Map(copy.log)
+    this.#rows = new Map(copy.rows)
+    this.#blobs = new Map(copy.blobs)
+    this.#losses = copy.losses
+    this.#order = undefined
   }
 
   run(statement: Statement, by: Sender): readonly Row[] {
@@ -260,7 +318,7 @@ export class SharedDatabase {
 
   putRows(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return [{ kept: '0' }]
-    const [, , removed, ids, tables, keys, bodies] = values
+    const [removed, ids, tables, keys, bodies] = values.slice(FENCE_VALUES)
     const [table, key, body] = [readTexts(tables), readTexts(keys), readTexts(bodies)]
     for (const id of readArray(removed, hexOf)) this.#rows.delete(id)
     for (const [n, id] of readArray(ids, hexOf).entries())
@@ -271,14 +329,14 @@ export class SharedDatabase {
 
   mark(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return []
-    const [, , upTo, tableIndexes] = values
+    const [upTo, tableIndexes] = values.slice(FENCE_VALUES)
     this.#keep = { ...this.#keep, upTo: Number(upTo), tableIndexes: String(tableIndexes) }
     return [{ kept: '1' }]
   }
 
   trim(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return [{ kept: '0' }]
-    const firstIndex = Number(values[2])
+    const firstIndex = Number(values[FENCE_VALUES])
     for (let index = this.#keep.firstIndex; index < firstIndex; index++) this.#log.delete(index)
     this.#keep = { ...this.#keep, firstIndex }
     return [{ kept: '1' }]
@@ -291,8 +349,11 @@ export class SharedDatabase {
   }
 
   /** The keeper's fence. */
-  #moveStep([term, step]: Values): boolean {
+  #moveStep([term, step, index, entryTerm, nonce]: Values): boolean {
     if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
+    const entry = this.#log.get(Number(index))
+    const isHeld = entry?.term === entryTerm && entry?.nonce === nonce
+    if (nonce !== '' && !isHeld && this.#keep.firstIndex <= Number(index)) return false
     this.#keep = { ...this.#keep, step: Number(step) }
     return true
   }
@@ -337,7 +398,7 @@ const STATEMENTS: readonly KnownStatement[] = [
   },
   { is: written(/^SELECT term, holder, address/), run: (db) => db.leader() },
   { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
-  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$3/), run: (db, v) => db.trim(v) },
+  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$6/), run: (db, v) => db.trim(v) },
 ]
 
 function idOf({ index, term, nonce }: WrittenEntry): Row {

@@ -39,6 +39,7 @@ export interface OpenedServer {
 interface Standing {
   readonly leader: () => string
   readonly isLeading: () => boolean
+  readonly acceptLoss: (by: string) => Promise<unknown>
 }
 
 /** Reasons for which a server may begin anew; all others are mistakes of ours. */
@@ -92,6 +93,11 @@ export class SimServer {
   /** The address of whoever leads as it sees it; empty when nobody does. */
   get knownLeader(): string {
     return this.#standing?.leader() ?? ''
+  }
+
+  /** As an operator accepts that the database has lost commits. */
+  async acceptLoss(): Promise<void> {
+    await this.#standing?.acceptLoss('operator')
   }
 
   /** It answers as the leader at this moment. */

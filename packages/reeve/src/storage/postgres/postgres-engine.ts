@@ -354,7 +354,8 @@ export class PostgresEngine implements MovableEngine {
   /** Every try has a step of its own, so that only the last of them can still write. */
   async #write(doing: string, make: (fence: Fence) => Statement): Promise<void> {
     await this.#retry.run(doing, async () => {
-      const fence: Fence = [this.#term, ++this.#step]
+      const { index, term, nonce } = this.#history.last
+      const fence: Fence = [this.#term, ++this.#step, index, term, nonce]
       const [kept] = await this.#lanes.keep.query<{ kept: string }>(make(fence))
       if (kept?.kept !== '1') throw fencedFault(this.#name)
     })
