@@ -76,15 +76,17 @@ export class FollowLoop {
   #endedMs = 0
   #seenMs: number
   #leader: LeaseFound = { term: 0, holder: '', address: '', leftMs: 0 }
+  /** When the lease was asked for that `#leader` is from. */
+  #leaderMs = 0
 
   constructor(options: FollowLoopOptions) {
     this.#options = options
     this.#seenMs = options.seenMs ?? options.monotonicMs()
   }
 
-  /** Who led when the log was looked at last. */
+  /** Who led when the lease was looked at last. */
   get leader(): LeaseFound {
-    const agedMs = this.lastContactMs
+    const agedMs = this.#options.monotonicMs() - this.#leaderMs
     return agedMs < this.#leader.leftMs ? this.#leader : { ...this.#leader, address: '', leftMs: 0 }
   }
 
@@ -99,12 +101,32 @@ export class FollowLoop {
     this.#tellLater()
   }
 
-  /** A look may take as long as the database is away, and a lease is over long before that. */
+  /**
+   * A look at the log may take long: the database is away, or slow, or the table is locked. A lease
+   * is over, or renewed, long before that.
+   */
   #tellLater(): void {
     this.#cancelTelling = this.#options.clock.after(RUNG_LOOK_MS, () => {
-      if (this.#isLooking) this.#options.looked(this.leader.address)
       this.#tellLater()
+      if (!this.#isLooking) return
+      this.#options.looked(this.leader.address)
+      // What fails here fails the look at the log too.
+      this.#findLeader().then(
+        () => this.#options.looked(this.leader.address),
+        () => undefined,
+      )
     })
+  }
+
+  async #findLeader(): Promise<LeaseFound> {
+    const askedMs = this.#options.monotonicMs()
+    const leader = await this.#options.lease.find()
+    // Another question may have been answered meanwhile.
+    if (askedMs >= this.#leaderMs) {
+      this.#leader = leader
+      this.#leaderMs = askedMs
+    }
+    return leader
   }
 
   async stop(): Promise<void> {
@@ -150,13 +172,12 @@ export class FollowLoop {
   }
 
   async #look(): Promise<void> {
-    const { lease, monotonicMs, failed, followed } = this.#options
+    const { monotonicMs, failed, followed } = this.#options
     const askedMs = monotonicMs()
     this.#askedMs = askedMs
     try {
-      const leader = await lease.find()
+      const leader = await this.#findLeader()
       const log = await this.catchUp()
-      this.#leader = leader
       if (leader.leftMs > 0) this.#seenMs = askedMs
       followed?.(log)
     } catch (thrown) {

@@ -38,3 +38,33 @@ test('follow loop: when a lease is over it says so, also while it waits for the 
   clock.advance(4_000)
   assert.equal(told.at(-1), '')
 })
+
+test('follow loop: the leader stays known while the log cannot be read', async () => {
+  const { store } = await aStore()
+  const clock = new SimulatedClock(0)
+  const lease = new MemoryLease(() => clock.nowMs())
+  const claim = { holder: 'a', address: 'a:1', ttlMs: 3_000 }
+  const held = await lease.acquire(claim)
+  assert.ok(held !== undefined)
+  const loop = new FollowLoop({
+    // Somebody has locked the table.
+    engine: { follow: () => new Promise(() => undefined), read: async function* () {} },
+    store,
+    history: new LogHistory(),
+    lease,
+    clock,
+    monotonicMs: () => clock.nowMs(),
+    failed: assert.ifError,
+    looked: () => undefined,
+  })
+  loop.start()
+  for (let second = 0; second < 10; second++) {
+    await lease.renew(held, claim)
+    clock.advance(500)
+    await othersTurn()
+    clock.advance(500)
+    await othersTurn()
+    assert.equal(loop.leader.address, 'a:1', `after ${second + 1} s`)
+  }
+  assert.equal(loop.lastContactMs, 10_000, 'its state is as old as it is')
+})
