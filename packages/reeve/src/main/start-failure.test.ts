@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { Fault } from '../kit/fault.ts'
+import { toPostgresFault } from '../storage/postgres/postgres-faults.ts'
 import { explainStartFailure } from './start-failure.ts'
 
 function systemError(fields: object): Error {
@@ -33,8 +34,17 @@ const cases = [
   },
   {
     name: 'the host name leads nowhere',
-    thrown: systemError({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }),
-    says: /leads to no address/,
+    thrown: systemError({ code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: '127.0.0.1' }),
+    says: /leads to no address.* --bind/,
+  },
+  {
+    name: 'the host name of the database leads nowhere',
+    thrown: toPostgresFault(
+      systemError({ code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname: 'db.example' }),
+      'db.example:5432/reeve',
+      'opening it',
+    ),
+    says: /^The database db\.example:5432\/reeve has a host name that cannot be resolved .*server\.database/,
   },
   {
     name: 'the data directory is locked',

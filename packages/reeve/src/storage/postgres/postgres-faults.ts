@@ -5,7 +5,7 @@ import { Fault, messageOf } from '../../kit/fault.ts'
 export function toPostgresFault(thrown: unknown, name: string, doing: string): Error {
   if (thrown instanceof Fault) return thrown
   const kind = kindOf(thrown)
-  const { wrong, next } = sentences[kind]
+  const { wrong, next } = isUnresolved(thrown) ? UNRESOLVED : sentences[kind]
   return new Fault(
     kind,
     `The database ${name} ${wrong} (while ${doing}: ${messageOf(thrown)}). ${next}`,
@@ -45,6 +45,19 @@ export function isPassing(thrown: unknown): boolean {
   return PASSING_STATES.has(code) || code.startsWith('08')
 }
 
+/**
+ * Whether the database cannot be reached or does not take sessions, and nothing is wrong with its
+ * address: it restarts, fails over, or is started after us. A certificate that is not trusted does
+ * not become so.
+ */
+export function isAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  if (sqlStateOf(thrown) !== undefined) return isPassing(thrown)
+  return 'syscall' in thrown || CONNECTION_LOST.test(thrown.message)
+}
+
+const CONNECTION_LOST = /^(Connection terminated|timeout expired|timeout exceeded|no response)/
+
 /** Without a code of the server it comes from the network or the client; a TypeError is ours. */
 function isOurMistake(thrown: Error): boolean {
   return thrown instanceof TypeError || thrown instanceof RangeError
@@ -81,6 +94,15 @@ const sentences = {
     next: 'Nothing that was acknowledged is lost. Look at its log and at the way to it.',
   },
 } as const
+
+const UNRESOLVED = {
+  wrong: 'has a host name that cannot be resolved',
+  next: 'Check the name in server.database (REEVE_DATABASE) and the DNS resolver of this machine.',
+} as const
+
+function isUnresolved(thrown: unknown): boolean {
+  return thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'getaddrinfo'
+}
 
 function kindOf(thrown: unknown): PostgresFaultKind {
   const code = sqlStateOf(thrown) ?? ''
