@@ -62,8 +62,9 @@ const understood = [
   },
   {
     name: 'several hosts and ports as settings',
-    url: 'postgres:///state?host=/run/a,/run/b&port=5432,5433&target_session_attrs=any',
+    url: 'postgres://reeve@/state?host=/run/a,/run/b&port=5432,5433&target_session_attrs=any',
     wanted: {
+      user: 'reeve',
       hosts: [
         { host: '/run/a', port: 5432 },
         { host: '/run/b', port: 5433 },

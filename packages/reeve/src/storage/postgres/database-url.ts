@@ -69,7 +69,8 @@ function splitHosts(text: string): {
     /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/is.exec(text) ?? []
   if (scheme === undefined || named === undefined) throw addressFault(LIKE)
   const authorities = named.split(',').map((one) => URL.parse(`${scheme}${one}`))
-  const url = URL.parse(`${scheme}${user}${named.split(',')[0]}${rest}`)
+  // A URL with a user has to have a host, and here `host` may name it.
+  const url = URL.parse(`${scheme}${user}localhost${rest}`)
   const isRead = (one: URL | null): one is URL => one !== null
   if (!isRead(url) || !authorities.every(isRead)) throw addressFault(LIKE)
   return { url, authorities }
