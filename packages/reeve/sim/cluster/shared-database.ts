@@ -210,7 +210,7 @@ export class SharedDatabase {
   }
 
   recordLoss([id, from, to, foundBy]: Values): readonly Row[] {
-    if (this.#losses.some((loss) => loss['id'] === id)) return []
+    if (this.#losses.some((loss) => loss['id'] === id)) return this.#extendLoss([id, from, to])
     const found_at = new Date(this.#options.nowMs())
     const range = { from_index: String(from), to_index: String(to) }
     this.#losses = [
@@ -220,7 +220,7 @@ export class SharedDatabase {
     return []
   }
 
-  extendLoss([id, from, to]: Values): readonly Row[] {
+  #extendLoss([id, from, to]: Values): readonly Row[] {
     this.#losses = this.#losses.map((loss) => {
       if (loss['id'] !== id) return loss
       const from_index = String(Math.min(Number(loss['from_index']), Number(from)))
@@ -385,7 +385,6 @@ const STATEMENTS: readonly KnownStatement[] = [
   { is: written(/^SELECT head\.term, keep\.step/), run: (db, v) => db.position(v) },
   { is: written(/^SELECT .* FROM reeve_losses/), run: (db) => db.listLosses() },
   { is: written(/^INSERT INTO reeve_losses/), run: (db, values) => db.recordLoss(values) },
-  { is: written(/^UPDATE reeve_losses SET from_index/), run: (db, v) => db.extendLoss(v) },
   { is: written(/^UPDATE reeve_losses SET accepted_by/), run: (db) => db.acceptLosses() },
   { is: written(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
   {

@@ -23,14 +23,11 @@ export interface LossStore {
   /** Every loss, in the order in which they were found. */
   list(): Promise<readonly CommitLoss[]>
 
-  /** Records a loss, which refuses appends from then on. */
-  record(loss: Pick<CommitLoss, 'id' | 'foundBy' | 'fromIndex' | 'toIndex'>): Promise<void>
-
   /**
-   * Another server has seen less, or more, of a loss that is recorded. Whether it is accepted does
-   * not change.
+   * Records a loss, which refuses appends from then on. One that is recorded is extended, since
+   * servers have seen more or less of the commits that are gone; that it is accepted stays so.
    */
-  extend(id: string, range: LostRange): Promise<void>
+  record(loss: Pick<CommitLoss, 'id' | 'foundBy' | 'fromIndex' | 'toIndex'>): Promise<void>
 
   /** Accepts every loss: the log goes on from where it ends. Gives those that were not accepted. */
   accept(by: string): Promise<readonly CommitLoss[]>

@@ -77,19 +77,19 @@ const losses = [
   {
     name: 'what follows the last entry that the log holds',
     held: [id(1, 'a'), id(2, 'a'), id(3, 'b')],
-    lost: { fromIndex: 4, toIndex: 6 },
+    lost: { fromIndex: 4, toIndex: 6, nonce: 'c' },
   },
   {
     name: 'entries that others have replaced',
     held: [id(1, 'a'), id(2, 'a'), id(3, 'x'), id(4, 'y'), id(5, 'y'), id(6, 'z')],
-    lost: { fromIndex: 3, toIndex: 6 },
+    lost: { fromIndex: 3, toIndex: 6, nonce: 'b' },
   },
   {
     name: 'entries of another term with the same nonce',
     held: [id(2, 'a'), id(3, 'b'), id(6, 'c', 2)],
-    lost: { fromIndex: 4, toIndex: 6 },
+    lost: { fromIndex: 4, toIndex: 6, nonce: 'c' },
   },
-  { name: 'all that is remembered', held: [], lost: { fromIndex: 1, toIndex: 6 } },
+  { name: 'all that is remembered', held: [], lost: { fromIndex: 1, toIndex: 6, nonce: 'a' } },
 ]
 for (const c of losses)
   test(`log history: lost is ${c.name}`, () => {
@@ -101,7 +101,8 @@ test('log history: remembers its last entry, also behind indexes that were skipp
   assert.deepEqual(history.last, id(6, 'c'))
   history.add(id(100, 'h', 4))
   assert.deepEqual(history.last, id(100, 'h', 4))
-  assert.deepEqual(history.lostFrom([id(6, 'c')]), { fromIndex: 7, toIndex: 100 })
+  const lost = { fromIndex: 7, toIndex: 100, nonce: 'h' }
+  assert.deepEqual(history.lostFrom([id(6, 'c')]), lost)
 })
 
 test('log history: what was lost is forgotten, and the log goes on from there', () => {

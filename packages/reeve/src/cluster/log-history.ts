@@ -49,6 +49,11 @@ export interface LostRange {
   readonly toIndex: number
 }
 
+export interface FoundLoss extends LostRange {
+  /** The nonce of the first append that is gone: whoever finds the same loss finds the same one. */
+  readonly nonce: string
+}
+
 /** The entries of one append. */
 interface AppendedRange {
   readonly firstIndex: number
@@ -100,20 +105,18 @@ export class LogHistory {
    * What is gone of it, given the entries that the log holds from `firstIndex` on. Undefined when
    * the log holds the last entry.
    */
-  lostFrom(held: readonly EntryId[]): LostRange | undefined {
+  lostFrom(held: readonly EntryId[]): FoundLoss | undefined {
     const noncesHeld = new Map(held.map((entry) => [entry.index, entry]))
     const isHeld = (index: number, { term, nonce }: AppendedRange): boolean => {
       const found = noncesHeld.get(index)
       return found !== undefined && isSameEntry(found, { index, term, nonce })
     }
-    const { last } = this
-    for (const append of this.#appends.toReversed()) {
-      // An append is there as a whole or not at all.
-      if (!isHeld(append.lastIndex, append)) continue
-      if (append.lastIndex === last.index) return undefined
-      return { fromIndex: append.lastIndex + 1, toIndex: last.index }
-    }
-    return { fromIndex: this.firstIndex, toIndex: last.index }
+    // An append is there as a whole or not at all.
+    const at = this.#appends.findLastIndex((append) => isHeld(append.lastIndex, append))
+    const [known, gone] = [this.#appends[at], this.#appends[at + 1]]
+    if (gone === undefined) return undefined
+    const fromIndex = known === undefined ? gone.firstIndex : known.lastIndex + 1
+    return { fromIndex, toIndex: this.last.index, nonce: gone.nonce }
   }
 
   /** Forgets the entries from an index on: the log does not hold them. */

@@ -43,6 +43,16 @@ test('losses: what several servers find after one failover is one loss, as long 
   assert.deepEqual([b.open?.fromIndex, b.open?.toIndex], [3, 5])
 })
 
+test('losses: servers that find a loss at the same moment record one', async () => {
+  const world = aWorld()
+  const [a, b] = [world.server('a', 5), world.server('b', 4)]
+  world.lose(2)
+  await Promise.all([a.compare(world.engine), b.compare(world.engine)])
+  assert.equal(world.losses.length, 1)
+  await Promise.all([a.refresh(), b.refresh()])
+  assert.deepEqual([b.open?.fromIndex, b.open?.toIndex], [4, 5])
+})
+
 test('losses: a server that comes back after the loss was accepted does not refuse writes again', async () => {
   const world = aWorld()
   const [a, away] = [world.server('a', 5), world.server('b', 5)]
@@ -112,18 +122,11 @@ function aWorld() {
         isAway = false
         throw new Error('away')
       }
-      losses = [...losses, { ...loss, foundAtMs: losses.length, acceptedAtMs: undefined }]
-    },
-    extend: async (id, range) => {
-      losses = losses.map((loss) =>
-        loss.id === id
-          ? {
-              ...loss,
-              fromIndex: Math.min(loss.fromIndex, range.fromIndex),
-              toIndex: Math.max(loss.toIndex, range.toIndex),
-            }
-          : loss,
-      )
+      const known = losses.find(({ id }) => id === loss.id)
+      const next = { foundAtMs: losses.length, acceptedAtMs: undefined, ...known, ...loss }
+      const fromIndex = Math.min(loss.fromIndex, known?.fromIndex ?? loss.fromIndex)
+      const toIndex = Math.max(loss.toIndex, known?.toIndex ?? loss.toIndex)
+      losses = [...losses.filter(({ id }) => id !== loss.id), { ...next, fromIndex, toIndex }]
     },
     accept: async () => {
       losses = losses.map((loss) => ({ ...loss, acceptedAtMs: 1 }))
@@ -133,7 +136,6 @@ function aWorld() {
   const follow = ({ history }: LossMonitor, upTo = log.length): void => {
     for (const entry of log.slice(history.last.index, upTo)) history.add(entry)
   }
-  let ids = 0
   return {
     store,
     logged,
@@ -160,7 +162,6 @@ function aWorld() {
         store,
         database: 'db',
         name,
-        ids: { uuid: () => `loss ${++ids}` },
         log: { error: (_fields, message) => void logged.push(message) },
       })
       follow(monitor, applied)

@@ -1,6 +1,5 @@
-import type { IdSource } from '../kit/clock.ts'
 import { describeLoss, lostCommits, type CommitLoss, type LossStore } from './commit-loss.ts'
-import { compareWithLog, LogHistory, type EntryId, type LostRange } from './log-history.ts'
+import { compareWithLog, LogHistory, type EntryId, type FoundLoss } from './log-history.ts'
 import type { FollowedLog } from './follow-loop.ts'
 
 /** An engine that was just opened, and whose log may not be the one that was followed before. */
@@ -16,7 +15,6 @@ export interface LossMonitorOptions {
   readonly database: string
   /** This server's. */
   readonly name: string
-  readonly ids: IdSource
   readonly log: { error(fields: object, message: string): void }
 }
 
@@ -65,12 +63,13 @@ export class LossMonitor {
     await this.refresh(log.losses)
   }
 
-  async #record(lost: LostRange, lastIndex: number): Promise<void> {
-    const { store, ids, name, database, log } = this.#options
+  async #record({ nonce, ...lost }: FoundLoss, lastIndex: number): Promise<void> {
+    const { store, name, database, log } = this.#options
     const [known] = (await store.list()).filter(({ id }) => !this.#seen.has(id))
-    // Another server has found it first: it may be accepted already.
-    if (known !== undefined) await store.extend(known.id, lost)
-    else await store.record({ id: ids.uuid(), foundBy: name, ...lost })
+    // Another server has found it first: it may be accepted already. Two that find it at the same
+    // moment give it the same id.
+    const id = known?.id ?? (nonce === '' ? `from ${lost.fromIndex}` : nonce)
+    await store.record({ id, foundBy: name, ...lost })
     this.history.truncate(lost.fromIndex)
     this.#version = undefined
     this.#commitsLost += lostCommits(lost)

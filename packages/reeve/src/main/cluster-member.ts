@@ -152,9 +152,8 @@ export class ClusterMember {
     this.#following = this.#newTeller('the log of the cluster', 'followed')
     this.#leasing = this.#newTeller('the lease of the cluster', 'asked for')
     const { config, log, database } = options
-    const { ids } = this.#timing
     const { losses: store, name } = database
-    this.#losses = new LossMonitor({ store, database: name, name: config.name, ids, log })
+    this.#losses = new LossMonitor({ store, database: name, name: config.name, log })
   }
 
   /** Resolves when requests are answered, by this server or another. */

@@ -88,7 +88,7 @@ function runTests(postgres: TestPostgres): void {
     await engine.append([entry(1)])
     const { losses } = database
     await losses.record({ id: 'l1', foundBy: 'b', fromIndex: 2, toIndex: 4 })
-    await losses.extend('l1', { fromIndex: 3, toIndex: 5 })
+    await losses.record({ id: 'l1', foundBy: 'c', fromIndex: 3, toIndex: 5 })
     const [open] = await losses.list()
     assert.deepEqual([open?.fromIndex, open?.toIndex, open?.foundBy], [2, 5, 'b'])
     assert.equal(open?.acceptedAtMs, undefined)

@@ -1,4 +1,4 @@
-import type { CommitLoss, LossStore, LostRange } from '../../cluster/index.ts'
+import type { CommitLoss, LossStore } from '../../cluster/index.ts'
 import type { Lane, Lanes, Statement } from './lanes.ts'
 import type { Retry } from './retry.ts'
 
@@ -39,16 +39,11 @@ export class PostgresLosses implements LossStore {
   }: Pick<CommitLoss, 'id' | 'foundBy' | 'fromIndex' | 'toIndex'>): Promise<void> {
     await this.#run('recording a loss', {
       text: `INSERT INTO reeve_losses (id, from_index, to_index, found_by, found_at)
-        VALUES ($1, $2, $3, $4, clock_timestamp()) ON CONFLICT (id) DO NOTHING`,
+        VALUES ($1, $2, $3, $4, clock_timestamp())
+        ON CONFLICT (id) DO UPDATE SET
+          from_index = least(reeve_losses.from_index, excluded.from_index),
+          to_index = greatest(reeve_losses.to_index, excluded.to_index)`,
       values: [id, fromIndex, toIndex, foundBy],
-    })
-  }
-
-  async extend(id: string, { fromIndex, toIndex }: LostRange): Promise<void> {
-    await this.#run('recording a loss', {
-      text: `UPDATE reeve_losses SET from_index = least(from_index, $2),
-          to_index = greatest(to_index, $3) WHERE id = $1`,
-      values: [id, fromIndex, toIndex],
     })
   }
 
