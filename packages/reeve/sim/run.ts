@@ -1,7 +1,7 @@
 /**
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many, `--cluster` those of three servers on one database, `--losses` those whose
- * database loses commits.
+ * `--seeds 1..2000` many, `--cluster` those of three servers on one database, `--losses` those
+ * whose database loses commits.
  * See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'

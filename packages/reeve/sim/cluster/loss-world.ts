@@ -215,7 +215,7 @@ class LossWorld {
     })
   }
 
-  /** The standby receives nothing for a while; then the primary is gone and the standby promoted. */
+  /** The standby receives nothing for a while; then the primary is gone, and it is promoted. */
   #failOver(): void {
     const [copy, written] = [this.#database.copy(), new Map(this.#written)]
     const behindMs = this.#draws.chance(0.3) ? 0 : this.#draws.between(0, BEHIND_MS_MAX)
@@ -285,10 +285,12 @@ class LossWorld {
     const failovers = this.#failovers
     const route = opened.gate.route(aRequest('GET', '/v1/namespaces?consistent'), CONSISTENT)
     if (route !== 'linearizable') return
-    void opened.gate.confirmLeadership().then((isConfirmed) => {
+    const read = async (): Promise<void> => {
+      const isConfirmed = await opened.gate.confirmLeadership()
       if (isConfirmed && failovers === this.#failovers && server.opened === opened)
         this.#compare(server, opened.leader.store, 'reads consistently')
-    })
+    }
+    void read()
   }
 
   #compare(server: SimServer, store: Store, how: string): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { ClusterMember, type MemberServer } from '../../src/main/cluster-member.ts'
+import { ClusterMember } from '../../src/main/cluster-member.ts'
+import type { MemberServer } from '../../src/main/cluster-member-options.ts'
 import { describeAgent } from '../../src/main/self.ts'
 import type { RequestGate } from '../../src/cluster/index.ts'
 import { messageOf } from '../../src/kit/fault.ts'

@@ -23,7 +23,7 @@ const ENTRIES_PER_TURN = 200
 
 /** An engine that shows what another server writes. */
 export interface FollowedEngine {
-  /** Looks how far the log has come, and at its entry where `applied` is; `read` reaches its end. */
+  /** Looks how far the log has come, and at its entry where `applied` is; `read` reaches there. */
   follow(applied: EntryId): Promise<FollowedLog>
   /** Entries that follow the one after which they are asked for. */
   read(fromIndex: number, after: EntryId): AsyncIterable<FollowedEntry>

@@ -2,7 +2,6 @@ export { FollowLoop, type FollowedEngine, type FollowedEntry } from './follow-lo
 export type { FollowedLog } from './follow-loop.ts'
 export {
   ACCEPT_COMMAND,
-  describeLoss,
   describeRefusal,
   lostCommits,
   type CommitLoss,

@@ -16,8 +16,8 @@ export interface LeaseStore {
 
   /**
    * Makes it last `ttlMs` from now on. False when it has run out, is another's by now, or the log
-   * lacks the entry that the claim names: it never comes back. Whoever held it has stopped leading before that, so a renewal that was long on its
-   * way would only keep the others waiting.
+   * lacks the entry that the claim names: it never comes back. Whoever held it has stopped leading
+   * before that, so a renewal that was long on its way would only keep the others waiting.
    */
   renew(held: LeaseHeld, claim: LeaseClaim): Promise<boolean>
 

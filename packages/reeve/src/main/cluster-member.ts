@@ -12,24 +12,21 @@ import {
   type CommitLoss,
   type FollowedLog,
   type Leadership,
-  type LogHistory,
   type Member,
 } from '../cluster/index.ts'
-import type { LeaseStore, LogBell, LossStore, RollStore } from '../cluster/index.ts'
-import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import type { DatabaseClaim, PostgresEngine } from '../storage/index.ts'
-import type { AgentInfo } from '../http/index.ts'
-import type { Tls } from '../tls/index.ts'
-import type { AgentConfig } from './config/agent-config.ts'
-import type { ProgramLog } from './log.ts'
+import type { PostgresEngine } from '../storage/index.ts'
+import {
+  SYSTEM_TIMING,
+  type ClusterMemberOptions,
+  type MemberServer,
+  type MemberTiming,
+} from './cluster-member-options.ts'
+import { LeasePause } from './lease-pause.ts'
 import { PortKeeper } from './port-keeper.ts'
 import { portOf } from './port-of.ts'
 import { peerSecurity } from './port-security.ts'
-import type { AgentSelf } from './self.ts'
-import { Server, type ServerOptions } from './server.ts'
-import type { ClusterSecrets } from './server-secrets.ts'
-import { systemClock, systemIds } from './system.ts'
+import { Server } from './server.ts'
 import { TroubleTeller } from './trouble-teller.ts'
 
 /** A database that is away, or a port that is not free yet: looked at again after this time. */
@@ -42,68 +39,6 @@ const LOSSES_LOOK_MS = 1_000
 /** Between two looks whether a full database takes commits again: twice as long each time. */
 const FULL_LOOK_MS = 1_000
 const FULL_LOOK_MS_MAX = 15_000
-/**
- * A server whose storage failed again soon after it began to lead lets others try first, and spares
- * a database in trouble the load of its state: it waits twice as long each time.
- */
-const UNSTEADY_MS = 30_000
-const LEASE_PAUSE_MS = 1_000
-const LEASE_PAUSE_MS_MAX = 15_000
-
-export interface ClusterMemberOptions {
-  readonly config: AgentConfig
-  readonly log: ProgramLog
-  readonly version: string
-  readonly self: MemberSelf
-  readonly database: ClusterDatabase
-  readonly secrets: ClusterSecrets
-  /** Undefined where nothing is encrypted. */
-  readonly tls?: Tls | undefined
-  /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
-  readonly openServer?: (
-    options: ServerOptions & { readonly leader: RequestGate },
-  ) => Promise<MemberServer>
-  /** The machine's, where none is handed in. */
-  readonly timing?: MemberTiming
-}
-
-/** What servers share. */
-export interface ClusterDatabase {
-  /** Without user and password. */
-  readonly name: string
-  readonly lease: LeaseStore
-  readonly losses: LossStore
-  readonly bell: LogBell
-  readonly roll: RollStore
-  openEngine(history: LogHistory): Promise<PostgresEngine>
-  /** Rejects with a Fault when a server like this one must not share it. */
-  claim(claim: DatabaseClaim): Promise<void>
-  close(): Promise<void>
-}
-
-/** As much of a server as its place among others is about. */
-export type MemberServer = Pick<
-  Server,
-  'store' | 'onFault' | 'listen' | 'lead' | 'suspend' | 'resume' | 'stop'
->
-
-/** Told which server it is that answers; what one does not have is not asked for. */
-type MemberSelf = Pick<AgentSelf, keyof AgentInfo | 'join'> & {
-  serve(address: string, server?: MemberServer): void
-}
-
-interface MemberTiming {
-  readonly clock: Clock
-  /** A clock that never jumps. */
-  readonly monotonicMs: () => number
-  readonly ids: IdSource
-}
-
-const SYSTEM_TIMING: MemberTiming = {
-  clock: systemClock,
-  monotonicMs: () => performance.now(),
-  ids: systemIds,
-}
 
 /** What there is while a server is open; all of it goes when it has led and does not any more. */
 interface Opened {
@@ -134,10 +69,8 @@ export class ClusterMember {
   #opened: Opened | undefined
   /** As the leader. */
   #serving: Serving = 'nothing'
-  #servingSinceMs = 0
   #cancelLossesLook: () => void = () => undefined
-  /** Before the lease is asked for again. */
-  #leasePauseMs = 0
+  readonly #leasePause = new LeasePause()
   #isStopped = false
   #portKeeper: PortKeeper | undefined
   #httpPort: number
@@ -313,7 +246,7 @@ export class ClusterMember {
     this.#opened = opened
     self.serve(this.#address, server)
     follow.start()
-    keeper.start(this.#leasePauseMs)
+    keeper.start(this.#leasePause.ms)
   }
 
   /**
@@ -397,9 +330,10 @@ export class ClusterMember {
         if (refusal === undefined) await this.#takeOver(opened, term)
         else server.store.refuseCommits(new Fault('commits-lost', refusal))
         this.#serving = refusal === undefined ? 'everything' : 'reads'
-        this.#servingSinceMs = this.#timing.monotonicMs()
+        const nowMs = this.#timing.monotonicMs()
+        this.#leasePause.led(nowMs)
         this.#lookAtLossesLater()
-        const tookMs = Math.round(this.#servingSinceMs - startedMs)
+        const tookMs = Math.round(nowMs - startedMs)
         log.info({ term, index: server.store.index, tookMs }, 'this server leads')
         if (refusal !== undefined) log.error({ next: ACCEPT_COMMAND }, refusal)
       } catch (thrown) {
@@ -452,7 +386,7 @@ export class ClusterMember {
     if (this.#opened !== opened || this.#isStopped) return
     const { log } = this.#options
     this.#opened = undefined
-    this.#pauseBeforeLease(fault)
+    this.#leasePause.failed(fault.kind, this.#timing.monotonicMs())
     this.#serving = 'nothing'
     this.#cancelLossesLook()
     opened.closing.abort()
@@ -472,17 +406,6 @@ export class ClusterMember {
         }
       }
     })
-  }
-
-  #pauseBeforeLease({ kind }: Fault): void {
-    const lastedMs = this.#timing.monotonicMs() - this.#servingSinceMs
-    const isUnsteady = this.#serving === 'everything' && lastedMs < UNSTEADY_MS
-    if (kind !== 'storage-failed' || !isUnsteady) this.#leasePauseMs = 0
-    else
-      this.#leasePauseMs = Math.min(
-        Math.max(LEASE_PAUSE_MS, 2 * this.#leasePauseMs),
-        LEASE_PAUSE_MS_MAX,
-      )
   }
 
   /** Somebody answers on the port meanwhile; where servers are simulated there is none. */

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { Fault } from '../kit/fault.ts'
-import { toPostgresFault } from '../storage/postgres/postgres-faults.ts'
 import { explainStartFailure } from './start-failure.ts'
 
 function systemError(fields: object): Error {
@@ -39,12 +38,10 @@ const cases = [
   },
   {
     name: 'the host name of the database leads nowhere',
-    thrown: toPostgresFault(
-      systemError({ code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname: 'db.example' }),
-      'db.example:5432/reeve',
-      'opening it',
-    ),
-    says: /^The database db\.example:5432\/reeve has a host name that cannot be resolved .*server\.database/,
+    thrown: new Fault('storage-failed', 'The database has a name that cannot be resolved.', {
+      cause: systemError({ code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname: 'db.example' }),
+    }),
+    says: /^The database has a name that cannot be resolved\.$/,
   },
   {
     name: 'the data directory is locked',

@@ -40,7 +40,6 @@ test(
 /** Three servers, a primary, a standby, and the names that the database has to have. */
 class FailoverWorld {
   readonly said: string[] = []
-  readonly #t: TestContext
   readonly #random: Random
   readonly #servers: readonly ServerProcess[]
   #primary: TestPostgres
@@ -61,15 +60,13 @@ class FailoverWorld {
     const url = `postgres://reeve@/${DATABASE}?host=${hosts}&target_session_attrs=read-write`
     const servers: ServerProcess[] = []
     for (const name of ['a', 'b', 'c']) servers.push(await startServer(t, { url, directory, name }))
-    return new FailoverWorld(t, random, { primary, standby, servers })
+    return new FailoverWorld(random, { primary, standby, servers })
   }
 
   private constructor(
-    t: TestContext,
     random: Random,
     parts: { primary: TestPostgres; standby: TestPostgres; servers: readonly ServerProcess[] },
   ) {
-    this.#t = t
     this.#random = random
     this.#primary = parts.primary
     this.#standby = parts.standby

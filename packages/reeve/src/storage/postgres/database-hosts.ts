@@ -20,7 +20,7 @@ export class DatabaseHosts {
     return this.#hosts[this.#at] ?? this.#hosts[0]
   }
 
-  /** A host did not answer, or takes no writes: the one after it is next, unless others moved on. */
+  /** A host did not answer, or takes no writes: the next one is tried, unless others moved on. */
   leave(host: DatabaseHost): void {
     if (this.current === host) this.#at = (this.#at + 1) % this.#hosts.length
   }

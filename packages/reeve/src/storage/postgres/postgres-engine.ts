@@ -220,9 +220,9 @@ export class PostgresEngine implements MovableEngine {
   }
 
   /**
-   * Rejects with `log-diverged` when the log does not hold the entry before a page any more: between
-   * two pages another database may have taken the place of the first. `after` is the entry before
-   * `fromIndex`, where the caller has applied one.
+   * Rejects with `log-diverged` when the log does not hold the entry before a page any more:
+   * between two pages another database may have taken the place of the first. `after` is the entry
+   * before `fromIndex`, where the caller has applied one.
    */
   read(fromIndex: number, after: EntryId = NO_ENTRY): AsyncGenerator<FollowedEntry> {
     return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex, after)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../kit/fault.ts'
-import { isAway, isPassing, sqlStateOf } from './postgres-faults.ts'
+import { isAway, isPassing, sqlStateOf, toPostgresFault } from './postgres-faults.ts'
 
 const serverSaid = (code: string) => Object.assign(new Error('from the server'), { code })
 const systemSaid = (code: string) =>
@@ -52,3 +52,16 @@ for (const [what, thrown, isAwaited] of startCases)
   test(`a server that starts ${isAwaited ? 'waits for' : 'does not wait after'} ${what}`, () => {
     assert.equal(isAway(thrown), isAwaited)
   })
+
+test('a host name that cannot be resolved is named, with where to correct it', () => {
+  const fault = toPostgresFault(unknownHost, 'db.example:5432/reeve', 'opening it')
+  assert.match(
+    fault.message,
+    /^The database db\.example:5432\/reeve has a host name that cannot be resolved .*server\.database/,
+  )
+})
+
+test('a full database is told as one that needs no restart', () => {
+  const fault = toPostgresFault(serverSaid('53100'), 'db', 'appending to the log')
+  assert.match(fault.message, /^The database db has no space left .*nothing has to be restarted/)
+})
