@@ -70,7 +70,7 @@ const NEVER_MS = 0
 const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
 /** What stands before the values of a statement of the checkpoint. */
-const FENCE_VALUES = 5
+const FENCE_VALUES = 6
 
 /**
  * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
@@ -349,8 +349,9 @@ export class SharedDatabase {
   }
 
   /** The keeper's fence. */
-  #moveStep([term, step, index, entryTerm, nonce]: Values): boolean {
+  #moveStep([term, step, index, entryTerm, nonce, acknowledged]: Values): boolean {
     if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
+    if (this.#keep.step < Number(acknowledged)) return false
     const entry = this.#log.get(Number(index))
     const isHeld = entry?.term === entryTerm && entry?.nonce === nonce
     if (nonce !== '' && !isHeld && this.#keep.firstIndex <= Number(index)) return false
@@ -397,7 +398,7 @@ const STATEMENTS: readonly KnownStatement[] = [
   },
   { is: written(/^SELECT term, holder, address/), run: (db) => db.leader() },
   { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
-  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$6/), run: (db, v) => db.trim(v) },
+  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$7/), run: (db, v) => db.trim(v) },
 ]
 
 function idOf({ index, term, nonce }: WrittenEntry): Row {

@@ -50,6 +50,7 @@ const FAIR_REASONS = [
   /^the lease of this server is over/,
   /^the database does not hold log entry/,
   /^another server has found commits missing/,
+  /^the database has lost what was written/,
   /^the log begins after what this server has seen/,
 ]
 

@@ -362,6 +362,8 @@ export class ClusterMember {
   async #lookAtLosses(): Promise<void> {
     const opened = this.#opened
     if (opened === undefined) return
+    if (opened.engine.hasDiverged)
+      return this.#reopen(opened, new Fault(LOG_DIVERGED, 'the database has lost what was written'))
     const losses = await this.#options.database.losses.list()
     const isOpen = losses.some(({ acceptedAtMs }) => acceptedAtMs === undefined)
     if (this.#opened !== opened) return

@@ -84,6 +84,8 @@ export class PostgresEngine implements MovableEngine {
   readonly #calls = new RunningCalls()
   #term = NO_TERM
   #step = 0
+  #acknowledgedStep = 0
+  #hasDiverged = false
   #lastIndex: number
   #firstIndex: number
   #upTo: number
@@ -117,6 +119,7 @@ export class PostgresEngine implements MovableEngine {
     this.#follow(position)
     this.#term = term
     this.#step = found.step
+    this.#acknowledgedStep = found.step
     return position
   }
 
@@ -355,10 +358,25 @@ export class PostgresEngine implements MovableEngine {
   async #write(doing: string, make: (fence: Fence) => Statement): Promise<void> {
     await this.#retry.run(doing, async () => {
       const { index, term, nonce } = this.#history.last
-      const fence: Fence = [this.#term, ++this.#step, index, term, nonce]
+      const step = ++this.#step
+      const fence: Fence = [this.#term, step, index, term, nonce, this.#acknowledgedStep]
       const [kept] = await this.#lanes.keep.query<{ kept: string }>(make(fence))
-      if (kept?.kept !== '1') throw fencedFault(this.#name)
+      if (kept?.kept !== '1') throw await this.#lostFence()
+      this.#acknowledgedStep = step
     })
+  }
+
+  /** Nobody else keeps the checkpoint in our term: if its step is not ours, it went back. */
+  async #lostFence(): Promise<Fault> {
+    const { term } = await readPosition(this.#lanes.keep, this.#name)
+    if (term !== this.#term) return fencedFault(this.#name)
+    this.#hasDiverged = true
+    return divergedFault(this.#name, this.#history.last.index)
+  }
+
+  /** The database lacks what this engine has written: whoever leads with it has to begin anew. */
+  get hasDiverged(): boolean {
+    return this.#hasDiverged
   }
 
   #assertLeading(): void {

@@ -31,12 +31,24 @@ function runTests(postgres: TestPostgres): void {
     await goBack(1)
     const rows = [{ table: 'jobs', key: 'a', text: 'of entry 2' }]
     const mark = { upTo: 2, tableIndexes: {} }
-    await assert.rejects(engine.checkpoint(rows, mark), { kind: 'storage-fenced' })
-    await assert.rejects(engine.checkpoint([], mark), { kind: 'storage-fenced' })
+    await assert.rejects(engine.checkpoint(rows, mark), { kind: 'log-diverged' })
+    await assert.rejects(engine.checkpoint([], mark), { kind: 'log-diverged' })
+    assert.equal(engine.hasDiverged, true)
     const next = await database.openEngine()
     assert.deepEqual([next.opened.lastIndex, next.opened.checkpoint.upTo], [1, 0])
     for await (const page of next.load()) assert.deepEqual(page, [])
     await next.close()
+  })
+
+  test('a checkpoint is not finished on a database that has lost a piece of it', async (t) => {
+    const { engine, database } = await aLeader(t, postgres)
+    await engine.append([entry(1)])
+    const mark = { upTo: 1, tableIndexes: {} }
+    await engine.checkpoint([{ table: 'jobs', key: 'a', text: 'a' }], mark)
+    const name = database.name.split('/').at(-1) ?? ''
+    await postgres.query(name, 'UPDATE reeve_checkpoint SET step = step - 1')
+    await assert.rejects(engine.checkpoint([], mark), { kind: 'log-diverged' })
+    assert.equal(engine.hasDiverged, true)
   })
 
   test('a lease is not renewed where the log lacks the last entry of its holder', async (t) => {

@@ -13,11 +13,13 @@ const BYTES_PER_PIECE = 512 * 1024
  * The keeper's fence: each statement moves the step on. One that was given up for lost and arrives
  * late finds a later step or another term, and writes nothing over what is newer. Rows are the
  * leader's state, so they are written only where the log holds its last entry: a database that has
- * lost commits may have the same term, and must not get rows of commits that its log lacks.
+ * lost commits may have the same term, and must not get rows of commits that its log lacks. Nor is
+ * a checkpoint finished on a database that has lost a piece of it: no acknowledged step is missing.
  */
-const FENCE = `id = 1 AND term = $1 AND step < $2 AND ($5 = '' OR first_index > $3 OR EXISTS (
-    SELECT 1 FROM reeve_log AS entry
-    WHERE entry.commit_index = $3 AND entry.term = $4 AND entry.nonce = $5))`
+const FENCE = `id = 1 AND term = $1 AND step < $2 AND step >= $6
+    AND ($5 = '' OR first_index > $3 OR EXISTS (
+      SELECT 1 FROM reeve_log AS entry
+      WHERE entry.commit_index = $3 AND entry.term = $4 AND entry.nonce = $5))`
 const KEEPER = `WITH keeper AS (
     UPDATE reeve_checkpoint SET step = $2 WHERE ${FENCE} RETURNING term
   )`
@@ -42,13 +44,17 @@ export function* piecesOf(rows: Iterable<CheckpointRow>): Generator<CheckpointPi
   if (piece.size > 0) yield { rows: piece }
 }
 
-/** The term, the step, and the last entry that the leader has appended or applied. */
+/**
+ * The term, the step, the last entry that the leader has appended or applied, and the last step
+ * that was acknowledged.
+ */
 export type Fence = readonly [
   term: number,
   step: number,
   index: number,
   entryTerm: number,
   nonce: string,
+  acknowledgedStep: number,
 ]
 
 export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement {
@@ -65,11 +71,11 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
   return {
     name: 'reeve-checkpoint',
     text: `${KEEPER}, removed AS (
-        DELETE FROM reeve_rows WHERE id = ANY($6::bytea[]) AND EXISTS (SELECT 1 FROM keeper)
+        DELETE FROM reeve_rows WHERE id = ANY($7::bytea[]) AND EXISTS (SELECT 1 FROM keeper)
       ), put AS (
         INSERT INTO reeve_rows (id, table_name, key, body)
         SELECT row.id, row.table_name, row.key, row.body
-        FROM keeper, unnest($7::bytea[], $8::text[], $9::text[], $10::text[])
+        FROM keeper, unnest($8::bytea[], $9::text[], $10::text[], $11::text[])
           AS row (id, table_name, key, body)
         ON CONFLICT (id) DO UPDATE SET body = excluded.body
       ) ${KEPT}`,
@@ -92,7 +98,7 @@ function rowName(table: string, key: string): string {
 /** JSON writes NUL and unpaired surrogates as escapes, so a text holds it. */
 export function markStatement(mark: CheckpointMark, fence: Fence): Statement {
   return {
-    text: `UPDATE reeve_checkpoint SET step = $2, up_to = $6, table_indexes = $7
+    text: `UPDATE reeve_checkpoint SET step = $2, up_to = $7, table_indexes = $8
       WHERE ${FENCE} RETURNING '1' AS kept`,
     values: [...fence, mark.upTo, JSON.stringify(mark.tableIndexes)],
   }
@@ -101,10 +107,10 @@ export function markStatement(mark: CheckpointMark, fence: Fence): Statement {
 export function trimStatement(firstIndex: number, fence: Fence): Statement {
   return {
     text: `WITH keeper AS (
-        UPDATE reeve_checkpoint SET step = $2, first_index = $6
+        UPDATE reeve_checkpoint SET step = $2, first_index = $7
         WHERE ${FENCE} RETURNING term
       ), removed AS (
-        DELETE FROM reeve_log WHERE commit_index < $6 AND EXISTS (SELECT 1 FROM keeper)
+        DELETE FROM reeve_log WHERE commit_index < $7 AND EXISTS (SELECT 1 FROM keeper)
       ) ${KEPT}`,
     values: [...fence, firstIndex],
   }
@@ -116,7 +122,7 @@ export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Stat
     text: `${KEEPER}, put AS (
         INSERT INTO reeve_blobs (id, key, bytes)
         SELECT blob.id, blob.key, blob.bytes
-        FROM keeper, unnest($6::bytea[], $7::text[], $8::bytea[]) AS blob (id, key, bytes)
+        FROM keeper, unnest($7::bytea[], $8::text[], $9::bytea[]) AS blob (id, key, bytes)
         ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
       ) ${KEPT}`,
     values: [
@@ -132,10 +138,10 @@ export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Stat
 export function beginStatement(firstIndex: number, fence: Fence): Statement {
   return {
     text: `WITH keeper AS (
-        UPDATE reeve_checkpoint SET step = $2, up_to = $6 - 1, first_index = $6
+        UPDATE reeve_checkpoint SET step = $2, up_to = $7 - 1, first_index = $7
         WHERE ${FENCE} RETURNING term
       ), head AS (
-        UPDATE reeve_head SET last_index = $6 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $6 - 1)
+        UPDATE reeve_head SET last_index = $7 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $7 - 1)
       ) ${KEPT}`,
     values: [...fence, firstIndex],
   }
