@@ -18,7 +18,11 @@ const commands = {
   arrows: (args) => [['tools/arrows.ts', ...args]],
   bench: (args) => findBenches(args),
   sim: (args) => [['packages/reeve/sim/run.ts', ...args]],
-  faults: (args) => [['packages/reeve/test/e2e/cluster-faults.test.ts', ...args]],
+  faults: (args) =>
+    ['cluster-faults', 'cluster-failover'].map((name) => [
+      `packages/reeve/test/e2e/${name}.test.ts`,
+      ...args,
+    ]),
   format: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]],
 }
 

@@ -159,6 +159,18 @@ export class Leader {
     this.store.onFault(tell)
   }
 
+  /** As `main/server.ts` does while the storage takes no commits. */
+  async suspend(): Promise<void> {
+    const loops = this.#loops
+    this.#loops = []
+    for (const loop of loops) await loop.stop()
+  }
+
+  resume(): void {
+    this.store.resume('all')
+    this.#startLoops()
+  }
+
   /** Stops in order: requests first, then the loops, then the storage. */
   async stop(): Promise<void> {
     this.#isDead = true

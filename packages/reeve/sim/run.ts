@@ -1,14 +1,16 @@
 /**
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many, `--cluster` those of three servers on one database.
+ * `--seeds 1..2000` many, `--cluster` those of three servers on one database, `--losses` those
+ * whose database loses commits.
  * See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { messageOf } from '../src/kit/fault.ts'
+import { simulateLoss } from './cluster/loss-world.ts'
 import { clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
 import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
-const USAGE = `Usage: npm run sim -- [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster] [--twice] [--verbose]`
+const USAGE = `Usage: npm run sim -- [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster | --losses] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
 
 const OPTIONS = {
@@ -20,6 +22,7 @@ const OPTIONS = {
   twice: { type: 'boolean', default: false },
   small: { type: 'boolean', default: false },
   cluster: { type: 'boolean', default: false },
+  losses: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
 
@@ -61,6 +64,7 @@ process.exitCode = failures.length > 0 ? 1 : 0
 
 /** Every tenth world twice: the second time must give the very same commits. */
 async function lived(seed: number): Promise<SimulationResult> {
+  if (values.losses) return await simulateLoss({ seed, print: values.verbose ? print : undefined })
   const options = {
     ...sizeOf(seed),
     ...(values.steps === undefined ? {} : { steps: numberOf(values.steps) }),
@@ -90,7 +94,7 @@ function unequal(first: SimulationResult, second: SimulationResult) {
 function report({ seed, violation, tail }: SimulationResult): void {
   if (!values.verbose) for (const line of tail) print(line)
   print(`seed ${seed} FAILED: ${violation?.message}`)
-  const flags = `${values.small ? ' --small' : ''}${values.cluster ? ' --cluster' : ''}`
+  const flags = `${values.small ? ' --small' : ''}${values.cluster ? ' --cluster' : ''}${values.losses ? ' --losses' : ''}`
   print(`again: npm run sim -- --seed ${seed}${flags} --verbose\n`)
 }
 

@@ -6,6 +6,7 @@ import { allocationRoutes } from './allocation-routes.ts'
 import { auditRoutes } from './audit.ts'
 import { clientFsRoutes } from './client-fs.ts'
 import { clientStatsRoutes } from './client-stats.ts'
+import { databaseRoutes } from './database.ts'
 import { deploymentRoutes } from './deployment.ts'
 import { evaluationRoutes } from './evaluation.ts'
 import { eventRoutes } from './event.ts'
@@ -58,6 +59,7 @@ export const v1Routes = {
   ...clientStatsRoutes,
   ...agentRoutes,
   ...schedulerConfigurationRoutes,
+  ...databaseRoutes,
   ...snapshotRoutes,
   ...systemRoutes,
   ...telemetryRoutes,

@@ -1,12 +1,13 @@
-import type { Listening, LogBell, Rung } from '../../src/cluster/index.ts'
+import { LogHistory, type Listening, type LogBell, type Rung } from '../../src/cluster/index.ts'
 import { parseDatabaseUrl } from '../../src/storage/postgres/database-url.ts'
 import type { Lane, Lanes, Statement } from '../../src/storage/postgres/lanes.ts'
 import { readPosition } from '../../src/storage/postgres/position.ts'
 import { PostgresEngine } from '../../src/storage/postgres/postgres-engine.ts'
 import { MemoryRoll } from '../../src/storage/index.ts'
+import { PostgresLosses } from '../../src/storage/postgres/postgres-losses.ts'
 import { PostgresLease } from '../../src/storage/postgres/postgres-lease.ts'
 import { Retry } from '../../src/storage/postgres/retry.ts'
-import type { ClusterDatabase } from '../../src/main/cluster-member.ts'
+import type { ClusterDatabase } from '../../src/main/cluster-member-options.ts'
 import type { Draws } from '../draws.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 import type { SharedDatabase } from './shared-database.ts'
@@ -53,7 +54,9 @@ export interface DatabaseLinkOptions {
  * statements take their time, are lost, or are carried out and not answered.
  */
 export class DatabaseLink implements ClusterDatabase {
+  readonly name: string
   readonly lease: PostgresLease
+  readonly losses: PostgresLosses
   /** Decides nothing, so nothing is done to it. */
   readonly roll: MemoryRoll
   readonly bell: LogBell
@@ -72,16 +75,23 @@ export class DatabaseLink implements ClusterDatabase {
       roll: this.#lane(LEASE_MS_MAX),
       close: async () => undefined,
     }
+    this.name = this.#lanes.target.name
     this.lease = new PostgresLease(this.#lanes)
+    this.losses = new PostgresLosses(this.#lanes, () => this.#newRetry())
     this.roll = new MemoryRoll(() => options.world.nowMs)
     this.bell = { listen: (heard) => this.#listen(heard) }
   }
 
-  async openEngine(): Promise<PostgresEngine> {
-    const { name } = this.#lanes.target
-    const retry = new Retry({ name, timing: this.#retryTiming })
-    const { position } = await retry.run('opening it', () => readPosition(this.#lanes.read, name))
-    return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
+  async openEngine(history = new LogHistory()): Promise<PostgresEngine> {
+    const retry = this.#newRetry()
+    const { position: opened, entry: openedEntry } = await retry.run('opening it', () =>
+      readPosition(this.#lanes.read, this.name),
+    )
+    return new PostgresEngine({ lanes: this.#lanes, retry, opened, openedEntry, history })
+  }
+
+  #newRetry(): Retry {
+    return new Retry({ name: this.name, timing: this.#retryTiming })
   }
 
   async claim(): Promise<void> {}

@@ -34,10 +34,43 @@ interface StoredText {
   readonly body: string
 }
 
+/** All of a database at one moment. */
+export interface DatabaseCopy {
+  readonly leader: LeaderRow
+  readonly head: HeadRow
+  readonly keep: KeepRow
+  readonly log: ReadonlyMap<number, WrittenEntry>
+  readonly rows: ReadonlyMap<string, StoredText>
+  readonly blobs: ReadonlyMap<string, Buffer>
+  readonly losses: readonly Row[]
+}
+
+interface LeaderRow {
+  readonly term: number
+  readonly holder: string
+  readonly address: string
+  readonly expiresMs: number
+}
+
+interface HeadRow {
+  readonly term: number
+  readonly lastIndex: number
+}
+
+interface KeepRow {
+  readonly term: number
+  readonly step: number
+  readonly firstIndex: number
+  readonly upTo: number
+  readonly tableIndexes: string
+}
+
 const NEVER_MS = 0
 /** Small, so that pages follow one another. */
 const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
+/** What stands before the values of a statement of the checkpoint. */
+const FENCE_VALUES = 6
 
 /**
  * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
@@ -46,14 +79,15 @@ const ROWS_PER_PAGE = 100
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
-  #leader = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
-  #head = { term: 0, lastIndex: 0 }
-  #keep = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
-  readonly #log = new Map<number, WrittenEntry>()
-  readonly #rows = new Map<string, StoredText>()
+  #leader: LeaderRow = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
+  #head: HeadRow = { term: 0, lastIndex: 0 }
+  #keep: KeepRow = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
+  #log = new Map<number, WrittenEntry>()
+  #rows = new Map<string, StoredText>()
   /** Digests of rows in order, made when they are read; undefined after a write. */
   #order: readonly string[] | undefined
-  readonly #blobs = new Map<string, Buffer>()
+  #blobs = new Map<string, Buffer>()
+  #losses: readonly Row[] = []
   readonly #atNextTerm: (() => void)[] = []
 
   constructor(options: SharedDatabaseOptions) {
@@ -67,6 +101,31 @@ export class SharedDatabase {
   /** Whoever took the lease last has this one. */
   get term(): number {
     return this.#leader.term
+  }
+
+  /** What a standby has that receives nothing from now on. */
+  copy(): DatabaseCopy {
+    return {
+      leader: this.#leader,
+      head: this.#head,
+      keep: this.#keep,
+      log: new Map(this.#log),
+      rows: new Map(this.#rows),
+      blobs: new Map(this.#blobs),
+      losses: this.#losses,
+    }
+  }
+
+  /** A standby is promoted, or a backup restored: what it does not have is gone. */
+  promote(copy: DatabaseCopy): void {
+    this.#leader = copy.leader
+    this.#head = copy.head
+    this.#keep = copy.keep
+    this.#log = new Map(copy.log)
+    this.#rows = new Map(copy.rows)
+    this.#blobs = new Map(copy.blobs)
+    this.#losses = copy.losses
+    this.#order = undefined
   }
 
   run(statement: Statement, by: Sender): readonly Row[] {
@@ -94,8 +153,10 @@ export class SharedDatabase {
     this.#atNextTerm.push(arrive)
   }
 
-  renew([holder, ttlMs, term]: Values): readonly Row[] {
+  renew([holder, ttlMs, term, index, entryTerm, nonce]: Values): readonly Row[] {
     const nowMs = this.#options.nowMs()
+    const applied = this.#log.get(Number(index))
+    if (nonce !== '' && (applied?.nonce !== nonce || applied?.term !== entryTerm)) return []
     if (this.#leader.term !== term || this.#leader.holder !== holder) return []
     if (this.#leader.expiresMs <= nowMs) return []
     this.#leader = { ...this.#leader, expiresMs: nowMs + Number(ttlMs) }
@@ -114,9 +175,12 @@ export class SharedDatabase {
     return [{ term: String(term), holder, address, left_ms: expiresMs - this.#options.nowMs() }]
   }
 
-  position(): readonly Row[] {
+  position([index]: Values): readonly Row[] {
     const { firstIndex, upTo, tableIndexes } = this.#keep
     const { term, lastIndex } = this.#head
+    const at = Number(index ?? lastIndex)
+    const entry = this.#log.get(at)
+    const accepted = this.#losses.filter((loss) => loss['accepted_at'] !== null).length
     return [
       {
         term: String(term),
@@ -125,14 +189,64 @@ export class SharedDatabase {
         first_index: String(firstIndex),
         up_to: String(upTo),
         table_indexes: tableIndexes,
+        entry_index: String(at),
+        entry_term: entry === undefined ? null : String(entry.term),
+        entry_nonce: entry?.nonce ?? null,
+        losses: `${this.#losses.length}/${accepted}`,
       },
     ]
+  }
+
+  headTerm(): readonly Row[] {
+    return [{ term: String(this.#head.term) }]
+  }
+
+  get hasOpenLoss(): boolean {
+    return this.#losses.some((loss) => loss['accepted_at'] === null)
+  }
+
+  listLosses(): readonly Row[] {
+    return this.#losses
+  }
+
+  recordLoss([id, from, to, foundBy]: Values): readonly Row[] {
+    if (this.#losses.some((loss) => loss['id'] === id)) return this.#extendLoss([id, from, to])
+    const found_at = new Date(this.#options.nowMs())
+    const range = { from_index: String(from), to_index: String(to) }
+    this.#losses = [
+      ...this.#losses,
+      { id, ...range, found_by: foundBy, found_at, accepted_at: null },
+    ]
+    return []
+  }
+
+  #extendLoss([id, from, to]: Values): readonly Row[] {
+    this.#losses = this.#losses.map((loss) => {
+      if (loss['id'] !== id) return loss
+      const from_index = String(Math.min(Number(loss['from_index']), Number(from)))
+      return {
+        ...loss,
+        from_index,
+        to_index: String(Math.max(Number(loss['to_index']), Number(to))),
+      }
+    })
+    return []
+  }
+
+  acceptLosses(): readonly Row[] {
+    const open = this.#losses.filter((loss) => loss['accepted_at'] === null)
+    const accepted_at = new Date(this.#options.nowMs())
+    this.#losses = this.#losses.map((loss) =>
+      open.includes(loss) ? { ...loss, accepted_at } : loss,
+    )
+    return open.map((loss) => ({ ...loss, accepted_at }))
   }
 
   append(values: Values, by: Sender): readonly Row[] {
     const [given, before, last, nonce, indexes, times, texts] = values
     const term = Number(given)
     if (this.#head.term !== term || this.#head.lastIndex !== before) return [{ moved: '0' }]
+    if (this.hasOpenLoss) return [{ moved: '0' }]
     this.#head = { ...this.#head, lastIndex: Number(last) }
     const at = readArray(times, (bytes) => bytes.readDoubleBE())
     const bodies = readTexts(texts)
@@ -169,9 +283,23 @@ export class SharedDatabase {
     for (let index = Number(from); index <= Number(to) && page.length < LOG_PER_PAGE; index++) {
       const entry = this.#log.get(index)
       if (entry === undefined) continue
-      page.push({ commit_index: String(index), time_ms: entry.timeMs, body: entry.text })
+      const before = index === Number(from) ? this.#log.get(index - 1) : undefined
+      page.push({
+        ...idOf(entry),
+        time_ms: entry.timeMs,
+        body: entry.text,
+        entry_before: before === undefined ? null : `${before.term}/${before.nonce}`,
+      })
     }
     return page
+  }
+
+  entryIds([from, to]: Values): readonly Row[] {
+    const entries = [...this.#log.values()]
+    return entries
+      .filter(({ index }) => index >= Number(from) && index <= Number(to))
+      .toSorted((a, b) => a.index - b.index)
+      .map(idOf)
   }
 
   rowsPage([after]: Values): readonly Row[] {
@@ -190,7 +318,7 @@ export class SharedDatabase {
 
   putRows(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return [{ kept: '0' }]
-    const [, , removed, ids, tables, keys, bodies] = values
+    const [removed, ids, tables, keys, bodies] = values.slice(FENCE_VALUES)
     const [table, key, body] = [readTexts(tables), readTexts(keys), readTexts(bodies)]
     for (const id of readArray(removed, hexOf)) this.#rows.delete(id)
     for (const [n, id] of readArray(ids, hexOf).entries())
@@ -201,14 +329,14 @@ export class SharedDatabase {
 
   mark(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return []
-    const [, , upTo, tableIndexes] = values
+    const [upTo, tableIndexes] = values.slice(FENCE_VALUES)
     this.#keep = { ...this.#keep, upTo: Number(upTo), tableIndexes: String(tableIndexes) }
     return [{ kept: '1' }]
   }
 
   trim(values: Values): readonly Row[] {
     if (!this.#moveStep(values)) return [{ kept: '0' }]
-    const firstIndex = Number(values[2])
+    const firstIndex = Number(values[FENCE_VALUES])
     for (let index = this.#keep.firstIndex; index < firstIndex; index++) this.#log.delete(index)
     this.#keep = { ...this.#keep, firstIndex }
     return [{ kept: '1' }]
@@ -221,8 +349,12 @@ export class SharedDatabase {
   }
 
   /** The keeper's fence. */
-  #moveStep([term, step]: Values): boolean {
+  #moveStep([term, step, index, entryTerm, nonce, acknowledged]: Values): boolean {
     if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
+    if (this.#keep.step < Number(acknowledged)) return false
+    const entry = this.#log.get(Number(index))
+    const isHeld = entry?.term === entryTerm && entry?.nonce === nonce
+    if (nonce !== '' && !isHeld && this.#keep.firstIndex <= Number(index)) return false
     this.#keep = { ...this.#keep, step: Number(step) }
     return true
   }
@@ -245,11 +377,16 @@ const STATEMENTS: readonly KnownStatement[] = [
   { is: named('reeve-append'), run: (db, values, by) => db.append(values, by) },
   { is: named('reeve-append-blobs'), run: (db, values, by) => db.append(values, by) },
   { is: named('reeve-log'), run: (db, values) => db.logPage(values) },
+  { is: named('reeve-entry-ids'), run: (db, values) => db.entryIds(values) },
   { is: named('reeve-rows'), run: (db, values) => db.rowsPage(values) },
   { is: named('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
   { is: named('reeve-blob'), run: (db, values) => db.blob(values) },
   { is: written(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
-  { is: written(/^SELECT head\.term, keep\.step/), run: (db) => db.position() },
+  { is: written(/^SELECT term FROM reeve_head/), run: (db) => db.headTerm() },
+  { is: written(/^SELECT head\.term, keep\.step/), run: (db, v) => db.position(v) },
+  { is: written(/^SELECT .* FROM reeve_losses/), run: (db) => db.listLosses() },
+  { is: written(/^INSERT INTO reeve_losses/), run: (db, values) => db.recordLoss(values) },
+  { is: written(/^UPDATE reeve_losses SET accepted_by/), run: (db) => db.acceptLosses() },
   { is: written(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
   {
     is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\) \+/),
@@ -261,8 +398,12 @@ const STATEMENTS: readonly KnownStatement[] = [
   },
   { is: written(/^SELECT term, holder, address/), run: (db) => db.leader() },
   { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
-  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$3/), run: (db, v) => db.trim(v) },
+  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$7/), run: (db, v) => db.trim(v) },
 ]
+
+function idOf({ index, term, nonce }: WrittenEntry): Row {
+  return { commit_index: String(index), term: String(term), nonce }
+}
 
 function hexOf(bytes: Buffer): string {
   return bytes.toString('hex')

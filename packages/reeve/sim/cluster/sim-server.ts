@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { ClusterMember, type MemberServer } from '../../src/main/cluster-member.ts'
+import { ClusterMember } from '../../src/main/cluster-member.ts'
+import type { MemberServer } from '../../src/main/cluster-member-options.ts'
 import { describeAgent } from '../../src/main/self.ts'
 import type { RequestGate } from '../../src/cluster/index.ts'
 import { messageOf } from '../../src/kit/fault.ts'
@@ -39,6 +40,7 @@ export interface OpenedServer {
 interface Standing {
   readonly leader: () => string
   readonly isLeading: () => boolean
+  readonly acceptLoss: (by: string) => Promise<unknown>
 }
 
 /** Reasons for which a server may begin anew; all others are mistakes of ours. */
@@ -46,6 +48,9 @@ const FAIR_REASONS = [
   /^The database /,
   /^Another server has taken over/,
   /^the lease of this server is over/,
+  /^the database does not hold log entry/,
+  /^another server has found commits missing/,
+  /^the database has lost what was written/,
   /^the log begins after what this server has seen/,
 ]
 
@@ -90,6 +95,11 @@ export class SimServer {
   /** The address of whoever leads as it sees it; empty when nobody does. */
   get knownLeader(): string {
     return this.#standing?.leader() ?? ''
+  }
+
+  /** As an operator accepts that the database has lost commits. */
+  async acceptLoss(): Promise<void> {
+    await this.#standing?.acceptLoss('operator')
   }
 
   /** It answers as the leader at this moment. */
@@ -160,6 +170,8 @@ export class SimServer {
       onFault: (tell) => leader.onFault(tell),
       listen: async () => `http://${this.address}`,
       lead: (upTo) => leader.lead(upTo),
+      suspend: () => leader.suspend(),
+      resume: () => leader.resume(),
       stop: () => leader.stop(),
     }
   }

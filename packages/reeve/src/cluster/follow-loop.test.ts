@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { aStore } from '../../test/build/store.ts'
 import { FollowLoop } from './follow-loop.ts'
+import { LogHistory } from './log-history.ts'
 import type { Rung } from './log-bell.ts'
 
 test('follow-loop: without a bell it looks ten times a second', async () => {
@@ -82,11 +83,13 @@ async function aFollower({ hasBell }: { readonly hasBell: boolean }) {
       follow: async () => {
         looks.log += 1
         const checkpoint = { upTo: 0, tableIndexes: {} }
-        return { lastIndex: store.index, firstIndex: 1, checkpoint }
+        const log = { lastIndex: store.index, firstIndex: 1, checkpoint }
+        return { ...log, entry: undefined, losses: '0/0' }
       },
       read: async function* () {},
     },
     store,
+    history: new LogHistory(),
     lease: {
       acquire: async () => undefined,
       renew: async () => false,

@@ -1,4 +1,15 @@
-export { FollowLoop, type FollowedEngine } from './follow-loop.ts'
+export { FollowLoop, type FollowedEngine, type FollowedEntry } from './follow-loop.ts'
+export type { FollowedLog } from './follow-loop.ts'
+export {
+  ACCEPT_COMMAND,
+  describeRefusal,
+  lostCommits,
+  type CommitLoss,
+  type LossStore,
+} from './commit-loss.ts'
+export { compareWithLog, LOG_DIVERGED, LogHistory, NO_ENTRY } from './log-history.ts'
+export type { EntryId, LogEnd, LostRange } from './log-history.ts'
+export { LossMonitor } from './loss-monitor.ts'
 export { LEASE, type LeaseSettings, type Leadership } from './lease.ts'
 export { LeaseKeeper, type LeaseKeeperOptions } from './lease-keeper.ts'
 export type { LeaseClaim, LeaseFound, LeaseHeld, LeaseStore } from './lease-store.ts'

@@ -8,7 +8,8 @@ import {
   type LeaseSettings,
   type Leadership,
 } from './lease.ts'
-import type { LeaseHeld, LeaseStore } from './lease-store.ts'
+import type { LeaseClaim, LeaseHeld, LeaseStore } from './lease-store.ts'
+import type { EntryId } from './log-history.ts'
 
 export interface LeaseKeeperOptions {
   readonly store: LeaseStore
@@ -16,6 +17,8 @@ export interface LeaseKeeperOptions {
   readonly holder: string
   /** Where others reach this server; asked when the lease is taken. */
   readonly address: () => string
+  /** The last entry that this server has applied. */
+  readonly applied?: () => EntryId
   readonly clock: Clock
   /** A clock that never jumps. */
   readonly monotonicMs: () => number
@@ -57,9 +60,9 @@ export class LeaseKeeper {
     return isLeading(this.#leadership, this.#options.monotonicMs())
   }
 
-  /** Asks for the lease at once, then again and again. */
-  start(): void {
-    this.#schedule(0)
+  /** Asks for the lease after this time, then again and again. */
+  start(afterMs = 0): void {
+    this.#schedule(afterMs)
   }
 
   /**
@@ -149,9 +152,10 @@ export class LeaseKeeper {
     }
   }
 
-  #claim(): { holder: string; address: string; ttlMs: number } {
-    const { holder, address } = this.#options
-    return { holder, address: address(), ttlMs: this.#settings.ttlMs }
+  #claim(): LeaseClaim {
+    const { holder, address, applied } = this.#options
+    const claim = { holder, address: address(), ttlMs: this.#settings.ttlMs }
+    return applied === undefined ? claim : { ...claim, applied: applied() }
   }
 
   #hear(news: LeaseNews): void {

@@ -1,3 +1,5 @@
+import type { EntryId } from './log-history.ts'
+
 /**
  * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term
  * that was never given before, and from that moment the storage refuses what is written in an
@@ -13,9 +15,9 @@ export interface LeaseStore {
   acquire(claim: LeaseClaim): Promise<LeaseHeld | undefined>
 
   /**
-   * Makes it last `ttlMs` from now on. False when it has run out, or is another's by now: it never
-   * comes back. Whoever held it has stopped leading before that, so a renewal that was long on its
-   * way would only keep the others waiting.
+   * Makes it last `ttlMs` from now on. False when it has run out, is another's by now, or the log
+   * lacks the entry that the claim names: it never comes back. Whoever held it has stopped leading
+   * before that, so a renewal that was long on its way would only keep the others waiting.
    */
   renew(held: LeaseHeld, claim: LeaseClaim): Promise<boolean>
 
@@ -32,6 +34,8 @@ export interface LeaseClaim {
   /** Where the others reach it over HTTP. */
   readonly address: string
   readonly ttlMs: number
+  /** The last entry that the holder has applied: it keeps the lease while the log holds it. */
+  readonly applied?: EntryId
 }
 
 export interface LeaseHeld {

@@ -15,6 +15,10 @@ class SettableClock implements Clock {
     return NOW_MS + this.#elapsedMs + this.skewMs
   }
 
+  monotonicMs(): number {
+    return this.#elapsedMs
+  }
+
   after(delayMs: number, wake: () => void): () => void {
     const timer = { dueMs: this.#elapsedMs + delayMs, wake }
     this.#timers.push(timer)

@@ -389,7 +389,7 @@ interface Measured {
 }
 
 function metricSources(
-  { context, hub, sessions, metrics = {} }: AppOptions,
+  { context, hub, sessions, agent, metrics = {} }: AppOptions,
   { requests, parked, admission }: Measured,
 ): MetricSources {
   const { store } = context
@@ -439,6 +439,10 @@ function metricSources(
     node_streams: {
       help: 'Exec, log and file streams that are open to nodes.',
       read: () => requests.openStreams,
+    },
+    database_lost_commits: {
+      help: 'Acknowledged commits that this server has found missing from the database.',
+      read: () => agent.commitsLost?.() ?? 0,
     },
     ...metrics,
   }

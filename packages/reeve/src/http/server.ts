@@ -241,8 +241,8 @@ interface Failure {
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
   const message = textOf(error, status)
-  // No leader for a moment, an unreachable region, a full disk, or a client that has disconnected:
-  // each request of that time would write a line.
+  // No leader for a moment, a storage that takes no writes, an unreachable region, a shortage of
+  // memory, or a client that has disconnected: each request of that time would write a line.
   const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
@@ -269,6 +269,7 @@ function removeUnwritable(reply: FastifyReply): void {
 /** What lasts a while and was logged when it began. */
 const EXPECTED: ReadonlySet<string> = new Set([
   'no-leader',
+  'commits-lost',
   NO_CAPACITY,
   'storage-full',
   'storage-read-only',

@@ -66,7 +66,8 @@ async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Pr
   return await runAgent({
     config,
     log,
-    start: async () => await withDevToken(await startProgram(config, { log, version }), log),
+    start: async (signal) =>
+      await withDevToken(await startProgram(config, { log, version, signal }), log),
     signals: process,
     announce: (program) => terminal.out(renderBanner({ config, program, version })),
     exit: (code) => process.exit(code),

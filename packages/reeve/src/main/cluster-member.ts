@@ -1,27 +1,32 @@
 import {
+  ACCEPT_COMMAND,
+  describeRefusal,
   FollowLoop,
   LeaseKeeper,
+  LOG_DIVERGED,
+  LossMonitor,
+  lostCommits,
   membersOf,
   RequestGate,
   RollKeeper,
+  type CommitLoss,
+  type FollowedLog,
   type Leadership,
   type Member,
 } from '../cluster/index.ts'
-import type { LeaseStore, LogBell, RollStore } from '../cluster/index.ts'
-import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import type { DatabaseClaim, PostgresEngine } from '../storage/index.ts'
-import type { AgentInfo } from '../http/index.ts'
-import type { Tls } from '../tls/index.ts'
-import type { AgentConfig } from './config/agent-config.ts'
-import type { ProgramLog } from './log.ts'
+import type { PostgresEngine } from '../storage/index.ts'
+import {
+  SYSTEM_TIMING,
+  type ClusterMemberOptions,
+  type MemberServer,
+  type MemberTiming,
+} from './cluster-member-options.ts'
+import { LeasePause } from './lease-pause.ts'
 import { PortKeeper } from './port-keeper.ts'
 import { portOf } from './port-of.ts'
 import { peerSecurity } from './port-security.ts'
-import type { AgentSelf } from './self.ts'
-import { Server, type ServerOptions } from './server.ts'
-import type { ClusterSecrets } from './server-secrets.ts'
-import { systemClock, systemIds } from './system.ts'
+import { Server } from './server.ts'
 import { TroubleTeller } from './trouble-teller.ts'
 
 /** A database that is away, or a port that is not free yet: looked at again after this time. */
@@ -29,55 +34,11 @@ const REOPEN_MS = 1_000
 /** A start is announced when somebody leads, or after this time. */
 const LED_MS_MAX = 5_000
 const LOOK_MS = 20
-
-export interface ClusterMemberOptions {
-  readonly config: AgentConfig
-  readonly log: ProgramLog
-  readonly version: string
-  readonly self: MemberSelf
-  readonly database: ClusterDatabase
-  readonly secrets: ClusterSecrets
-  /** Undefined where nothing is encrypted. */
-  readonly tls?: Tls | undefined
-  /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
-  readonly openServer?: (
-    options: ServerOptions & { readonly leader: RequestGate },
-  ) => Promise<MemberServer>
-  /** The machine's, where none is handed in. */
-  readonly timing?: MemberTiming
-}
-
-/** What servers share. */
-export interface ClusterDatabase {
-  readonly lease: LeaseStore
-  readonly bell: LogBell
-  readonly roll: RollStore
-  openEngine(): Promise<PostgresEngine>
-  /** Rejects with a Fault when a server like this one must not share it. */
-  claim(claim: DatabaseClaim): Promise<void>
-  close(): Promise<void>
-}
-
-/** As much of a server as its place among others is about. */
-export type MemberServer = Pick<Server, 'store' | 'onFault' | 'listen' | 'lead' | 'stop'>
-
-/** Told which server it is that answers; what one does not have is not asked for. */
-type MemberSelf = Pick<AgentSelf, keyof AgentInfo | 'join'> & {
-  serve(address: string, server?: MemberServer): void
-}
-
-interface MemberTiming {
-  readonly clock: Clock
-  /** A clock that never jumps. */
-  readonly monotonicMs: () => number
-  readonly ids: IdSource
-}
-
-const SYSTEM_TIMING: MemberTiming = {
-  clock: systemClock,
-  monotonicMs: () => performance.now(),
-  ids: systemIds,
-}
+/** How often a leader looks whether another server has recorded, or somebody accepted, a loss. */
+const LOSSES_LOOK_MS = 1_000
+/** Between two looks whether a full database takes commits again: twice as long each time. */
+const FULL_LOOK_MS = 1_000
+const FULL_LOOK_MS_MAX = 15_000
 
 /** What there is while a server is open; all of it goes when it has led and does not any more. */
 interface Opened {
@@ -86,7 +47,12 @@ interface Opened {
   readonly gate: RequestGate
   readonly follow: FollowLoop
   readonly keeper: LeaseKeeper
+  /** Ends a wait that is over when all of this is closed. */
+  readonly closing: AbortController
 }
+
+/** What a server does that has the lease: all of it, or answering reads only. */
+type Serving = 'nothing' | 'reads' | 'everything'
 
 /**
  * A server of several that share one state. It follows the log; when the lease is free it takes
@@ -99,9 +65,12 @@ export class ClusterMember {
   readonly #roll: RollKeeper
   readonly #following: TroubleTeller
   readonly #leasing: TroubleTeller
+  readonly #losses: LossMonitor
   #opened: Opened | undefined
-  /** Begins when this server has taken over all that a leader does. */
-  #isServing = false
+  /** As the leader. */
+  #serving: Serving = 'nothing'
+  #cancelLossesLook: () => void = () => undefined
+  readonly #leasePause = new LeasePause()
   #isStopped = false
   #portKeeper: PortKeeper | undefined
   #httpPort: number
@@ -115,6 +84,9 @@ export class ClusterMember {
     this.#roll = this.#newRoll()
     this.#following = this.#newTeller('the log of the cluster', 'followed')
     this.#leasing = this.#newTeller('the lease of the cluster', 'asked for')
+    const { config, log, database } = options
+    const { losses: store, name } = database
+    this.#losses = new LossMonitor({ store, database: name, name: config.name, log })
   }
 
   /** Resolves when requests are answered, by this server or another. */
@@ -126,6 +98,9 @@ export class ClusterMember {
       leader: () => member.leader,
       isLeading: () => member.isLeading,
       members: () => member.members,
+      refusal: () => member.refusal,
+      commitsLost: () => member.#losses.commitsLost,
+      acceptLoss: (by) => member.acceptLoss(by),
     })
     await member.#open()
     await member.#roll.start()
@@ -145,7 +120,27 @@ export class ClusterMember {
   }
 
   get isLeading(): boolean {
-    return this.#isServing && this.#opened?.keeper.isLeading() === true
+    return this.#serving !== 'nothing' && this.#opened?.keeper.isLeading() === true
+  }
+
+  /** Why no server of the cluster takes writes, where commits were lost; else undefined. */
+  get refusal(): string | undefined {
+    const { open } = this.#losses
+    return open === undefined ? undefined : describeRefusal(open, this.#options.database.name)
+  }
+
+  /** The cluster goes on without the commits that were lost. Gives what was not accepted before. */
+  async acceptLoss(by: string): Promise<readonly CommitLoss[]> {
+    const { database, log } = this.#options
+    const accepted = await database.losses.accept(by)
+    for (const loss of accepted)
+      log.warn(
+        { by, lost: lostCommits(loss), fromIndex: loss.fromIndex, toIndex: loss.toIndex },
+        'the loss of commits is accepted: the log goes on without them',
+      )
+    await this.#lookAtLosses()
+    await this.#changing
+    return accepted
   }
 
   /** `host:port` of whoever leads, as the others reach it; empty when nobody does. */
@@ -186,6 +181,8 @@ export class ClusterMember {
   /** Gives the lease back last: nobody leads before everything of this server is written. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#opened?.closing.abort()
+    this.#cancelLossesLook()
     this.#roll.leave()
     await this.#changing
     const opened = this.#opened
@@ -199,10 +196,12 @@ export class ClusterMember {
     const { config, log, database, secrets, self, version, tls } = this.#options
     // What is loaded from here on is at least as new as this moment.
     const seenMs = this.#timing.monotonicMs()
-    const engine = await database.openEngine()
+    const { history } = this.#losses
+    const engine = await database.openEngine(history)
+    await this.#compare(engine)
     const gate = new RequestGate({
       leadership: () => ({ isLeading: this.isLeading, leader: this.leader }),
-      confirm: async () => this.#isServing && (await this.#opened?.keeper.confirm()) === true,
+      confirm: async () => this.isLeading && (await this.#opened?.keeper.confirm()) === true,
       staleness: () => this.#staleness(opened.follow),
       self: () => this.#advertised,
       key: secrets.forwardingKey,
@@ -217,20 +216,26 @@ export class ClusterMember {
     const { lease, bell } = database
     const looked = (leader: string): void => gate.leaderChanged(leader)
     const { store } = server
-    const followed = (): void => this.#following.worked()
+    const followed = ({ losses }: FollowedLog): void => {
+      this.#following.worked()
+      this.#losses.refresh(losses).catch(failed)
+    }
     const heard = { failed, followed, looked }
-    const follow = new FollowLoop({ engine, store, lease, bell, ...timing, seenMs, ...heard })
+    const shown = { engine, store, history, lease, bell }
+    const follow = new FollowLoop({ ...shown, ...timing, seenMs, ...heard })
     const keeper = new LeaseKeeper({
       store: lease,
       holder: `${config.name} ${ids.uuid()}`,
       address: () => this.#advertised,
+      applied: () => history.last,
       ...timing,
       changed: (leadership) => this.#changed(opened, leadership),
       failed: (thrown) => this.#leasing.failed(messageOf(thrown)),
       answered: () => this.#leasing.worked(),
     })
-    const opened: Opened = { engine, server, gate, follow, keeper }
-    server.onFault((fault) => this.#reopen(opened, fault))
+    const closing = new AbortController()
+    const opened: Opened = { engine, server, gate, follow, keeper, closing }
+    server.onFault((fault) => this.#storageFailed(opened, fault))
     try {
       this.#address = await this.#listen(server)
     } catch (thrown) {
@@ -241,7 +246,21 @@ export class ClusterMember {
     this.#opened = opened
     self.serve(this.#address, server)
     follow.start()
-    keeper.start()
+    keeper.start(this.#leasePause.ms)
+  }
+
+  /**
+   * Before anything is loaded: what this process has seen of the log before is compared with the
+   * log as it is now.
+   */
+  async #compare(engine: PostgresEngine): Promise<void> {
+    try {
+      await this.#losses.compare(engine)
+      this.#losses.history.add(engine.openedEntry)
+    } catch (thrown) {
+      await engine.close()
+      throw thrown
+    }
   }
 
   get #advertised(): string {
@@ -264,13 +283,42 @@ export class ClusterMember {
 
   #failed(opened: Opened, thrown: unknown): void {
     this.#following.failed(messageOf(thrown))
-    if (thrown instanceof Fault && thrown.kind === 'follower-behind') this.#reopen(opened, thrown)
+    const isOver = thrown instanceof Fault && OTHER_LOG.has(thrown.kind)
+    if (isOver) this.#reopen(opened, thrown)
+  }
+
+  #storageFailed(opened: Opened, fault: Fault): void {
+    if (fault.kind === 'storage-full' && this.#serving === 'everything')
+      this.#suspend(opened, fault)
+    else this.#reopen(opened, fault)
+  }
+
+  /**
+   * The database is full. What is in memory is what is durable, so this server goes on answering
+   * reads as the leader, and takes writes again when the database does.
+   */
+  #suspend(opened: Opened, fault: Fault): void {
+    const { log } = this.#options
+    const { engine, server, keeper, closing } = opened
+    log.error({ kind: fault.kind }, `${fault.message} Reads go on meanwhile.`)
+    this.#turn(async () => {
+      await server.pause()
+      for (let ms = FULL_LOOK_MS; ; ms = Math.min(2 * ms, FULL_LOOK_MS_MAX)) {
+        await this.#pause(ms, closing.signal)
+        // Deposed meanwhile: it begins anew.
+        if (this.#opened !== opened || this.#isStopped || !keeper.isLeading()) return
+        if (await engine.hasSpace().catch(() => false)) break
+      }
+      server.store.resume('all')
+      server.resume()
+      log.info({}, 'the database has space again: writes are accepted')
+    })
   }
 
   /** Nobody else writes any more: the rest of the log is read, then the loops start from it. */
   #promote(opened: Opened, term: number): void {
     const { log } = this.#options
-    const { engine, server, follow, gate } = opened
+    const { server, follow, gate } = opened
     this.#turn(async () => {
       if (this.#opened !== opened || this.#isStopped) return
       const startedMs = this.#timing.monotonicMs()
@@ -278,13 +326,60 @@ export class ClusterMember {
         await follow.stop()
         gate.leaderChanged(this.#advertised)
         await follow.catchUp()
-        const { checkpoint } = await engine.lead(term)
-        await server.lead(checkpoint.upTo)
-        this.#isServing = true
-        const tookMs = Math.round(this.#timing.monotonicMs() - startedMs)
+        await this.#losses.refresh()
+        const { refusal } = this
+        if (refusal === undefined) await this.#takeOver(opened, term)
+        else server.store.refuseCommits(new Fault('commits-lost', refusal))
+        this.#serving = refusal === undefined ? 'everything' : 'reads'
+        const nowMs = this.#timing.monotonicMs()
+        this.#leasePause.led(nowMs)
+        this.#lookAtLossesLater()
+        const tookMs = Math.round(nowMs - startedMs)
         log.info({ term, index: server.store.index, tookMs }, 'this server leads')
+        if (refusal !== undefined) log.error({ next: ACCEPT_COMMAND }, refusal)
       } catch (thrown) {
-        this.#reopen(opened, new Fault('storage-failed', messageOf(thrown), { cause: thrown }))
+        this.#reopen(opened, toFault(thrown))
+      }
+    })
+  }
+
+  async #takeOver({ engine, server }: Opened, term: number): Promise<void> {
+    const { checkpoint } = await engine.lead(term, this.#losses.history.last)
+    await server.lead(checkpoint.upTo)
+  }
+
+  #lookAtLossesLater(): void {
+    this.#cancelLossesLook = this.#timing.clock.after(LOSSES_LOOK_MS, () => {
+      // The storage refuses appends while there is a loss, whether this succeeds or not.
+      void this.#lookAtLosses()
+        .catch((thrown: unknown) => this.#following.failed(messageOf(thrown)))
+        .finally(() => {
+          if (this.#serving !== 'nothing' && !this.#isStopped) this.#lookAtLossesLater()
+        })
+    })
+  }
+
+  /** A leader that nobody tells of losses begins anew when there is one, and leads when none is. */
+  async #lookAtLosses(): Promise<void> {
+    const opened = this.#opened
+    if (opened === undefined) return
+    if (opened.engine.hasDiverged)
+      return this.#reopen(opened, new Fault(LOG_DIVERGED, 'the database has lost what was written'))
+    const losses = await this.#options.database.losses.list()
+    const isOpen = losses.some(({ acceptedAtMs }) => acceptedAtMs === undefined)
+    if (this.#opened !== opened) return
+    if (isOpen && this.#serving === 'everything')
+      this.#reopen(opened, new Fault('commits-lost', 'another server has found commits missing'))
+    const { leadership } = opened.keeper
+    if (isOpen || this.#serving !== 'reads' || leadership.role !== 'leader') return
+    this.#turn(async () => {
+      if (this.#opened !== opened || this.#serving !== 'reads') return
+      try {
+        await this.#losses.refresh()
+        await this.#takeOver(opened, leadership.term)
+        this.#serving = 'everything'
+      } catch (thrown) {
+        this.#reopen(opened, toFault(thrown))
       }
     })
   }
@@ -294,7 +389,10 @@ export class ClusterMember {
     if (this.#opened !== opened || this.#isStopped) return
     const { log } = this.#options
     this.#opened = undefined
-    this.#isServing = false
+    this.#leasePause.failed(fault.kind, this.#timing.monotonicMs())
+    this.#serving = 'nothing'
+    this.#cancelLossesLook()
+    opened.closing.abort()
     log.warn({ kind: fault.kind }, `${fault.message}; this server begins anew as a follower`)
     opened.engine.abandon()
     opened.server.store.abandon(inDoubt(fault))
@@ -328,8 +426,12 @@ export class ClusterMember {
     return await (keeper === undefined ? listen() : keeper.handOver(listen))
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#timing.clock.after(ms, resolve))
+  #pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#timing.clock.after(ms, resolve)
+      signal?.addEventListener('abort', () => (cancel(), resolve()), { once: true })
+      if (signal?.aborted === true) resolve()
+    })
   }
 
   /** One change after the other. None of them rejects. */
@@ -349,6 +451,14 @@ export class ClusterMember {
     await engine.close().catch(note)
     await keeper.stop().catch(note)
   }
+}
+
+/** Faults of a follower whose state the log does not continue. */
+const OTHER_LOG: ReadonlySet<string> = new Set(['follower-behind', LOG_DIVERGED])
+
+function toFault(thrown: unknown): Fault {
+  if (thrown instanceof Fault) return thrown
+  return new Fault('storage-failed', messageOf(thrown), { cause: thrown })
 }
 
 /** What callers are told whose commits were under way. */

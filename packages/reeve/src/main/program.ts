@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
-import { openPostgresDatabase, RESERVE_BYTES } from '../storage/index.ts'
+import { openPostgresDatabase, RESERVE_BYTES, type DatabaseWait } from '../storage/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { ClusterMember } from './cluster-member.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -19,6 +19,7 @@ import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from '.
 import { isDiskFault, openServerStorage } from './server-storage.ts'
 import { assertNothingMoving } from './storage-place.ts'
 import { systemClock } from './system.ts'
+import { TroubleTeller } from './trouble-teller.ts'
 
 export interface RunningProgram {
   /** `http://host:port`, with the port that was really taken; empty for a node alone. */
@@ -52,6 +53,8 @@ export async function startProgram(
 }
 
 export interface ProgramHost {
+  /** Ends a start that waits for something. */
+  readonly signal?: AbortSignal
   readonly log: ProgramLog
   /** What this program calls itself to others. */
   readonly version: string
@@ -65,7 +68,7 @@ interface Parts {
 
 async function startParts(
   config: AgentConfig,
-  { log, version }: ProgramHost,
+  { log, version, signal }: ProgramHost,
   { started, stop }: Parts,
 ): Promise<RunningProgram> {
   const { dataDirectory } = config
@@ -78,7 +81,8 @@ async function startParts(
   openFiles.start()
   started.push(() => openFiles.stop())
   const tls = await openTls(config)
-  const parts = { config, log, version, self, started, failed: failed.resolve, tls }
+  const shared = { config, log, version, self, started, failed: failed.resolve, tls }
+  const parts = signal === undefined ? shared : { ...shared, signal }
   const served = config.server.enabled ? await startServer(parts) : undefined
   if (config.client.enabled) await startNode(parts, served)
   return {
@@ -164,7 +168,8 @@ function reserveBytesOf({ dev, isDataTemporary }: AgentConfig): number {
 /** One of several servers: its state is in the database that they share. */
 async function startMember(parts: PartOptions, directory: string): Promise<Served> {
   const { config, started } = parts
-  const database = await openPostgresDatabase(config.server.database?.reveal() ?? '')
+  const wait = databaseWait(parts)
+  const database = await openPostgresDatabase(config.server.database?.reveal() ?? '', { wait })
   started.push(() => database.close())
   const engine = await database.openEngine()
   const state = { name: `the database ${database.name}`, lastIndex: engine.opened.lastIndex }
@@ -174,6 +179,16 @@ async function startMember(parts: PartOptions, directory: string): Promise<Serve
   started.push(() => member.stop())
   const { httpAddress } = member
   return { httpAddress, governanceToken: undefined, joinToken: secrets.joinToken }
+}
+
+/** A server may start before its database: it waits, and says what for. */
+function databaseWait({ log, signal = new AbortController().signal }: PartOptions): DatabaseWait {
+  const teller = new TroubleTeller({
+    monotonicMs: () => performance.now(),
+    tell: (err) => log.warn({ err }, 'waiting for the database; the server starts when it answers'),
+    over: () => undefined,
+  })
+  return { signal, waiting: (why) => teller.failed(why) }
 }
 
 function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {

@@ -8,7 +8,8 @@ import { explainStartFailure } from './start-failure.ts'
 export interface AgentRun {
   readonly config: AgentConfig
   readonly log: ProgramLog
-  start(): Promise<RunningProgram>
+  /** The signal ends a start that waits for something, with a rejection. */
+  start(signal: AbortSignal): Promise<RunningProgram>
   /** Where signals arrive: the process. */
   readonly signals: SignalSource
   /** Called when the program answers. */
@@ -35,8 +36,8 @@ const STOP_AFTER_FAILURE_MS_MAX = 10_000
 export async function runAgent(run: AgentRun): Promise<number> {
   const stopping = listen(run)
   try {
-    const program = await start(run)
-    if (program === undefined) return EXIT_CODES.failed
+    const program = await start(run, stopping)
+    if (program === undefined) return stopping.isAsked() ? EXIT_CODES.ok : EXIT_CODES.failed
     if (!stopping.isAsked()) run.announce(program)
     const letGo = reloadOnSignal(run, program)
     const fault = await Promise.race([stopping.asked, program.failed]).finally(letGo)
@@ -111,11 +112,17 @@ function listen(run: AgentRun): Stopping {
   }
 }
 
-async function start(run: AgentRun): Promise<RunningProgram | undefined> {
+async function start(run: AgentRun, stopping: Stopping): Promise<RunningProgram | undefined> {
   const { log } = run
+  const starting = new AbortController()
+  void stopping.asked.then(() => starting.abort())
   try {
-    return await run.start()
+    return await run.start(starting.signal)
   } catch (thrown) {
+    if (stopping.isAsked()) {
+      log.info({}, 'stopped before it had started')
+      return undefined
+    }
     const sentence = explainStartFailure(thrown, run.config)
     if (sentence !== undefined) log.error({}, sentence)
     else log.error({ err: thrown }, 'Reeve could not start; this is a mistake in it')

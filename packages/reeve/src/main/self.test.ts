@@ -4,7 +4,14 @@ import { anAgentConfig } from '../../test/build/agent-config.ts'
 import type { Member } from '../cluster/index.ts'
 import { describeAgent } from './self.ts'
 
-const NOBODY = { leader: () => '', isLeading: () => false, members: () => [] }
+const NOBODY = {
+  leader: () => '',
+  isLeading: () => false,
+  members: () => [],
+  refusal: () => undefined,
+  commitsLost: () => 0,
+  acceptLoss: async () => [],
+}
 
 function aMember(name: string, parts: Partial<Member> = {}): Member {
   const facts = { region: 'global', datacenter: 'dc1', build: '1', status: 'alive' } as const
@@ -58,4 +65,10 @@ test('agent: one of several servers tells of all, and whose address is whose', (
       ['d.global', 'leaving', '2', undefined],
     ],
   )
+})
+
+test('agent: a cluster that has lost commits is not well, and says what to do', () => {
+  const self = describeAgent(anAgentConfig(), '1.2.3')
+  self.join({ ...NOBODY, leader: () => 'a:4646', refusal: () => '3 acknowledged commits' })
+  assert.deepEqual(self.health().server, { ok: false, message: '3 acknowledged commits' })
 })

@@ -1,6 +1,6 @@
 import type { AgentHealth, AgentMember } from '@reeve/contract'
 import type { NodeAgent } from '../agent/index.ts'
-import type { Member } from '../cluster/index.ts'
+import type { CommitLoss, Member } from '../cluster/index.ts'
 import type { AgentInfo } from '../http/index.ts'
 import { agentMember } from '../workload/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -24,6 +24,12 @@ interface ClusterView {
   readonly isLeading: () => boolean
   /** Every server, this one among them. */
   readonly members: () => readonly Member[]
+  /** Why no server takes writes; undefined while they do. */
+  readonly refusal: () => string | undefined
+  /** Acknowledged commits that this process has found missing from the database. */
+  readonly commitsLost: () => number
+  /** The cluster goes on without the commits that were lost. */
+  readonly acceptLoss: (by: string) => Promise<readonly CommitLoss[]>
 }
 
 export function describeAgent(config: AgentConfig, version: string): AgentSelf {
@@ -55,6 +61,8 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     stats: () => statsOf(version, { server, node, cluster }),
     health: () => healthOf(config, { server, node, cluster }),
     nodeId: () => node?.nodeId,
+    commitsLost: () => cluster?.commitsLost() ?? 0,
+    acceptLoss: async (by) => await cluster?.acceptLoss(by),
   }
 }
 
@@ -129,12 +137,11 @@ function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentH
   const fault = server?.fault
   const well = { ok: true, message: 'ok' }
   const isLed = cluster === undefined || cluster.leader() !== ''
+  const refusal = cluster?.refusal()
+  const wrong = refusal ?? (server === undefined || !isLed ? 'no leader' : fault?.message)
+  const shortage = server?.context.capacity.shortage ?? 'ok'
   const serverHealth =
-    server === undefined || !isLed
-      ? { ok: false, message: 'no leader' }
-      : fault === undefined
-        ? { ok: true, message: server.context.capacity.shortage ?? 'ok' }
-        : { ok: false, message: fault.message }
+    wrong === undefined ? { ok: true, message: shortage } : { ok: false, message: wrong }
   const isHeard = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
   return {
     ...(config.server.enabled ? { server: serverHealth } : {}),

@@ -38,8 +38,15 @@ const cases = [
   },
   {
     name: 'the host name leads nowhere',
-    thrown: systemError({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }),
-    says: /leads to no address/,
+    thrown: systemError({ code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: '127.0.0.1' }),
+    says: /leads to no address.* --bind/,
+  },
+  {
+    name: 'the host name of the database leads nowhere',
+    thrown: new Fault('storage-failed', 'The database has a name that cannot be resolved.', {
+      cause: systemError({ code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname: 'db.example' }),
+    }),
+    says: /^The database has a name that cannot be resolved\.$/,
   },
   {
     name: 'the data directory is locked',

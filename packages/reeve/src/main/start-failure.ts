@@ -8,7 +8,7 @@ import type { AgentConfig } from './config/agent-config.ts'
 export function explainStartFailure(thrown: unknown, config: AgentConfig): string | undefined {
   // Said before any cause is looked at: a lock is held, whatever kind of call found that out.
   if (thrown instanceof Fault && LOCKED_KINDS.includes(thrown.kind)) return thrown.message
-  const { code, isListen, path } = rootOf(thrown)
+  const { code, isListen, path } = rootOf(thrown, config.bind)
   if (isListen && code !== undefined && Object.hasOwn(listenSentences, code))
     return listenSentences[code]?.(config)
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
@@ -42,12 +42,14 @@ interface Root {
 const CAUSES_MAX = 8
 
 /** What the system said, below whatever was wrapped around it. */
-function rootOf(thrown: unknown): Root {
+function rootOf(thrown: unknown, bind: string): Root {
   let error: unknown = thrown
   for (let depth = 0; depth < CAUSES_MAX && error instanceof Error; depth++) {
     const { code, syscall, path, cause }: NodeJS.ErrnoException = error
     if (typeof code === 'string' && typeof syscall === 'string') {
-      const isListen = ['listen', 'bind', 'getaddrinfo'].includes(syscall)
+      // Names of others are looked up as well, such as that of the database.
+      const isOwnName = syscall === 'getaddrinfo' && Reflect.get(error, 'hostname') === bind
+      const isListen = ['listen', 'bind'].includes(syscall) || isOwnName
       return { code, isListen, path }
     }
     error = cause

@@ -101,6 +101,8 @@ export class Store {
   /** Why only commits that delete rows are accepted. */
   #restriction: Fault | undefined
   #follows: boolean
+  /** Why a server that does not commit refuses to; that it follows, unless there is another. */
+  #refusal: Fault | undefined
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
@@ -168,6 +170,7 @@ export class Store {
    * there. `deletes`: only commits that delete rows are accepted, until it is called with `all`.
    */
   resume(scope: 'all' | 'deletes'): void {
+    assert(this.#flushing === undefined && this.#gathering === undefined, 'nothing is under way')
     this.#restriction = scope === 'all' ? undefined : (this.#fault ?? this.#restriction)
     this.#fault = undefined
   }
@@ -260,6 +263,12 @@ export class Store {
     this.#follows = false
   }
 
+  /** This server leads and only reads: commits are refused for this reason until `lead`. */
+  refuseCommits(fault: Fault): void {
+    assert(this.#follows, 'a server that commits has no reason to refuse')
+    this.#refusal = fault
+  }
+
   /**
    * Writes every dirty row once, oldest first, and moves the checkpoint part by part. One at a
    * time; callers share a running one.
@@ -302,7 +311,7 @@ export class Store {
 
   #refuseWhenFaulty(): void {
     if (this.#fault !== undefined) throw this.#fault
-    if (this.#follows) throw new Fault('no-leader', 'this server does not lead')
+    if (this.#follows) throw this.#refusal ?? new Fault('no-leader', 'this server does not lead')
     if ((this.#gathering?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
       throw new Fault('storage-overloaded', 'the storage cannot keep up with the writes; try again')
   }

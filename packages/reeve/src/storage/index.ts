@@ -11,6 +11,7 @@ export { MemoryRoll } from './memory/memory-roll.ts'
 export {
   openPostgresDatabase,
   type DatabaseClaim,
+  type DatabaseWait,
   type PostgresDatabase,
 } from './postgres/postgres-database.ts'
 export type { PostgresEngine } from './postgres/postgres-engine.ts'

@@ -59,6 +59,22 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   return postgres
 }
 
+/**
+ * A streaming standby of another throw-away PostgreSQL: it receives what that one commits, and
+ * answers reads until it is promoted.
+ */
+export async function startStandby(primary: TestPostgres): Promise<TestPostgres> {
+  const programs = findPrograms()
+  if (programs === undefined) throw new Error(whyNoPostgres())
+  const root = await mkdtemp(join(tmpdir(), 'pg-'))
+  const account = process.getuid?.() === 0 ? findAccount() : undefined
+  if (account !== undefined) await chown(root, account.uid, account.gid)
+  const place = { programs, root, data: join(root, 'data'), account, port: primary.port }
+  const standby = new TestPostgres(place)
+  await standby.copyFrom(primary)
+  return standby
+}
+
 const USER = 'reeve'
 const DEFAULT_PORT = 5432
 const SETTINGS = [
@@ -93,6 +109,26 @@ export class TestPostgres {
     process.once('exit', () => this.#process?.kill('SIGQUIT'))
     // A run of tests that takes too long is ended so, and nothing of it may stay.
     process.once('SIGTERM', () => process.exit(143))
+  }
+
+  get port(): number {
+    return this.#place.port
+  }
+
+  /** Starts as a standby of another; what it had is gone. */
+  async copyFrom(primary: TestPostgres): Promise<void> {
+    const { programs, root, data, account } = this.#place
+    await rm(data, { recursive: true, force: true })
+    const source = `host=${primary.root} port=${primary.port} user=${USER} application_name=standby`
+    // With the signal that makes it a standby, and where its primary is.
+    const copy = ['-D', data, '-d', source, '-R', '--checkpoint=fast', '--no-sync']
+    await promisify(execFile)(join(programs, 'pg_basebackup'), copy, { ...account, cwd: root })
+    await this.start()
+  }
+
+  /** A standby becomes a primary. Resolves when it takes writes. */
+  async promote(): Promise<void> {
+    await this.query('postgres', 'SELECT pg_promote(true, 30)')
   }
 
   url(database: string): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FollowLoop } from '../../src/cluster/index.ts'
+import { FollowLoop, LogHistory } from '../../src/cluster/index.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
@@ -13,6 +13,7 @@ test('last contact: a state that took long to load is as old as the moment it wa
   const loop = new FollowLoop({
     engine: { follow: () => Promise.reject(new Error('away')), read: async function* () {} },
     store,
+    history: new LogHistory(),
     lease: new MemoryLease(() => nowMs),
     clock: new SimulatedClock(0),
     monotonicMs: () => nowMs,

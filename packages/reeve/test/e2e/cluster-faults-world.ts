@@ -16,7 +16,6 @@ const PAUSE_MS_MAX = 6_000
 const REST_MS_MAX = 1_500
 const HEALED_MS_MAX = 120_000
 const PROMPT_MS = 300
-const STARTS_MAX = 20
 /** Of three servers and a database; somebody has to be left. */
 const AT_ONCE_MAX = 2
 
@@ -137,19 +136,8 @@ export class FaultWorld {
     await server.kill('SIGKILL')
     await wait(this.#below(PAUSE_MS_MAX))
     const port = Number(new URL(server.address).port)
-    this.servers[n] = await this.#startAgain({ ...place, port })
-  }
-
-  /** A server does not start while its database is away: whoever looks after it tries again. */
-  async #startAgain(place: ServerPlace): Promise<ServerProcess> {
-    for (let tries = 1; ; tries++)
-      try {
-        return await startServer(this.#faulty.t, place)
-      } catch (thrown) {
-        if (tries === STARTS_MAX) throw thrown
-        this.#say(`${place.name} could not start`)
-        await wait(this.#below(REST_MS_MAX))
-      }
+    // It waits for a database that is away.
+    this.servers[n] = await startServer(this.#faulty.t, { ...place, port })
   }
 
   async #pause(n: number): Promise<void> {

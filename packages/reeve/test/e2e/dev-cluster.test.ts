@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
 import { whyNoPostgres } from '../build/postgres.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startReeve, type AgentProcess } from './program-process.ts'
 
@@ -73,6 +76,22 @@ test(
       !pids.some((pid) => commandOf(String(pid)) !== '') && !existsSync(said.directory)
     await until('everything to end', () => isGone() || undefined, 60_000)
     assert.ok(!isSleeping(), 'the task is gone')
+  },
+)
+
+test(
+  'dev-cluster: a data directory that it makes itself is one that PostgreSQL can enter',
+  { skip: missing },
+  async (t) => {
+    const above = await temporaryDirectory(t)
+    await chmod(above, 0o711)
+    const directory = join(above, 'new', 'cluster')
+    const flags = ['--servers', '1', '--clients', '0', '--http-port', '0', '--data-dir', directory]
+    const cluster = startReeve(t, ['dev-cluster', ...flags], { lastSignal: 'SIGTERM' })
+    const said = await until('the cluster', () => bannerOf(cluster), 90_000)
+    assert.equal(said.directory, directory)
+    assert.equal(await cluster.kill('SIGINT'), 0, cluster.output())
+    assert.ok(existsSync(join(directory, 'postgres')), readdirSync(directory).join())
   },
 )
 

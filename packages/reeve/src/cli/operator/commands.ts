@@ -39,6 +39,18 @@ export const operatorCommands: readonly CommandSpec[] = [
     load: async () => (await import('./scheduler.ts')).runSchedulerSetConfig,
   },
   {
+    path: 'operator database accept-loss',
+    summary: 'Accept writes again after the database has lost acknowledged commits.',
+    details:
+      'After a failover to a standby that was behind, or after the restore of an older backup, ' +
+      'servers find commits missing that they had acknowledged. They serve reads and refuse writes ' +
+      'until this command is run, or the database that has the commits is back.',
+    examples: [
+      { line: 'reeve operator database accept-loss', says: 'go on without the lost commits' },
+    ],
+    load: async () => (await import('./database.ts')).runAcceptLoss,
+  },
+  {
     path: 'system gc',
     summary: 'Remove everything that has ended, whatever its age.',
     examples: [{ line: 'reeve system gc', says: 'jobs, evaluations, allocations, nodes' }],

@@ -27,6 +27,19 @@ export interface AgentInfo {
   readonly health: () => AgentHealth
   /** The node in this process, if there is one. */
   readonly nodeId?: () => string | undefined
+  /** Acknowledged commits that this process has found missing from the database of its cluster. */
+  readonly commitsLost?: () => number
+  /**
+   * Makes a cluster go on that has lost commits; `by` is who decided it. Gives what was lost.
+   * Undefined where no database is shared.
+   */
+  readonly acceptLoss?: (by: string) => Promise<readonly AcceptedLoss[] | undefined>
+}
+
+/** Commits that were lost, from one index to another, both included. */
+export interface AcceptedLoss {
+  readonly fromIndex: number
+  readonly toIndex: number
 }
 
 /** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */

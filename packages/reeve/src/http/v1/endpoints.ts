@@ -75,7 +75,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...aclEndpoints(context),
     ...namespaceEndpoints(context),
     ...nodePoolEndpoints(context),
-    ...operatorEndpoints(context),
+    ...operatorEndpoints(context, agent),
     ...searchEndpoints(context),
     ...serviceEndpoints(context),
     ...variableEndpoints(context),

@@ -1,13 +1,16 @@
 import {
   v1Routes,
+  type DatabaseLossResponse,
   type SchedulerConfigurationResponse,
   type SchedulerConfigurationUpdate,
 } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { schedulerConfiguration, type Store } from '../../state/index.ts'
 import { writeSchedulerConfiguration, type WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'
+import type { AgentInfo } from './agent.ts'
 import {
   read,
   write,
@@ -24,10 +27,16 @@ const BODY_PROBLEM = 'Error parsing scheduler config: '
 const WHOLE = /^\d{1,20}$/
 const SHOWN_MAX = 64
 
-/** Reference §8.8, the settings of the scheduler. */
-export function operatorEndpoints(context: WorkloadContext): readonly Endpoint[] {
+/** The settings of the scheduler, and what an operator decides about the database. */
+export function operatorEndpoints(
+  context: WorkloadContext,
+  agent: Pick<AgentInfo, 'acceptLoss'>,
+): readonly Endpoint[] {
   const { store } = context
   return [
+    write(v1Routes.acceptDatabaseLoss, operatorWrite, ({ caller }) =>
+      acceptLoss(context, agent, caller),
+    ),
     read(v1Routes.readSchedulerConfiguration, operatorRead, () => ok(readConfiguration(store))),
     {
       ...write(v1Routes.writeSchedulerConfiguration, operatorWrite, (request) =>
@@ -51,6 +60,26 @@ function readConfiguration({ tables }: Store): ReadPlan {
       return ok(json(body))
     },
   }
+}
+
+const NO_DATABASE: Refusal = refusal(
+  'invalid-input',
+  'This server keeps its state in its data directory: there is no database that could lose commits.',
+)
+
+async function acceptLoss(
+  { store }: WorkloadContext,
+  agent: Pick<AgentInfo, 'acceptLoss'>,
+  { accessorId }: Caller,
+): Promise<Result<Written, Refusal>> {
+  const accepted = await agent.acceptLoss?.(accessorId)
+  if (accepted === undefined) return err(NO_DATABASE)
+  const body: DatabaseLossResponse = {
+    Accepted: accepted.map(({ fromIndex, toIndex }) => {
+      return { FromIndex: fromIndex, ToIndex: toIndex, Commits: toIndex - fromIndex + 1 }
+    }),
+  }
+  return ok({ index: store.durableIndex, answer: json(body) })
 }
 
 async function storeConfiguration(

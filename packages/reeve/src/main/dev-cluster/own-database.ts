@@ -137,7 +137,15 @@ async function makeData({ programs, directory }: OwnDatabaseOptions): Promise<vo
   } catch (thrown) {
     const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr) : ''
     const why = said.trim() === '' ? messageOf(thrown) : said.trim()
-    throw new Fault('storage-failed', `PostgreSQL could not make its files in ${directory}: ${why}`)
+    const hint =
+      account === undefined
+        ? ''
+        : '\nAs root, PostgreSQL runs as another account, which has to be able to enter every ' +
+          'directory above its own: "chmod o+x DIR" allows it.'
+    throw new Fault(
+      'storage-failed',
+      `PostgreSQL could not make its files in ${directory}: ${why}${hint}`,
+    )
   }
   const settings = [
     "listen_addresses = ''",

@@ -76,7 +76,7 @@ async function takeDirectory(given: string | undefined): Promise<string> {
     await chmod(made, PASSABLE)
     return made
   }
-  await makeDirectory(resolve(given))
+  await makeDirectory(resolve(given), PASSABLE)
   return resolve(given)
 }
 

@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { joinedText } from '../../kit/parted-text.ts'
 import type { BlobChange, NewLogEntry } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import type { Lane, Statement } from './lanes.ts'
 import { CHANNELS } from './postgres-bell.ts'
-import { fencedFault } from './postgres-faults.ts'
+import { HAS_OPEN_LOSS } from './postgres-losses.ts'
+import { divergedFault, fencedFault } from './postgres-faults.ts'
 import type { Retry } from './retry.ts'
 import { bytesArray, doubleArray, integerArray, textArray } from './wire-array.ts'
 
@@ -12,6 +13,8 @@ export interface AppendOptions {
   readonly lane: Lane
   readonly retry: Retry
   readonly term: number
+  /** Identifies this append in the log. */
+  readonly nonce: string
   /** The database's, for messages. */
   readonly name: string
 }
@@ -22,21 +25,28 @@ export interface AppendOptions {
  * answer is lost the log is read: our nonce at that index says that it happened, another's or a
  * newer term that it never will, and nothing there that it may be asked for again. Even a
  * statement that is still under way then does no harm: whichever of the two moves the head, the
- * other finds it moved.
+ * other finds it moved. The head does not move either when the database has lost commits, and while
+ * nobody has accepted that: the log has diverged then.
  */
 export async function appendEntries(
   entries: readonly NewLogEntry[],
-  { lane, retry, term, name }: AppendOptions,
+  { lane, retry, term, nonce, name }: AppendOptions,
 ): Promise<void> {
-  const nonce = randomUUID()
   const statement = appendStatement(entries, { term, nonce })
   const first = entries[0]?.index ?? 0
   await retry.run('appending to the log', async (isInDoubt) => {
     if (isInDoubt && (await isAppended(lane, first, nonce))) return
     const [moved] = await lane.query<{ moved: string }>(statement)
     if (moved?.moved === '1' || (await isAppended(lane, first, nonce))) return
-    throw fencedFault(name)
+    throw (await isTerm(lane, term)) ? divergedFault(name, first - 1) : fencedFault(name)
   })
+}
+
+/** Nobody else may write in our term: if the head is not ours, the database is another. */
+async function isTerm(lane: Lane, term: number): Promise<boolean> {
+  const text = 'SELECT term FROM reeve_head WHERE id = 1'
+  const [head] = await lane.query<{ term: string }>({ text })
+  return Number(head?.term) === term
 }
 
 async function isAppended(lane: Lane, index: number, nonce: string): Promise<boolean> {
@@ -47,6 +57,7 @@ async function isAppended(lane: Lane, index: number, nonce: string): Promise<boo
 
 const MOVE_HEAD = `WITH head AS (
     UPDATE reeve_head SET last_index = $3 WHERE id = 1 AND term = $1 AND last_index = $2
+      AND NOT ${HAS_OPEN_LOSS}
     RETURNING term
   ), log AS (
     INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body)

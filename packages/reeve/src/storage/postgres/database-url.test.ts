@@ -11,7 +11,8 @@ const understood = [
       name: '127.0.0.1:6000/state',
       user: 'reeve',
       password: 's@crd',
-      port: 6000,
+      hosts: [{ host: '127.0.0.1', port: 6000 }],
+      session: 'any',
       tls: false,
     },
   },
@@ -23,22 +24,63 @@ const understood = [
   {
     name: 'a socket, by its folder',
     url: 'postgres://reeve@localhost/state?host=/var/run/postgresql',
-    wanted: { host: '/var/run/postgresql', tls: false },
+    wanted: { hosts: [{ host: '/var/run/postgresql', port: 5432 }], tls: false },
   },
   {
     name: 'an address of version 6',
     url: 'postgres://[::1]:5433/state',
-    wanted: { host: '::1', port: 5433, tls: false },
+    wanted: { hosts: [{ host: '::1', port: 5433 }], tls: false },
   },
   {
     name: 'a name that has to be proven when the connection leaves the machine',
     url: 'postgres://db.example/state',
-    wanted: { host: 'db.example', tls: { rejectUnauthorized: true } },
+    wanted: {
+      hosts: [{ host: 'db.example', port: 5432 }],
+      tls: { rejectUnauthorized: true },
+    },
   },
   {
     name: 'a time to connect in',
     url: 'postgres://localhost/state?connect_timeout=2&application_name=x',
     wanted: { connectMsMax: 2_000, applicationName: 'x' },
+  },
+  {
+    name: 'several hosts, of which one has to take writes',
+    url: 'postgres://reeve:s%2Cecret@10.0.0.1:5501,db.example,[::1]:5503/state',
+    wanted: {
+      name: '10.0.0.1:5501,db.example:5432,::1:5503/state',
+      hosts: [
+        { host: '10.0.0.1', port: 5501 },
+        { host: 'db.example', port: 5432 },
+        { host: '::1', port: 5503 },
+      ],
+      session: 'read-write',
+      user: 'reeve',
+      password: 's,ecret',
+      tls: { rejectUnauthorized: true },
+    },
+  },
+  {
+    name: 'several hosts and ports as settings',
+    url: 'postgres://reeve@/state?host=/run/a,/run/b&port=5432,5433&target_session_attrs=any',
+    wanted: {
+      user: 'reeve',
+      hosts: [
+        { host: '/run/a', port: 5432 },
+        { host: '/run/b', port: 5433 },
+      ],
+      session: 'any',
+      tls: false,
+    },
+  },
+  {
+    name: 'one port for all hosts',
+    url: 'postgres:///state?host=127.0.0.1,127.0.0.2&port=6000&target_session_attrs=primary',
+    wanted: {
+      name: '127.0.0.1:6000,127.0.0.2:6000/state',
+      session: 'read-write',
+      tls: false,
+    },
   },
 ]
 for (const c of understood) {
@@ -70,6 +112,23 @@ const refused = [
   { name: 'no database', url: 'postgres://u:secret@host', says: /names no database/ },
   { name: 'an unknown setting', url: 'postgres://h/x?ssl=secret', says: /setting "ssl"/ },
   { name: 'a mode that hides the truth', url: 'postgres://h/x?sslmode=prefer', says: /sslmode is/ },
+  { name: 'a host that is missing', url: 'postgres://a,,b/x', says: /names no host/ },
+  {
+    name: 'more ports than hosts',
+    url: 'postgres:///x?host=a,b&port=1,2,3',
+    says: /2 hosts and 3/,
+  },
+  { name: 'a port that is none', url: 'postgres:///x?host=a&port=secret', says: /a port is/ },
+  {
+    name: 'more hosts than there may be',
+    url: `postgres://${'h,'.repeat(16)}h/x`,
+    says: /more than 16 hosts/,
+  },
+  {
+    name: 'a standby to read from',
+    url: 'postgres://a,b/x?target_session_attrs=prefer-standby',
+    says: /target_session_attrs is one of any, read-write, primary: a server has to write/,
+  },
   { name: 'a missing file', url: 'postgres://h/x?sslrootcert=/no/ca', says: /sslrootcert cannot/ },
   { name: 'a broken escape', url: 'postgres://u:secret%zz@h/x', says: /percent sign/ },
   {

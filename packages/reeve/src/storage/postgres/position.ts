@@ -1,3 +1,4 @@
+import type { EntryId } from '../../cluster/index.ts'
 import type { EnginePosition } from '../../state/index.ts'
 import type { Lane } from './lanes.ts'
 import { corruptFault } from './postgres-faults.ts'
@@ -9,6 +10,10 @@ type PositionRow = {
   readonly first_index: string
   readonly up_to: string
   readonly table_indexes: string
+  readonly entry_index: string
+  readonly entry_term: string | null
+  readonly entry_nonce: string | null
+  readonly losses: string
 }
 
 export interface FoundPosition {
@@ -17,14 +22,32 @@ export interface FoundPosition {
   /** The last write to the checkpoint in this term. */
   readonly step: number
   readonly position: EnginePosition
+  /** The entry that was asked for; undefined when the log does not hold it. */
+  readonly entry: EntryId | undefined
+  /** Changes when a loss of commits is recorded or accepted. */
+  readonly losses: string
 }
 
-/** Where the log and its checkpoint stand, as of one moment. */
-export async function readPosition(lane: Lane, name: string): Promise<FoundPosition> {
+/**
+ * Where the log and its checkpoint stand, and which entry is at `index`, or at its end, as of one
+ * moment.
+ */
+export async function readPosition(
+  lane: Lane,
+  name: string,
+  index?: number,
+): Promise<FoundPosition> {
   const [found] = await lane.query<PositionRow>({
     text: `SELECT head.term, keep.step, head.last_index, keep.first_index, keep.up_to,
-        keep.table_indexes
-      FROM reeve_head AS head, reeve_checkpoint AS keep WHERE head.id = 1 AND keep.id = 1`,
+        keep.table_indexes, coalesce($1::bigint, head.last_index) AS entry_index,
+        entry.term AS entry_term, entry.nonce AS entry_nonce,
+        (SELECT count(*) || '/' || count(accepted_at) FROM reeve_losses) AS losses
+      FROM reeve_head AS head
+        JOIN reeve_checkpoint AS keep ON keep.id = head.id
+        LEFT JOIN reeve_log AS entry
+          ON entry.commit_index = coalesce($1::bigint, head.last_index)
+      WHERE head.id = 1`,
+    values: [index ?? null],
   })
   if (found === undefined) throw corruptFault(name, 'its head or its checkpoint is missing')
   const lastIndex = Number(found.last_index)
@@ -39,7 +62,12 @@ export async function readPosition(lane: Lane, name: string): Promise<FoundPosit
   if (tableIndexes === undefined)
     throw corruptFault(name, 'the mark of its checkpoint is unreadable')
   const position = { lastIndex, firstIndex, checkpoint: { upTo, tableIndexes } }
-  return { term: Number(found.term), step: Number(found.step), position }
+  const { entry_index: at, entry_term: entryTerm, entry_nonce: nonce, losses } = found
+  const entry =
+    entryTerm === null || nonce === null
+      ? undefined
+      : { index: Number(at), term: Number(entryTerm), nonce }
+  return { term: Number(found.term), step: Number(found.step), position, entry, losses }
 }
 
 function toTableIndexes(text: string): Record<string, number> | undefined {

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import type { Listening, LogBell, Rung } from '../../cluster/index.ts'
+import type { DatabaseHosts } from './database-hosts.ts'
 import type { DatabaseTarget } from './database-url.ts'
 import { clientConfig } from './lanes.ts'
 
@@ -18,13 +19,15 @@ const RETRY_MS = 500
  */
 export class PostgresBell implements LogBell {
   readonly #target: DatabaseTarget
+  readonly #hosts: DatabaseHosts
 
-  constructor(target: DatabaseTarget) {
+  constructor(target: DatabaseTarget, hosts: DatabaseHosts) {
     this.#target = target
+    this.#hosts = hosts
   }
 
   listen(heard: (rung: Rung) => void): Listening {
-    const ear = new Ear(this.#target, heard)
+    const ear = new Ear(this.#target, this.#hosts, heard)
     ear.open()
     return ear
   }
@@ -32,14 +35,16 @@ export class PostgresBell implements LogBell {
 
 class Ear implements Listening {
   readonly #target: DatabaseTarget
+  readonly #hosts: DatabaseHosts
   readonly #heard: (rung: Rung) => void
   #client: Client | undefined
   #timer: NodeJS.Timeout | undefined
   #canHear = false
   #isStopped = false
 
-  constructor(target: DatabaseTarget, heard: (rung: Rung) => void) {
+  constructor(target: DatabaseTarget, hosts: DatabaseHosts, heard: (rung: Rung) => void) {
     this.#target = target
+    this.#hosts = hosts
     this.#heard = heard
   }
 
@@ -60,7 +65,8 @@ class Ear implements Listening {
   }
 
   async #connect(): Promise<void> {
-    const client = new Client(clientConfig(this.#target))
+    const host = this.#hosts.current
+    const client = new Client(clientConfig(this.#target, host))
     this.#client = client
     // Told by 'end' as well; an unheard 'error' would end the process.
     client.on('error', () => this.#lost(client))
@@ -73,7 +79,9 @@ class Ear implements Listening {
       await client.connect()
       await client.query(`LISTEN ${CHANNELS.log}; LISTEN ${CHANNELS.lease}`)
     } catch {
-      return this.#lost(client) // looked at by the engine too, which says what is wrong
+      // The engine meets the same and reports it. A standby does not allow LISTEN.
+      this.#hosts.leave(host)
+      return this.#lost(client)
     }
     if (this.#client !== client) return
     this.#canHear = true

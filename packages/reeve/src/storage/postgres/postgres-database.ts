@@ -1,11 +1,15 @@
+import { setTimeout } from 'node:timers/promises'
+import { LogHistory } from '../../cluster/index.ts'
 import { Fault } from '../../kit/fault.ts'
-import { parseDatabaseUrl } from './database-url.ts'
+import { DatabaseHosts } from './database-hosts.ts'
+import { parseDatabaseUrl, type DatabaseTarget } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'
 import { PostgresMarks } from './marks.ts'
 import { readPosition } from './position.ts'
 import { PostgresBell } from './postgres-bell.ts'
 import { PostgresEngine } from './postgres-engine.ts'
-import { toPostgresFault } from './postgres-faults.ts'
+import { isAway, toPostgresFault } from './postgres-faults.ts'
+import { PostgresLosses } from './postgres-losses.ts'
 import { PostgresLease } from './postgres-lease.ts'
 import { PostgresRoll } from './postgres-roll.ts'
 import { Retry } from './retry.ts'
@@ -15,6 +19,17 @@ interface DatabaseOptions {
   /** How long a database that is away is waited for before an engine gives up. */
   readonly giveUpMs?: number
 }
+
+/** How to wait for a database that is away when it is opened. */
+export interface DatabaseWait {
+  /** Told why, each time that it could not be reached. */
+  readonly waiting: (why: string) => void
+  /** Ends the wait. */
+  readonly signal: AbortSignal
+}
+
+const WAIT_MS = 250
+const WAIT_MS_MAX = 5_000
 
 /** What a server has to have in common with the others on a database. */
 export interface DatabaseClaim {
@@ -30,14 +45,46 @@ export interface DatabaseClaim {
  */
 export async function openPostgresDatabase(
   url: string,
-  options: DatabaseOptions = {},
+  options: DatabaseOptions & { readonly wait?: DatabaseWait } = {},
 ): Promise<PostgresDatabase> {
   const target = parseDatabaseUrl(url)
-  const { name } = target
-  await migrateSchema(clientConfig(target), name).catch((thrown: unknown) => {
-    throw toPostgresFault(thrown, name, 'opening it')
-  })
-  return new PostgresDatabase(openLanes(target), options)
+  const hosts = new DatabaseHosts(target.hosts)
+  for (let waitMs = WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
+    try {
+      await migrateAnyHost(target, hosts)
+      return new PostgresDatabase({ lanes: openLanes(target, hosts), hosts }, options)
+    } catch (thrown) {
+      const fault = toPostgresFault(thrown, target.name, 'opening it')
+      const { wait } = options
+      if (wait === undefined || !isAway(thrown) || wait.signal.aborted) throw fault
+      wait.waiting(fault.message)
+      await sleep(waitMs, wait.signal)
+    }
+  }
+}
+
+/** The hosts in their order, until one takes writes. Throws what the last of them said. */
+async function migrateAnyHost(target: DatabaseTarget, hosts: DatabaseHosts): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const host = hosts.current
+    try {
+      return await migrateSchema(clientConfig(target, host), target.name)
+    } catch (thrown) {
+      if (!isAway(thrown)) throw thrown
+      hosts.leave(host)
+      if (tries >= hosts.count) throw thrown
+    }
+  }
+}
+
+/** Resolves after the time, or when the signal is given. */
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined)
+}
+
+interface DatabaseParts {
+  readonly lanes: Lanes
+  readonly hosts: DatabaseHosts
 }
 
 export class PostgresDatabase {
@@ -51,27 +98,30 @@ export class PostgresDatabase {
   readonly bell: PostgresBell
   /** What it says of itself. */
   readonly marks: PostgresMarks
+  /** Acknowledged commits that it does not have any more. */
+  readonly losses: PostgresLosses
   readonly #lanes: Lanes
   readonly #options: DatabaseOptions
   #closing: Promise<void> | undefined
 
-  constructor(lanes: Lanes, options: DatabaseOptions) {
+  constructor({ lanes, hosts }: DatabaseParts, options: DatabaseOptions) {
     this.name = lanes.target.name
     this.#lanes = lanes
     this.#options = options
     this.lease = new PostgresLease(lanes)
     this.roll = new PostgresRoll(lanes)
-    this.bell = new PostgresBell(lanes.target)
+    this.bell = new PostgresBell(lanes.target, hosts)
     this.marks = new PostgresMarks({ lanes, makeRetry: () => this.#makeRetry() })
+    this.losses = new PostgresLosses(lanes, () => this.#makeRetry())
   }
 
-  /** An engine that follows; its `lead` makes it one that writes. */
-  async openEngine(): Promise<PostgresEngine> {
+  /** An engine that follows; its `lead` makes it one that writes, and tells `history` of it. */
+  async openEngine(history = new LogHistory()): Promise<PostgresEngine> {
     const retry = this.#makeRetry()
-    const { position } = await retry.run('opening it', () =>
+    const { position: opened, entry: openedEntry } = await retry.run('opening it', () =>
       readPosition(this.#lanes.read, this.name),
     )
-    return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
+    return new PostgresEngine({ lanes: this.#lanes, retry, opened, openedEntry, history })
   }
 
   /** A server may share this state when all of it is there, of its region and sealed by its key. */

@@ -1,9 +1,17 @@
-import { assert } from '../../kit/fault.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  compareWithLog,
+  NO_ENTRY,
+  type EntryId,
+  type FollowedEntry,
+  type FollowedLog,
+  type LogHistory,
+} from '../../cluster/index.ts'
+import { assert, Fault } from '../../kit/fault.ts'
 import type {
   CheckpointMark,
   CheckpointRow,
   EnginePosition,
-  LogEntry,
   MovableEngine,
   NewLogEntry,
   StoredBlob,
@@ -16,16 +24,20 @@ import { appendEntries, blobId } from './append-entries.ts'
 import type { Lanes, Statement } from './lanes.ts'
 import {
   blobsPage,
-  logPage,
-  type BlobPageRow,
-  rowsPage,
-  toLogEntry,
+  entryIdsPage,
   fromRowsPage,
+  isBeforePage,
+  logPage,
+  rowsPage,
+  toEntryId,
+  toLogEntry,
+  type BlobPageRow,
+  type EntryIdRow,
   type LogPageRow,
   type RowsPageRow,
 } from './pages.ts'
 import { readPosition, type FoundPosition } from './position.ts'
-import { corruptFault, fencedFault } from './postgres-faults.ts'
+import { corruptFault, divergedFault, fencedFault, toPostgresFault } from './postgres-faults.ts'
 import type { Retry } from './retry.ts'
 import {
   beginStatement,
@@ -39,6 +51,11 @@ import {
 
 const TRIMMED_PER_STATEMENT = 2_000
 
+/** No entry has it, and every trim removes it. */
+const PROBE_INDEX = -1
+/** More than a few commits need: a database that just has room for one more is full. */
+const PROBE_BYTES = 256 * 1024
+
 /** Nobody leads in this term. */
 const NO_TERM = 0
 
@@ -46,6 +63,10 @@ interface EngineParts {
   readonly lanes: Lanes
   readonly retry: Retry
   readonly opened: EnginePosition
+  /** The entry at the end of the log when it was opened. */
+  readonly openedEntry: EntryId | undefined
+  /** Told of every append that is durable. */
+  readonly history: LogHistory
 }
 
 /**
@@ -55,11 +76,16 @@ interface EngineParts {
  */
 export class PostgresEngine implements MovableEngine {
   readonly opened: EnginePosition
+  /** The last entry of what `load` and `read` give a store that is opened with it. */
+  readonly openedEntry: EntryId
   readonly #lanes: Lanes
   readonly #retry: Retry
+  readonly #history: LogHistory
   readonly #calls = new RunningCalls()
   #term = NO_TERM
   #step = 0
+  #acknowledgedStep = 0
+  #hasDiverged = false
   #lastIndex: number
   #firstIndex: number
   #upTo: number
@@ -68,8 +94,10 @@ export class PostgresEngine implements MovableEngine {
 
   constructor(parts: EngineParts) {
     this.opened = parts.opened
+    this.openedEntry = parts.openedEntry ?? { ...NO_ENTRY, index: parts.opened.lastIndex }
     this.#lanes = parts.lanes
     this.#retry = parts.retry
+    this.#history = parts.history
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
     this.#upTo = parts.opened.checkpoint.upTo
@@ -77,23 +105,46 @@ export class PostgresEngine implements MovableEngine {
 
   /**
    * From now on this engine writes, in the term that its lease was given. Gives where those who led
-   * before have left it: what is not applied of their entries has to be read first.
+   * before have left it. Whoever names the last entry that it has `applied` leads only where the
+   * log ends with that entry.
    */
-  async lead(term: number): Promise<EnginePosition> {
-    const found = await this.#find()
+  async lead(term: number, applied?: EntryId): Promise<EnginePosition> {
+    const { position, entry, ...found } = await this.#find(applied?.index)
     if (found.term !== term) throw fencedFault(this.#name)
-    this.#follow(found.position)
+    if (applied !== undefined) {
+      const comparison = compareWithLog(applied, { ...position, entry })
+      if (comparison !== 'same' || position.lastIndex !== applied.index)
+        throw divergedFault(this.#name, applied.index)
+    }
+    this.#follow(position)
     this.#term = term
     this.#step = found.step
-    return found.position
+    this.#acknowledgedStep = found.step
+    return position
   }
 
-  /** Looks how far the log has come by others; `read` then reaches there. */
-  async follow(): Promise<EnginePosition> {
+  /**
+   * Looks how far the log has come by others, and which entry it has where `applied` was; `read`
+   * then reaches its end.
+   */
+  async follow(applied: EntryId = NO_ENTRY): Promise<FollowedLog> {
     assert(this.#term === NO_TERM, 'a leader follows nobody')
-    const { position } = await this.#find()
+    const { position, entry, losses } = await this.#find(applied.index)
     this.#follow(position)
-    return position
+    return { ...position, entry, losses }
+  }
+
+  /** Which entries the log holds between two indexes, both included. */
+  async entryIds(from: number, to: number): Promise<readonly EntryId[]> {
+    const ids: EntryId[] = []
+    for (let next = from; next <= to;) {
+      const page = await this.#page<EntryIdRow>('comparing the log', entryIdsPage(next, to))
+      const last = page.at(-1)
+      if (last === undefined) break
+      ids.push(...page.map(toEntryId))
+      next = Number(last.commit_index) + 1
+    }
+    return ids
   }
 
   #follow({ lastIndex, firstIndex, checkpoint }: EnginePosition): void {
@@ -102,9 +153,11 @@ export class PostgresEngine implements MovableEngine {
     this.#upTo = checkpoint.upTo
   }
 
-  async #find(): Promise<FoundPosition> {
+  async #find(index?: number): Promise<FoundPosition> {
     return await this.#calls.run(() =>
-      this.#retry.run('looking at the log', () => readPosition(this.#lanes.read, this.#name)),
+      this.#retry.run('looking at the log', () =>
+        readPosition(this.#lanes.read, this.#name, index),
+      ),
     )
   }
 
@@ -117,11 +170,39 @@ export class PostgresEngine implements MovableEngine {
       this.#appending = true
       try {
         const { append: lane } = this.#lanes
-        const retry = this.#retry
-        await appendEntries(entries, { lane, retry, term: this.#term, name: this.#name })
+        const [term, nonce] = [this.#term, randomUUID()]
+        const parts = { lane, retry: this.#retry, term, nonce, name: this.#name }
+        await appendEntries(entries, parts)
+        for (const { index } of entries) this.#history.add({ index, term, nonce })
         this.#lastIndex = entries.at(-1)?.index ?? this.#lastIndex
       } finally {
         this.#appending = false
+      }
+    })
+  }
+
+  /**
+   * Whether entries can be appended to a database that was full: one is written beside the log and
+   * removed. Rejects when the database is away.
+   */
+  async hasSpace(): Promise<boolean> {
+    return await this.#calls.run(async () => {
+      const { append: lane } = this.#lanes
+      const values = [PROBE_INDEX, randomBytes(PROBE_BYTES).toString('base64')]
+      try {
+        await lane.query({
+          text: `INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body)
+            VALUES ($1, 0, '', 0, $2) ON CONFLICT (commit_index) DO UPDATE SET body = $2`,
+          values,
+        })
+        return true
+      } catch (thrown) {
+        const fault = toPostgresFault(thrown, this.#name, 'looking for space')
+        if (fault instanceof Fault && fault.kind === 'storage-full') return false
+        throw fault
+      } finally {
+        const text = 'DELETE FROM reeve_log WHERE commit_index = $1'
+        await lane.query({ text, values: [PROBE_INDEX] })
       }
     })
   }
@@ -141,13 +222,21 @@ export class PostgresEngine implements MovableEngine {
     }
   }
 
-  read(fromIndex: number): AsyncGenerator<LogEntry> {
-    return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex)
+  /**
+   * Rejects with `log-diverged` when the log does not hold the entry before a page any more:
+   * between two pages another database may have taken the place of the first. `after` is the entry
+   * before `fromIndex`, where the caller has applied one.
+   */
+  read(fromIndex: number, after: EntryId = NO_ENTRY): AsyncGenerator<FollowedEntry> {
+    return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex, after)
   }
 
-  async *#entries(from: number, to: number): AsyncGenerator<LogEntry> {
+  async *#entries(from: number, to: number, after: EntryId): AsyncGenerator<FollowedEntry> {
+    let before = after
     for (let next = from; next <= to;) {
       const page = await this.#page<LogPageRow>('reading the log', logPage(next, to))
+      const isKnown = before.nonce !== '' && before.index === next - 1
+      if (isKnown && !isBeforePage(before, page[0])) throw divergedFault(this.#name, before.index)
       if (page.length === 0 && !(await this.#isTrimmed(next, to))) throw this.#gap(next)
       if (page.length === 0) return
       for (const row of page) {
@@ -157,6 +246,7 @@ export class PostgresEngine implements MovableEngine {
         if (isGap && (next !== from || !(await this.#isTrimmed(next, entry.index - 1))))
           throw this.#gap(next)
         next = entry.index + 1
+        before = entry
         yield entry
       }
     }
@@ -267,10 +357,26 @@ export class PostgresEngine implements MovableEngine {
   /** Every try has a step of its own, so that only the last of them can still write. */
   async #write(doing: string, make: (fence: Fence) => Statement): Promise<void> {
     await this.#retry.run(doing, async () => {
-      const fence: Fence = [this.#term, ++this.#step]
+      const { index, term, nonce } = this.#history.last
+      const step = ++this.#step
+      const fence: Fence = [this.#term, step, index, term, nonce, this.#acknowledgedStep]
       const [kept] = await this.#lanes.keep.query<{ kept: string }>(make(fence))
-      if (kept?.kept !== '1') throw fencedFault(this.#name)
+      if (kept?.kept !== '1') throw await this.#lostFence()
+      this.#acknowledgedStep = step
     })
+  }
+
+  /** Nobody else keeps the checkpoint in our term: if its step is not ours, it went back. */
+  async #lostFence(): Promise<Fault> {
+    const { term } = await readPosition(this.#lanes.keep, this.#name)
+    if (term !== this.#term) return fencedFault(this.#name)
+    this.#hasDiverged = true
+    return divergedFault(this.#name, this.#history.last.index)
+  }
+
+  /** The database lacks what this engine has written: whoever leads with it has to begin anew. */
+  get hasDiverged(): boolean {
+    return this.#hasDiverged
   }
 
   #assertLeading(): void {
@@ -282,5 +388,5 @@ export class PostgresEngine implements MovableEngine {
   }
 }
 
-type Page = LogPageRow | RowsPageRow | BlobPageRow
+type Page = LogPageRow | EntryIdRow | RowsPageRow | BlobPageRow
 type Write = (make: (fence: Fence) => Statement) => Promise<void>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../kit/fault.ts'
-import { isPassing, sqlStateOf } from './postgres-faults.ts'
+import { isAway, isPassing, sqlStateOf, toPostgresFault } from './postgres-faults.ts'
 
 const serverSaid = (code: string) => Object.assign(new Error('from the server'), { code })
 const systemSaid = (code: string) =>
@@ -27,4 +27,41 @@ test('only a server names errors by five characters', () => {
   assert.equal(sqlStateOf(serverSaid('40P01')), '40P01')
   assert.equal(sqlStateOf(systemSaid('EPIPE')), undefined)
   assert.equal(sqlStateOf(new Error('without a code')), undefined)
+})
+
+const unverified = Object.assign(new Error('self-signed certificate'), {
+  code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+})
+const unknownHost = Object.assign(new Error('getaddrinfo ENOTFOUND db.example'), {
+  code: 'ENOTFOUND',
+  syscall: 'getaddrinfo',
+  hostname: 'db.example',
+})
+const startCases: readonly (readonly [what: string, thrown: unknown, isAwaited: boolean])[] = [
+  ['a database that refuses connections', systemSaid('ECONNREFUSED'), true],
+  ['a host name that is not known yet', unknownHost, true],
+  ['a database that starts', serverSaid('57P03'), true],
+  ['a standby that is about to be promoted', serverSaid('25006'), true],
+  ['a connection that is cut by a proxy', new Error('Connection terminated unexpectedly'), true],
+  ['a wrong password', serverSaid('28P01'), false],
+  ['a database that is not there', serverSaid('3D000'), false],
+  ['a certificate that is not trusted', unverified, false],
+  ['a newer version of the tables', new Fault('storage-version', 'newer'), false],
+]
+for (const [what, thrown, isAwaited] of startCases)
+  test(`a server that starts ${isAwaited ? 'waits for' : 'does not wait after'} ${what}`, () => {
+    assert.equal(isAway(thrown), isAwaited)
+  })
+
+test('a host name that cannot be resolved is named, with where to correct it', () => {
+  const fault = toPostgresFault(unknownHost, 'db.example:5432/reeve', 'opening it')
+  assert.match(
+    fault.message,
+    /^The database db\.example:5432\/reeve has a host name that cannot be resolved .*server\.database/,
+  )
+})
+
+test('a full database is told as one that needs no restart', () => {
+  const fault = toPostgresFault(serverSaid('53100'), 'db', 'appending to the log')
+  assert.match(fault.message, /^The database db has no space left .*nothing has to be restarted/)
 })

@@ -1,10 +1,11 @@
+import { LOG_DIVERGED } from '../../cluster/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** What the server or the network said, as a fault. `doing` reads after "while". */
 export function toPostgresFault(thrown: unknown, name: string, doing: string): Error {
   if (thrown instanceof Fault) return thrown
   const kind = kindOf(thrown)
-  const { wrong, next } = sentences[kind]
+  const { wrong, next } = isUnresolved(thrown) ? UNRESOLVED : sentences[kind]
   return new Fault(
     kind,
     `The database ${name} ${wrong} (while ${doing}: ${messageOf(thrown)}). ${next}`,
@@ -15,6 +16,15 @@ export function toPostgresFault(thrown: unknown, name: string, doing: string): E
 /** Another server leads. `name` is the database's. */
 export function fencedFault(name: string): Fault {
   return new Fault('storage-fenced', `Another server has taken over the database ${name}.`)
+}
+
+/** The log is not the one that was read before. The server compares both when it begins anew. */
+export function divergedFault(name: string, index: number): Fault {
+  return new Fault(
+    LOG_DIVERGED,
+    `The database ${name} does not hold log entry ${index} as this server has applied it: it has ` +
+      'lost commits, or was restored to an earlier time',
+  )
 }
 
 export function corruptFault(name: string, what: string): Fault {
@@ -34,6 +44,19 @@ export function isPassing(thrown: unknown): boolean {
   if (code === undefined) return !isOurMistake(thrown)
   return PASSING_STATES.has(code) || code.startsWith('08')
 }
+
+/**
+ * Whether the database cannot be reached or does not take sessions, and nothing is wrong with its
+ * address: it restarts, fails over, or is started after us. A certificate that is not trusted does
+ * not become so.
+ */
+export function isAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  if (sqlStateOf(thrown) !== undefined) return isPassing(thrown)
+  return 'syscall' in thrown || CONNECTION_LOST.test(thrown.message)
+}
+
+const CONNECTION_LOST = /^(Connection terminated|timeout expired|timeout exceeded|no response)/
 
 /** Without a code of the server it comes from the network or the client; a TypeError is ours. */
 function isOurMistake(thrown: Error): boolean {
@@ -58,7 +81,9 @@ type PostgresFaultKind = keyof typeof sentences
 const sentences = {
   'storage-full': {
     wrong: 'has no space left',
-    next: 'Nothing that was acknowledged is lost. Free space there, then start again.',
+    next:
+      'Nothing that was acknowledged is lost. Free space there; nothing has to be restarted, ' +
+      'writes are accepted as soon as there is space.',
   },
   'storage-unwritable': {
     wrong: 'does not let this server in',
@@ -69,6 +94,15 @@ const sentences = {
     next: 'Nothing that was acknowledged is lost. Look at its log and at the way to it.',
   },
 } as const
+
+const UNRESOLVED = {
+  wrong: 'has a host name that cannot be resolved',
+  next: 'Check the name in server.database (REEVE_DATABASE) and the DNS resolver of this machine.',
+} as const
+
+function isUnresolved(thrown: unknown): boolean {
+  return thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'getaddrinfo'
+}
 
 function kindOf(thrown: unknown): PostgresFaultKind {
   const code = sqlStateOf(thrown) ?? ''

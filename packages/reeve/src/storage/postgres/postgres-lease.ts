@@ -1,4 +1,10 @@
-import type { LeaseStore, LeaseClaim, LeaseFound, LeaseHeld } from '../../cluster/index.ts'
+import {
+  NO_ENTRY,
+  type LeaseStore,
+  type LeaseClaim,
+  type LeaseFound,
+  type LeaseHeld,
+} from '../../cluster/index.ts'
 import type { Lanes } from './lanes.ts'
 import { IS_UNFINISHED } from './marks.ts'
 import { CHANNELS } from './postgres-bell.ts'
@@ -49,12 +55,19 @@ export class PostgresLease implements LeaseStore {
     return taken === undefined ? undefined : { term: Number(taken.term) }
   }
 
-  async renew({ term }: LeaseHeld, { holder, ttlMs }: LeaseClaim): Promise<boolean> {
+  /**
+   * A database that went back in time may still show this lease. Its log then lacks the last entry
+   * of the holder, which must not answer from its state any more.
+   */
+  async renew({ term }: LeaseHeld, { holder, ttlMs, applied }: LeaseClaim): Promise<boolean> {
+    const { index, term: entryTerm, nonce } = applied ?? NO_ENTRY
     const renewed = await this.#query<{ readonly term: string }>('renewing the lease', {
       text: `UPDATE reeve_leader SET expires_at = ${EXPIRY}
         WHERE id = 1 AND term = $3 AND holder = $1 AND expires_at > clock_timestamp()
+          AND ($6 = '' OR EXISTS (
+            SELECT 1 FROM reeve_log WHERE commit_index = $4 AND term = $5 AND nonce = $6))
         RETURNING term`,
-      values: [holder, ttlMs, term],
+      values: [holder, ttlMs, term, index, entryTerm, nonce],
     })
     return renewed.length === 1
   }

@@ -47,6 +47,13 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     // What the database says of itself: see marks.ts.
     'CREATE TABLE reeve_marks (name text PRIMARY KEY, value text NOT NULL)',
   ],
+  [
+    // Acknowledged commits that it lost. Appends are refused while one is not accepted.
+    `CREATE TABLE reeve_losses (
+       id text PRIMARY KEY, from_index bigint NOT NULL, to_index bigint NOT NULL,
+       found_by text NOT NULL, found_at timestamptz NOT NULL,
+       accepted_by text, accepted_at timestamptz)`,
+  ],
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

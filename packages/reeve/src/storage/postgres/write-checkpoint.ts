@@ -11,11 +11,17 @@ const BYTES_PER_PIECE = 512 * 1024
 
 /**
  * The keeper's fence: each statement moves the step on. One that was given up for lost and arrives
- * late finds a later step or another term, and writes nothing over what is newer.
+ * late finds a later step or another term, and writes nothing over what is newer. Rows are the
+ * leader's state, so they are written only where the log holds its last entry: a database that has
+ * lost commits may have the same term, and must not get rows of commits that its log lacks. Nor is
+ * a checkpoint finished on a database that has lost a piece of it: no acknowledged step is missing.
  */
+const FENCE = `id = 1 AND term = $1 AND step < $2 AND step >= $6
+    AND ($5 = '' OR first_index > $3 OR EXISTS (
+      SELECT 1 FROM reeve_log AS entry
+      WHERE entry.commit_index = $3 AND entry.term = $4 AND entry.nonce = $5))`
 const KEEPER = `WITH keeper AS (
-    UPDATE reeve_checkpoint SET step = $2 WHERE id = 1 AND term = $1 AND step < $2
-    RETURNING term
+    UPDATE reeve_checkpoint SET step = $2 WHERE ${FENCE} RETURNING term
   )`
 const KEPT = 'SELECT count(*) AS kept FROM keeper'
 
@@ -38,8 +44,18 @@ export function* piecesOf(rows: Iterable<CheckpointRow>): Generator<CheckpointPi
   if (piece.size > 0) yield { rows: piece }
 }
 
-/** `fence`: the term and the step. */
-export type Fence = readonly [term: number, step: number]
+/**
+ * The term, the step, the last entry that the leader has appended or applied, and the last step
+ * that was acknowledged.
+ */
+export type Fence = readonly [
+  term: number,
+  step: number,
+  index: number,
+  entryTerm: number,
+  nonce: string,
+  acknowledgedStep: number,
+]
 
 export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement {
   const put: { id: Buffer; table: string; key: string; text: string }[] = []
@@ -55,11 +71,11 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
   return {
     name: 'reeve-checkpoint',
     text: `${KEEPER}, removed AS (
-        DELETE FROM reeve_rows WHERE id = ANY($3::bytea[]) AND EXISTS (SELECT 1 FROM keeper)
+        DELETE FROM reeve_rows WHERE id = ANY($7::bytea[]) AND EXISTS (SELECT 1 FROM keeper)
       ), put AS (
         INSERT INTO reeve_rows (id, table_name, key, body)
         SELECT row.id, row.table_name, row.key, row.body
-        FROM keeper, unnest($4::bytea[], $5::text[], $6::text[], $7::text[])
+        FROM keeper, unnest($8::bytea[], $9::text[], $10::text[], $11::text[])
           AS row (id, table_name, key, body)
         ON CONFLICT (id) DO UPDATE SET body = excluded.body
       ) ${KEPT}`,
@@ -82,8 +98,8 @@ function rowName(table: string, key: string): string {
 /** JSON writes NUL and unpaired surrogates as escapes, so a text holds it. */
 export function markStatement(mark: CheckpointMark, fence: Fence): Statement {
   return {
-    text: `UPDATE reeve_checkpoint SET step = $2, up_to = $3, table_indexes = $4
-      WHERE id = 1 AND term = $1 AND step < $2 RETURNING '1' AS kept`,
+    text: `UPDATE reeve_checkpoint SET step = $2, up_to = $7, table_indexes = $8
+      WHERE ${FENCE} RETURNING '1' AS kept`,
     values: [...fence, mark.upTo, JSON.stringify(mark.tableIndexes)],
   }
 }
@@ -91,10 +107,10 @@ export function markStatement(mark: CheckpointMark, fence: Fence): Statement {
 export function trimStatement(firstIndex: number, fence: Fence): Statement {
   return {
     text: `WITH keeper AS (
-        UPDATE reeve_checkpoint SET step = $2, first_index = $3
-        WHERE id = 1 AND term = $1 AND step < $2 RETURNING term
+        UPDATE reeve_checkpoint SET step = $2, first_index = $7
+        WHERE ${FENCE} RETURNING term
       ), removed AS (
-        DELETE FROM reeve_log WHERE commit_index < $3 AND EXISTS (SELECT 1 FROM keeper)
+        DELETE FROM reeve_log WHERE commit_index < $7 AND EXISTS (SELECT 1 FROM keeper)
       ) ${KEPT}`,
     values: [...fence, firstIndex],
   }
@@ -106,7 +122,7 @@ export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Stat
     text: `${KEEPER}, put AS (
         INSERT INTO reeve_blobs (id, key, bytes)
         SELECT blob.id, blob.key, blob.bytes
-        FROM keeper, unnest($3::bytea[], $4::text[], $5::bytea[]) AS blob (id, key, bytes)
+        FROM keeper, unnest($7::bytea[], $8::text[], $9::bytea[]) AS blob (id, key, bytes)
         ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
       ) ${KEPT}`,
     values: [
@@ -122,10 +138,10 @@ export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Stat
 export function beginStatement(firstIndex: number, fence: Fence): Statement {
   return {
     text: `WITH keeper AS (
-        UPDATE reeve_checkpoint SET step = $2, up_to = $3 - 1, first_index = $3
-        WHERE id = 1 AND term = $1 AND step < $2 RETURNING term
+        UPDATE reeve_checkpoint SET step = $2, up_to = $7 - 1, first_index = $7
+        WHERE ${FENCE} RETURNING term
       ), head AS (
-        UPDATE reeve_head SET last_index = $3 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $3 - 1)
+        UPDATE reeve_head SET last_index = $7 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $7 - 1)
       ) ${KEPT}`,
     values: [...fence, firstIndex],
   }

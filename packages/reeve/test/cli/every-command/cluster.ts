@@ -35,6 +35,7 @@ export const clusterStory: Story = {
     { line: 'server members', says: /\n\S+ +127\.0\.0\.1:\d+ +alive +leader / },
     { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
     { line: 'operator snapshot inspect all.snapshot', says: /\njobs +\d+\n/ },
+    { line: 'operator database accept-loss', code: 1, warns: /there is no database/ },
     { line: 'operator scheduler set-config --pause-eval-broker true', says: /./ },
     {
       line: 'operator scheduler get-config',
