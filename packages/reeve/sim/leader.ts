@@ -160,14 +160,13 @@ export class Leader {
   }
 
   /** As `main/server.ts` does while the storage takes no commits. */
-  async suspend(): Promise<void> {
+  async pause(): Promise<void> {
     const loops = this.#loops
     this.#loops = []
     for (const loop of loops) await loop.stop()
   }
 
   resume(): void {
-    this.store.resume('all')
     this.#startLoops()
   }
 

@@ -170,7 +170,7 @@ export class SimServer {
       onFault: (tell) => leader.onFault(tell),
       listen: async () => `http://${this.address}`,
       lead: (upTo) => leader.lead(upTo),
-      suspend: () => leader.suspend(),
+      pause: () => leader.pause(),
       resume: () => leader.resume(),
       stop: () => leader.stop(),
     }

@@ -51,7 +51,7 @@ export interface ClusterDatabase {
 /** As much of a server as its place among others is about. */
 export type MemberServer = Pick<
   Server,
-  'store' | 'onFault' | 'listen' | 'lead' | 'suspend' | 'resume' | 'stop'
+  'store' | 'onFault' | 'listen' | 'lead' | 'pause' | 'resume' | 'stop'
 >
 
 /** Told which server it is that answers; what one does not have is not asked for. */
