@@ -29,7 +29,7 @@ function aWatch() {
     capacity,
     lines,
     collections: () => collections,
-    look(fields: Partial<MemoryUse>) {
+    look: (fields: Partial<MemoryUse>): void => {
       use = { ...use, ...fields }
       watch.check()
     },
