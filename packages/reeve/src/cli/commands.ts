@@ -79,6 +79,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   audit: 'The audit trail: who wrote what, when and from where.',
   operator: 'What only operators of the servers do.',
   'operator scheduler': 'Settings of the scheduler.',
+  'operator database': 'The PostgreSQL that the servers of a cluster share.',
   'operator snapshot': 'Copies of the whole state, to keep and to bring back.',
   system: 'Repairs of the whole system.',
   'system reconcile': 'Work out again what is counted.',

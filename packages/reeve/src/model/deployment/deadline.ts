@@ -42,10 +42,8 @@ export function progressDue(
     rows ??= findAllocations()
     const waiting = rows.filter((row) => isWaitedFor(row, deployment, group))
     if (waiting.length === 0) return []
-    // Before the deadline, unless it was written by a clock that was ahead.
     const sinceMs = waiting.map(notHealthySinceMs).reduce((a, b) => Math.max(a, b))
-    const countedMs = Math.min(sinceMs, dueMs)
-    return [{ group, dueMs: Math.max(dueMs, countedMs + msFromNs(state.ProgressDeadline)) }]
+    return [{ group, dueMs: Math.max(dueMs, sinceMs + msFromNs(state.ProgressDeadline)) }]
   })
 }
 

@@ -38,4 +38,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'dev-cluster': 'test/e2e/dev-cluster.test.ts',
   'operator migrate-storage': 'src/main/migrate-storage.test.ts',
   'operator snapshot restore': 'test/cli/snapshot.test.ts',
+  'operator storage check': 'src/main/storage-commands.test.ts',
+  'operator storage salvage': 'src/main/storage-commands.test.ts',
 }
