@@ -4,6 +4,7 @@ import type { ServerProcess } from './cluster-process.ts'
 interface Line {
   readonly Index?: number
   readonly Gap?: unknown
+  readonly Closed?: string
 }
 
 const SILENCE_MS_MAX = 15_000
@@ -74,9 +75,10 @@ export class FaultStream {
 
   #take(text: string): void {
     // Spec W: Events.
-    const { Index, Gap } = JSON.parse(text) as Line
+    const { Index, Gap, Closed } = JSON.parse(text) as Line
     if (Gap !== undefined) this.wrong.push(`a gap: ${text}`)
-    if (Index === undefined) return
+    // The last line of a stream repeats how far it came.
+    if (Index === undefined || Closed !== undefined) return
     if (Index <= this.last) this.wrong.push(`${Index} after ${this.last}`)
     this.indexes.push(Index)
   }

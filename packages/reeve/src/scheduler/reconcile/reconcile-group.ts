@@ -320,14 +320,15 @@ function isReadyToPlace(
 
 /**
  * A deployment that has failed ends the roll-out of a version and nothing else: all that the count
- * lacks is placed. While one is paused or waits for a promotion, growth waits as well, so what has
- * no predecessor is placed up to the count of the version that it runs.
+ * lacks is placed. While one is paused or waits for a promotion, and where it failed in another
+ * region before it began in this one, growth waits as well, so what has no predecessor is placed up
+ * to the count of the version that it runs.
  */
 function admittedNow(group: TaskGroup, parts: AdmitParts): readonly Placement[] {
   const { wanted, staying, moving, isReady, isWaiting, context } = parts
   if (isWaiting) return []
   const { isPaused, isFailed } = context.rollout
-  if (isReady || (isFailed && !isPaused)) return wanted
+  if (isReady || (isFailed && !isPaused && hasBegun(context.rollout))) return wanted
   const returning = wanted.filter(({ why }) => why !== 'missing')
   const missing = wanted.filter(({ why }) => why === 'missing')
   if (missing.length === 0) return returning
@@ -336,6 +337,12 @@ function admittedNow(group: TaskGroup, parts: AdmitParts): readonly Placement[] 
   const present = staying.length + moving.length + returning.length
   const lacking = Math.max(0, Math.min(group.Count, before) - present)
   return [...returning, ...missing.slice(0, lacking)]
+}
+
+/** Regions take turns: one that fails keeps the others from beginning. */
+function hasBegun({ current }: Rollout): boolean {
+  if (current?.IsMultiregion !== true) return true
+  return Object.values(current.TaskGroups).some(({ PlacedAllocs }) => PlacedAllocs > 0)
 }
 
 function replacing(
