@@ -170,7 +170,9 @@ export class Store {
    * there. `deletes`: only commits that delete rows are accepted, until it is called with `all`.
    */
   resume(scope: 'all' | 'deletes'): void {
-    assert(this.#flushing === undefined && this.#gathering === undefined, 'nothing is under way')
+    // Deletes that were accepted meanwhile may be under way; after a fault nothing is.
+    const isIdle = this.#flushing === undefined && this.#gathering === undefined
+    assert(this.#fault === undefined || isIdle, 'nothing is under way after a fault')
     this.#restriction = scope === 'all' ? undefined : (this.#fault ?? this.#restriction)
     this.#fault = undefined
   }

@@ -308,7 +308,7 @@ function admit(
   }
 }
 
-/** Whether what is placed runs the job's own version (scheduling reference §6.8). */
+/** Whether what is placed runs the job's own version. */
 function isReadyToPlace(
   group: TaskGroup,
   trial: Trial,

@@ -97,7 +97,7 @@ export interface KnownVersions {
 
 /**
  * The newest version before the job's own that was rolled out: stable, promoted, or given to all
- * without canaries (scheduling reference §6.7). Undefined when none is kept.
+ * without canaries. Undefined when none is kept.
  */
 function provenVersion(
   job: Job,
