@@ -119,3 +119,13 @@ test('backup: the time of a name is the time it was made of', () => {
   assert.equal(backupName(timeMs, 4711), 'reeve-20261118T101530Z-4711.snapshot')
   assert.equal(timeMsOf(backupName(timeMs, 4711)), timeMs)
 })
+
+test('backups: one from a clock that was ahead does not push out those that follow', async (t) => {
+  const { loop, clock, backups, directory } = await aLoop(t, { keep: 1 })
+  await backups()
+  const ahead = backupName(clock.nowMs() + 1_000 * HOUR_MS, 1)
+  await writeFile(join(directory, ahead), '')
+  loop.start()
+  await advance(clock, HOUR_MS, async () => !(await backups()).includes(ahead))
+  assert.equal((await backups()).length, 1)
+})

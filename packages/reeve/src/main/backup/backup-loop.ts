@@ -92,7 +92,7 @@ export class BackupLoop {
   }
 
   #arm(delayMs: number): void {
-    this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#run(() => this.#back()))
+    this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#run(() => this.#backUp()))
   }
 
   /** Goes on where an earlier process stopped. Gives the time until the next backup. */
@@ -108,8 +108,8 @@ export class BackupLoop {
     return Math.max(0, Math.min(intervalMs, this.#lastGoodMs + intervalMs - clock.nowMs()))
   }
 
-  async #back(): Promise<number> {
-    const { target, verify, clock, log, keep, intervalMs } = this.#options
+  async #backUp(): Promise<number> {
+    const { target, verify, clock, log, intervalMs } = this.#options
     const startMs = clock.nowMs()
     const file = join(target.workFolder, `backup-${startMs}.partial`)
     try {
@@ -120,12 +120,19 @@ export class BackupLoop {
       this.#lastGoodMs = startMs
       this.#problem = ''
       log.info({ index, rows, name, target: target.name }, 'saved and verified a backup')
+      await this.#removeOldest(name)
     } finally {
       await rm(file, { force: true })
     }
-    const names = await target.list()
-    for (const name of names.slice(0, -keep)) await target.remove(name)
     return Math.max(0, startMs + intervalMs - clock.nowMs())
+  }
+
+  /** The backup just saved stays, whatever the others are called: a clock may have been ahead. */
+  async #removeOldest(saved: string): Promise<void> {
+    const { target, keep } = this.#options
+    const others = (await target.list()).filter((name) => name !== saved)
+    for (const name of others.slice(0, Math.max(0, others.length - (keep - 1))))
+      await target.remove(name)
   }
 
   async #save(file: string): Promise<void> {
