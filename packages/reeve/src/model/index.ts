@@ -140,6 +140,7 @@ export type {
   GovernanceRefusal,
   GovernanceRefusalCode,
 } from './governance/refusal.ts'
+export { blockingWaitMs } from './blocking-wait.ts'
 export { LIMITS } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
 export { nodeView } from './node-row.ts'

@@ -10,8 +10,7 @@ import {
   rejectUpgrade,
 } from '../cluster/index.ts'
 import type { ForwardCallbacks, RegionTarget, RegionUpgrade } from '../http/index.ts'
-import { parseDurationMs } from '../kit/duration.ts'
-import { LIMITS } from '../model/index.ts'
+import { blockingWaitMs, LIMITS } from '../model/index.ts'
 import {
   setResponseTimeout,
   whenConnected,
@@ -233,10 +232,8 @@ function isReadOf({ method = 'GET', headers }: IncomingMessage): boolean {
 function heldMs({ url = '' }: IncomingMessage): number {
   const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
   if (!query.has('index')) return 0
-  const { waitMsDefault, waitMsMax, waitJitterShare } = LIMITS
-  const askedMs = parseDurationMs(query.get('wait') ?? '') ?? 0
-  const waitMs = askedMs > 0 ? Math.min(askedMs, waitMsMax) : waitMsDefault
-  return waitMs + waitMs / waitJitterShare
+  const waitMs = blockingWaitMs(query.get('wait') ?? '') ?? 0
+  return waitMs + waitMs / LIMITS.waitJitterShare
 }
 
 function hasBodyOf(headers: IncomingMessage['headers']): boolean {

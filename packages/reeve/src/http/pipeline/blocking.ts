@@ -1,7 +1,6 @@
 import type { Clock, Random } from '../../kit/clock.ts'
-import { parseDurationMs } from '../../kit/duration.ts'
 import { TenantSlots } from '../../kit/tenant-slots.ts'
-import { LIMITS } from '../../model/index.ts'
+import { blockingWaitMs, LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'
 import { QueryError } from '../query.ts'
@@ -134,7 +133,7 @@ export function waitMs(wait: string | undefined, random: Random): number {
 }
 
 function parseWaitMs(wait: string | undefined): number {
-  const given = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
-  if (given === undefined) throw new QueryError('Invalid wait time')
-  return given <= 0 ? LIMITS.waitMsDefault : Math.min(given, LIMITS.waitMsMax)
+  const waitMs = blockingWaitMs(wait)
+  if (waitMs === undefined) throw new QueryError('Invalid wait time')
+  return waitMs
 }

@@ -35,8 +35,8 @@ export function limitConnections(
   let loggedMs = Number.NEGATIVE_INFINITY
   server.on('drop', () => {
     rejected += 1
-    if (clock.nowMs() - loggedMs < LOG_INTERVAL_MS) return
-    loggedMs = clock.nowMs()
+    if (clock.monotonicMs() - loggedMs < LOG_INTERVAL_MS) return
+    loggedMs = clock.monotonicMs()
     log.warn?.({ connectionsMax: max, rejected }, rejectionText(max, files))
   })
   return async () => {
