@@ -133,7 +133,7 @@ export function waitMs(wait: string | undefined, random: Random): number {
 }
 
 function parseWaitMs(wait: string | undefined): number {
-  const waitMs = blockingWaitMs(wait)
-  if (waitMs === undefined) throw new QueryError('Invalid wait time')
-  return waitMs
+  const base = blockingWaitMs(wait)
+  if (base === undefined) throw new QueryError('Invalid wait time')
+  return base
 }
