@@ -63,6 +63,7 @@ import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints } from './v2/endpoints.ts'
+import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
 import { runEndpoints } from './v2/runs.ts'
 
@@ -161,7 +162,9 @@ export function createApp(options: AppOptions): App {
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
-  const parts = { ...stages, governance, parked, eventStreams, audit, lifecycle, warmer }
+  const largeBodies = new LargeBodies(clock)
+  const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
+  const parts = { ...stages, ...shared }
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
@@ -184,6 +187,7 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       forget()
       await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
+      await largeBodies.stop()
     },
   }
 }
@@ -245,6 +249,7 @@ interface SharedParts {
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
   readonly warmer: ListWarmer
+  readonly largeBodies: LargeBodies
 }
 
 function mountWorkload(
@@ -286,8 +291,9 @@ function mountWorkload(
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer }: SharedParts,
+  parts: SharedParts,
 ): readonly Route[] {
+  const { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer } = parts
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
@@ -310,6 +316,7 @@ function mountGovernance(
       organizationOf: (caller, params) => organizationOfRequest(governance, caller, params),
       warmLists: () => warmer.warm(),
       externalUrl: options.externalUrl ?? '',
+      largeBodies: parts.largeBodies,
     },
     endpoints,
   )
@@ -432,7 +439,7 @@ function metricSources(
       read: () => admission.scheduler.waiting,
     },
     request_body_bytes: {
-      help: 'Memory of request bodies that are being received.',
+      help: 'Memory of request bodies that are being received, and of large ones until the response.',
       read: () => admission.bodies.bytes,
     },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },

@@ -50,7 +50,8 @@ export class GuardThreads implements PolicyAsker {
   ): Promise<readonly Judgement[]> {
     const { quick, patient } = this.#threads
     if (policies.length === 0) return []
-    if (subject.kind === 'stored-plan') return await patient.ask(subject, policies, origin)
+    if (subject.kind === 'stored-plan' || subject.kind === 'input')
+      return await patient.ask(subject, policies, origin)
     const key = keyOf(policies)
     const { tenant } = origin
     // Nothing when that is not for the quick thread, as its policies have shown by then.

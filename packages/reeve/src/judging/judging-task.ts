@@ -9,6 +9,7 @@ import {
   readSetArchive,
   redactPlan,
   sensitiveTexts,
+  subjectOfInput,
   withoutSecrets,
   type ArchivedSet,
   type ArchiveHost,
@@ -16,6 +17,7 @@ import {
   type AskedPolicy,
   type AskedSubject,
   type Diagnostic,
+  type InputProblem,
   type Judgement,
   type PlainObject,
   type PlanFacts,
@@ -44,14 +46,20 @@ export type Question =
   | {
       readonly kind: 'judge'
       readonly subject: string
-      /** The text of a stored plan, which the subject then lacks. */
-      readonly plan: Uint8Array | undefined
+      /** JSON that the subject lacks: a stored plan, or the input of a trial. */
+      readonly json: SubjectJson | undefined
       readonly policies: readonly { readonly policy: SentPolicy; readonly params: string }[]
     }
   | { readonly kind: 'diagnose'; readonly policy: SentPolicy }
   | { readonly kind: 'inspect'; readonly plan: Uint8Array }
+  | { readonly kind: 'inspect-input'; readonly json: Uint8Array }
   | { readonly kind: 'redact'; readonly plan: Uint8Array }
   | { readonly kind: 'read-archive'; readonly archive: Uint8Array; readonly set: ArchivedSet }
+
+export interface SubjectJson {
+  readonly kind: 'stored-plan' | 'input'
+  readonly bytes: Uint8Array
+}
 
 export type JudgingOutcome =
   | { readonly kind: 'judged'; readonly judgements: readonly Judgement[] }
@@ -62,6 +70,7 @@ export type JudgingOutcome =
       /** The plan, which was moved here. */
       readonly plan: Uint8Array
     }
+  | { readonly kind: 'input-inspected'; readonly result: Result<null, InputProblem> }
   | { readonly kind: 'redacted'; readonly plan: Result<Uint8Array, string> }
   | { readonly kind: 'archive-read'; readonly read: Result<SetArchive, ArchiveProblem> }
 
@@ -92,6 +101,10 @@ export class JudgingDesk {
         const { plan } = question
         return { kind: 'inspected', facts: inspectPlan(plan, decode), plan }
       }
+      case 'inspect-input': {
+        const subject = subjectOfInput(parseInput(question.json))
+        return { kind: 'input-inspected', result: subject.ok ? ok(null) : subject }
+      }
       case 'redact':
         return { kind: 'redacted', plan: redacted(question.plan) }
       case 'read-archive':
@@ -114,9 +127,9 @@ export class JudgingDesk {
       policy: this.#withCode(policy),
       params: JSON.parse(params),
     }))
-    const subject = readSubject(question.subject, question.plan)
+    const subject = readSubject(question.subject, question.json)
     const judgements = this.#judge.judge(subject, asked, this.#options())
-    if (question.plan === undefined || subject.kind !== 'plan')
+    if (question.json?.kind !== 'stored-plan' || subject.kind !== 'plan')
       return { kind: 'judged', judgements }
     const secrets = sensitiveTexts(subject.plan)
     return { kind: 'judged', judgements: judgements.map((said) => withoutSecrets(said, secrets)) }
@@ -142,15 +155,27 @@ export class JudgingDesk {
 
 /** Maps do not survive JSON: they go as lists of entries. */
 export function writeSubject(subject: AskedSubject): string {
+  if (subject.kind === 'input') return '{}'
   if (subject.kind === 'plan') return JSON.stringify(subject)
   if (subject.kind === 'stored-plan') return JSON.stringify({ kind: 'plan', run: subject.run })
   return JSON.stringify({ ...subject, variables: [...subject.variables] })
 }
 
-function readSubject(text: string, plan: Uint8Array | undefined): Subject {
+function readSubject(text: string, json: SubjectJson | undefined): Subject {
+  if (json?.kind === 'input') return inputSubject(json.bytes)
   const read = JSON.parse(text)
-  if (plan !== undefined) return { ...read, plan: storedPlan(plan) }
+  if (json !== undefined) return { ...read, plan: storedPlan(json.bytes) }
   return read.kind === 'plan' ? read : { ...read, variables: new Map(read.variables) }
+}
+
+function inputSubject(json: Uint8Array): Subject {
+  const subject = subjectOfInput(parseInput(json))
+  if (!subject.ok) throw new Error('an input is inspected before policies are asked about it')
+  return subject.value
+}
+
+function parseInput(json: Uint8Array): unknown {
+  return JSON.parse(decode(json))
 }
 
 /** What is stored was read before it was. */

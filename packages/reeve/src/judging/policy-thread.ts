@@ -9,6 +9,7 @@ import type {
   ArchivedSet,
   ArchiveProblem,
   Diagnostic,
+  InputProblem,
   InspectedPlan,
   Judgement,
   PolicyAsker,
@@ -28,6 +29,7 @@ import {
   type JudgingTask,
   type Question,
   type SentPolicy,
+  type SubjectJson,
 } from './judging-task.ts'
 
 /** Reference governance §5.2: time for a policy, memory of the engine. */
@@ -137,6 +139,13 @@ export class PolicyThread implements PolicyAsker {
     const { outcome } = result
     if (outcome.kind !== 'inspected') return err(UNREAD)
     return outcome.facts.ok ? ok({ ...outcome.facts.value, bytes: outcome.plan }) : outcome.facts
+  }
+
+  async inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {
+    const result = await this.#run({ kind: 'inspect-input', json }, origin)
+    if (result.kind !== 'done') return err(inputProblem(this.#complaint(result, 'input')))
+    const { outcome } = result
+    return outcome.kind === 'input-inspected' ? outcome.result : err(inputProblem(UNREAD))
   }
 
   /** The plan is copied: it belongs to the storage. */
@@ -250,7 +259,7 @@ export class PolicyThread implements PolicyAsker {
 
   #complaint(
     result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>,
-    what: 'policy' | 'plan' | 'archive' = 'policy',
+    what: 'policy' | 'plan' | 'input' | 'archive' = 'policy',
   ): string {
     const { msMax, megabytesMax } = this.#limits
     switch (result.kind) {
@@ -276,7 +285,7 @@ interface Asking {
 
 interface SentSubject {
   readonly subject: string
-  readonly plan: Uint8Array | undefined
+  readonly json: SubjectJson | undefined
 }
 
 interface Answer {
@@ -291,9 +300,18 @@ interface Attempt {
 }
 
 function sentSubject(subject: AskedSubject): () => SentSubject {
-  const plan = subject.kind === 'stored-plan' ? subject.bytes : undefined
   let written: SentSubject | undefined
-  return () => (written ??= { subject: writeSubject(subject), plan })
+  return () => (written ??= { subject: writeSubject(subject), json: jsonOf(subject) })
+}
+
+function jsonOf(subject: AskedSubject): SubjectJson | undefined {
+  const { kind } = subject
+  if (kind === 'stored-plan') return { kind, bytes: subject.bytes }
+  return kind === 'input' ? { kind, bytes: subject.json } : undefined
+}
+
+function inputProblem(message: string): InputProblem {
+  return { member: '', message }
 }
 
 function sentPolicy(policy: PolicyText): SentPolicy {

@@ -26,6 +26,7 @@ function aQuickAsker() {
     diagnose: async () => [],
     inspectPlan: async () => ok({ counts: COUNTS, hasChanges: false, bytes: Uint8Array.of() }),
     redactPlan: async () => ok(Uint8Array.of()),
+    inspectInput: async () => ok(null),
     readSetArchive: async () => ok({ policies: [], params: {} }),
     async stop() {
       this.isStopped = true

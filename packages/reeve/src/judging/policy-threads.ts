@@ -8,6 +8,7 @@ import type {
   AskingOrigin,
   AskingPurpose,
   Diagnostic,
+  InputProblem,
   InspectedPlan,
   Judgement,
   PolicyAsker,
@@ -28,7 +29,10 @@ interface Stoppable {
 }
 type GuardAsker = Required<Pick<PolicyAsker, 'ask' | 'diagnose' | 'inspectPlan'>> & Stoppable
 type TrialAsker = Required<
-  Pick<PolicyAsker, 'ask' | 'diagnose' | 'redactPlan' | 'readSetArchive'>
+  Pick<
+    PolicyAsker,
+    'ask' | 'diagnose' | 'inspectPlan' | 'inspectInput' | 'redactPlan' | 'readSetArchive'
+  >
 > &
   Stoppable
 /** One for each purpose. */
@@ -64,7 +68,12 @@ export class PolicyThreads implements PolicyAsker {
   }
 
   inspectPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>> {
-    return this.#askers.guard.inspectPlan(plan, origin)
+    return this.#askers[origin.purpose ?? 'guard'].inspectPlan(plan, origin)
+  }
+
+  /** Only trials have inputs. */
+  inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {
+    return this.#askers.trial.inspectInput(json, origin)
   }
 
   /** No submission waits for it, so it never takes the time of what guards. */

@@ -2,6 +2,20 @@
 export const LIMITS = {
   /** Request bodies on `/v1` and JSON bodies on `/api/v2`, after decompression. Decision 0007. */
   bodyBytesMax: 4 * 1024 * 1024,
+  /**
+   * Larger JSON bodies are parsed and validated on a thread: so much takes some 2 ms. Also what a
+   * trial of policies may have as `run` and `params`, which the event loop parses.
+   */
+  inlineBodyBytesMax: 256 * 1024,
+  /**
+   * Time and memory for one such body: 50 MB take a second, and four copies of it as text. Bodies
+   * that wait for the thread, and for how long. Decision 0081.
+   */
+  largeBodyMsMax: 10_000,
+  largeBodyMegabytesMax: 512,
+  largeBodiesWaitingPerTenantMax: 32,
+  largeBodiesWaitingMax: 256,
+  largeBodyWaitMsMax: 60_000,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
   /** Nesting of the JSON of a body, and its objects and lists together. Decision 0021. */
@@ -57,6 +71,13 @@ export const LIMITS = {
    * one.
    */
   perPageMax: 100_000,
+  /**
+   * Rows that the filter of one page may reject, about a second of work: then the page ends, and
+   * the next one goes on there. Indexes skip rows without counting them.
+   */
+  filteredRowsMax: 50_000,
+  /** A longer list without pages is sent as it is read, and never in memory as a whole. */
+  wholeListCharsMax: 4 * 1024 * 1024,
   /** Spec W: Resources, ACL token; reference §6.4. */
   tokenNameCharsMax: 256,
   /** Reference §6.4: bounds of a token's life. */
@@ -286,6 +307,13 @@ export const LIMITS = {
    */
   execMergeMs: 5,
   execMergedBytesMax: 64 * 1024,
+  /**
+   * Frames that exec clients of one token may send each second, over all of their sessions: reading
+   * one takes some 20 µs. Frames beyond that wait, at least `execThrottleMs`, so that one pause is
+   * worth many frames.
+   */
+  execFramesPerSecond: 2_000,
+  execThrottleMs: 20,
   /**
    * How long another region may take to begin its response to a forwarded request, over all of its
    * servers; what a blocking query waits comes on top. Shorter than the 60 s after which clients

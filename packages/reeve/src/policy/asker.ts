@@ -12,7 +12,19 @@ export interface StoredPlanSubject {
   readonly run: PlainObject
 }
 
-export type AskedSubject = Subject | StoredPlanSubject
+/** The input of a trial as JSON: a large one is parsed where policies are evaluated. */
+export interface InputSubject {
+  readonly kind: 'input'
+  readonly json: Uint8Array
+}
+
+export type AskedSubject = Subject | StoredPlanSubject | InputSubject
+
+/** The problem of an input, and the member of the input that has it; empty for the input itself. */
+export interface InputProblem {
+  readonly member: '' | 'plan'
+  readonly message: string
+}
 
 /** What is kept of a plan beside its text. */
 export interface PlanFacts {
@@ -67,6 +79,8 @@ export interface PolicyAsker {
    * caller goes on with those that are returned. An asker without it leaves that to the caller.
    */
   inspectPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>>
+  /** Whether policies can be asked about the input of a trial; else why not. */
+  inspectInput?(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>>
   /** The text of a stored plan as callers may see it: what it calls sensitive is masked. */
   redactPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>>
   /** Unpacks and reads the archive of a policy set, which may take seconds. */

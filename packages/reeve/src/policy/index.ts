@@ -4,10 +4,12 @@ export type {
   AskedSubject,
   AskingOrigin,
   AskingPurpose,
+  InputProblem,
   InspectedPlan,
   PlanFacts,
   PolicyAsker,
 } from './asker.ts'
+export { subjectOfInput } from './given-input.ts'
 export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
 export { Secrets, withoutSecrets } from './mask-secrets.ts'
 export { redactPlan, sensitiveTexts } from './redact-plan.ts'

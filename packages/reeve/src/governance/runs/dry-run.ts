@@ -1,6 +1,7 @@
+import type { JsonBytes } from '../../kit/json-bytes.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
-import { newPlanOf, type PlainObject } from '../../policy/index.ts'
+import type { PlainObject } from '../../policy/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
@@ -10,15 +11,15 @@ import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-worksp
 import { findRun } from './find-run.ts'
 import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
 import { judgeSets } from './judge-sets.ts'
-import { trialOf } from './try-policy.ts'
+import { parseSmallObject, trialOf } from './try-policy.ts'
 import { runSubject, workspaceSubject } from './run-subject.ts'
-import { readStoredBytes } from './upload-plan.ts'
+import { inspectedPlan, readStoredBytes } from './upload-plan.ts'
 
 export interface PlanQuestion {
   readonly workspaceId: string
-  readonly plan: unknown
+  readonly plan: JsonBytes
   /** What policies may ask of a run; what is absent is filled from the workspace. */
-  readonly run: Readonly<Record<string, unknown>> | undefined
+  readonly run: JsonBytes | undefined
   /** All sets that apply to the workspace when undefined. */
   readonly policySets: readonly string[] | undefined
 }
@@ -34,13 +35,15 @@ export async function evaluateWorkspacePolicies(
     right: 'queuePlan',
   })
   if (!seen.ok) return seen
-  const plan = newPlanOf(question.plan)
+  const origin = trialOf(seen.value.organization.id)
+  const given = parseSmallObject(question.run, { pointer: '/data/attributes/run', name: 'Run' })
+  if (!given.ok) return given
+  const plan = await inspectedPlan(context, question.plan.json, origin)
   if (!plan.ok) return err(invalid('/data/attributes/plan', plan.error))
   const sets = chosenSets(context, seen.value, question.policySets)
   if (!sets.ok) return sets
-  const run = askedRun(context, caller, { seen: seen.value, given: question.run ?? {} })
-  const origin = trialOf(seen.value.organization.id)
-  return ok(await judgeSets(context, sets.value, { plan: plan.value, run, origin }))
+  const run = askedRun(context, caller, { seen: seen.value, given: given.value })
+  return ok(await judgeSets(context, sets.value, { plan: plan.value.bytes, run, origin }))
 }
 
 /** Sets that do not apply to the workspace are for those who may read policies. */
@@ -70,7 +73,7 @@ function chosenSets(
 function askedRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen, given }: { readonly seen: SeenWorkspace; readonly given: PlanQuestion['run'] & object },
+  { seen, given }: { readonly seen: SeenWorkspace; readonly given: PlainObject },
 ): PlainObject {
   const assumed: PlainObject = {
     id: '',
@@ -86,9 +89,7 @@ function askedRun(
     replace_addrs: null,
     variables: {},
   }
-  // It was read from JSON, which holds nothing but plain data.
-  const own = given as PlainObject
-  return { ...assumed, ...own, ...workspaceSubject(context, seen.workspace) }
+  return { ...assumed, ...given, ...workspaceSubject(context, seen.workspace) }
 }
 
 /** Reference §5.4: tests a set again on the stored plan of a run. */

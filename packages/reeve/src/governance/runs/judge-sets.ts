@@ -4,7 +4,6 @@ import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,
   Secrets,
-  sensitiveTexts,
   withoutSecrets,
   type AskedPolicy,
   type AskedSubject,
@@ -25,8 +24,8 @@ const MESSAGE_CHARS_MAX = 2_000
 type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
 
 export interface JudgedPlan {
-  /** As it is stored, or already read. */
-  readonly plan: Uint8Array | PlainObject
+  /** JSON that was inspected: it is parsed where policies are evaluated. */
+  readonly plan: Uint8Array
   /** What policies may ask of the run (reference §5.2). */
   readonly run: PlainObject
   readonly origin: AskingOrigin
@@ -42,32 +41,24 @@ export async function judgeSets(
   for (const kind of ['opa', 'native'] as const) {
     const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
     if (policies.length === 0) continue
-    const subject = subjectOf(plan, kind === 'opa' ? withoutUnset(run) : run)
+    const subject: AskedSubject = {
+      kind: 'stored-plan',
+      bytes: plan,
+      run: kind === 'opa' ? withoutUnset(run) : run,
+    }
     const judgements = await askAll(context, policies, { subject, origin })
     for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
   }
-  // Of what is stored they are taken out where policies are asked.
-  const ofPlan = isStored(plan) ? [] : sensitiveTexts(plan)
-  return sets.map((set) => {
-    // The longest first: one may be in another.
-    const secrets = [...secretsOf(set), ...ofPlan].toSorted((a, b) => b.length - a.length)
-    return judgedSet(set, said, secrets)
-  })
+  // Secrets of the plan are masked where policies are evaluated.
+  return sets.map((set) => judgedSet(set, said, secretsOf(set)))
 }
 
 /** Whoever reads a run may not be one who knows the sensitive parameters of its sets. */
 function secretsOf(set: FrozenSet): readonly string[] {
   const secrets = new Secrets()
   secrets.add(set.secrets)
-  return secrets.texts()
-}
-
-function isStored(plan: JudgedPlan['plan']): plan is Uint8Array {
-  return plan instanceof Uint8Array
-}
-
-function subjectOf(plan: JudgedPlan['plan'], run: PlainObject): AskedSubject {
-  return isStored(plan) ? { kind: 'stored-plan', bytes: plan, run } : { kind: 'plan', plan, run }
+  // The longest first: one may be in another.
+  return secrets.texts().toSorted((a, b) => b.length - a.length)
 }
 
 /** Reference policy-languages §9.2: for `opa` what was not given is not there. */

@@ -13,7 +13,7 @@ import {
   type LoadedSubject,
   type PastSubject,
 } from './replay-subjects.ts'
-import { plain, trialOf, triedText, type TriedChange } from './try-policy.ts'
+import { trialOf, triedParams, triedText, type TriedChange } from './try-policy.ts'
 
 export interface PolicyReplay extends TriedChange {
   readonly policyId: string
@@ -36,9 +36,11 @@ export async function replayPolicy(
   const from = readCursor(wish.cursor ?? null)
   if (!from.ok) return from
   const { policy: row, organization } = seen.value
+  const params = triedParams(wish)
+  if (!params.ok) return params
   const text = await triedText(context, row, wish)
   if (!text.ok) return text
-  const policy = { policy: text.value, params: plain(wish.params ?? {}) }
+  const policy = { policy: text.value, params: params.value }
   const types = new Set(wish.subjects ?? v2.REPLAY_SUBJECTS)
   const past = pastSubjects(context.store.tables, organization.id, types)
   const start = from.value

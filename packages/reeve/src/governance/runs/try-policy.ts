@@ -1,14 +1,15 @@
 import type { v2 } from '@reeve/contract'
+import type { JsonBytes } from '../../kit/json-bytes.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
+import { invalid, LIMITS, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
 import {
-  isObject,
-  newPlanOf,
   organizationTenant,
+  subjectOfInput,
+  type AskedSubject,
   type AskingOrigin,
+  type InputProblem,
   type PlainObject,
   type PolicyText,
-  type Subject,
 } from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -21,12 +22,12 @@ import { bounded } from './judge-sets.ts'
 export interface TriedChange {
   readonly code?: string | undefined
   readonly query?: string | null | undefined
-  readonly params?: Readonly<Record<string, unknown>> | undefined
+  readonly params?: JsonBytes | undefined
 }
 
 export interface PolicyTrial extends TriedChange {
   readonly policyId: string
-  readonly input: Readonly<Record<string, unknown>>
+  readonly input: JsonBytes
 }
 
 /** Asks a policy, or other code in its place, about any input. Nothing is stored. */
@@ -37,12 +38,14 @@ export async function tryPolicy(
 ): Promise<Result<v2.PolicyTrial['attributes'], GovernanceRefusal>> {
   const seen = findPolicy(context, caller, { policyId: trial.policyId, right: 'update' })
   if (!seen.ok) return seen
-  const subject = subjectOf(trial.input)
+  const origin = trialOf(seen.value.organization.id)
+  const subject = await subjectOf(context, trial.input, origin)
   if (!subject.ok) return subject
+  const params = triedParams(trial)
+  if (!params.ok) return params
   const policy = await triedText(context, seen.value.policy, trial)
   if (!policy.ok) return policy
-  const asked = { policy: policy.value, params: plain(trial.params ?? {}) }
-  const origin = trialOf(seen.value.organization.id)
+  const asked = { policy: policy.value, params: params.value }
   const diagnostics = await diagnosePolicy(context, policy.value, origin)
   const [said] = await context.policyAsker.ask(subject.value, [asked], origin)
   if (said === undefined) return err({ code: 'unprocessable', detail: 'The policy was not asked' })
@@ -63,6 +66,10 @@ export function trialOf(organizationId: string): AskingOrigin {
   return { tenant: organizationTenant(organizationId), purpose: 'trial' }
 }
 
+export function triedParams({ params }: TriedChange): Result<PlainObject, GovernanceRefusal> {
+  return parseSmallObject(params, { pointer: '/data/attributes/params', name: 'Params' })
+}
+
 /** The policy as it is to be tried. */
 export async function triedText(
   { store }: GovernanceContext,
@@ -80,30 +87,40 @@ export async function triedText(
   return ok({ name, kind, query: asked, code: text })
 }
 
-/** What a policy is asked about, by the members that its input has. */
-function subjectOf(input: PolicyTrial['input']): Result<Subject, GovernanceRefusal> {
-  const { job, plan, run, namespace } = input
-  if (plan !== undefined) {
-    const document = newPlanOf(plan)
-    if (!document.ok) return err(invalid('/data/attributes/input/plan', document.error))
-    return ok({ kind: 'plan', plan: document.value, run: plain(isObject(run) ? run : {}) })
+/** A larger input is parsed where policies are evaluated. */
+async function subjectOf(
+  { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
+  { json }: JsonBytes,
+  origin: AskingOrigin,
+): Promise<Result<AskedSubject, GovernanceRefusal>> {
+  const isLarge = json.length > LIMITS.inlineBodyBytesMax
+  if (!isLarge || policyAsker.inspectInput === undefined) {
+    const subject = subjectOfInput(parse(json))
+    return subject.ok ? subject : err(inputRefusal(subject.error))
   }
-  if (!isObject(job))
-    return err(invalid('/data/attributes/input', 'Input must have a plan or a job'))
-  const existing = input['existing_job']
-  const { token } = input
-  return ok({
-    kind: 'job',
-    job: plain(job),
-    existingJob: isObject(existing) ? plain(existing) : undefined,
-    namespace: typeof namespace === 'string' ? namespace : namespaceOf(job),
-    token: isObject(token) ? plain(token) : undefined,
-    variables: new Map(),
-  })
+  const inspected = await policyAsker.inspectInput(json, origin)
+  return inspected.ok ? ok({ kind: 'input', json }) : err(inputRefusal(inspected.error))
 }
 
-function namespaceOf(job: Readonly<Record<string, unknown>>): string {
-  return typeof job['Namespace'] === 'string' ? job['Namespace'] : 'default'
+function inputRefusal({ member, message }: InputProblem): GovernanceRefusal {
+  return invalid(`/data/attributes/input${member === '' ? '' : `/${member}`}`, message)
+}
+
+/** An object of a trial that the event loop parses, which is why it has to be small. */
+export function parseSmallObject(
+  given: JsonBytes | undefined,
+  { pointer, name }: { readonly pointer: string; readonly name: string },
+): Result<PlainObject, GovernanceRefusal> {
+  if (given === undefined) return ok({})
+  const bytesMax = LIMITS.inlineBodyBytesMax
+  if (given.json.length > bytesMax)
+    return err(invalid(pointer, `${name} is larger than ${bytesMax} bytes as JSON`))
+  // JSON holds nothing but plain data.
+  return ok((parse(given.json) ?? {}) as PlainObject)
+}
+
+function parse(json: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString())
 }
 
 export function plain(data: Readonly<Record<string, unknown>>): PlainObject {

@@ -13,6 +13,7 @@ import type {
 import {
   inspectPlan,
   organizationTenant,
+  type AskingOrigin,
   type InspectedPlan,
   type PlanFacts,
 } from '../../policy/index.ts'
@@ -44,7 +45,8 @@ export async function uploadPlan(
   if (!text.ok) return text
   const first = findUploadable(context, caller, planId)
   if (!first.ok) return first
-  const facts = await inspected(context, text.value, first.value.run.organizationId)
+  const origin = { tenant: organizationTenant(first.value.run.organizationId) }
+  const facts = await inspectedPlan(context, text.value, origin)
   if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
   // To unzip and read takes a while: only what is true now counts.
   const seen = findUploadable(context, caller, planId)
@@ -109,12 +111,12 @@ async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, Governanc
 /** A plan that is read here in a millisecond; a larger one would keep other requests waiting. */
 const READ_HERE_BYTES_MAX = 64 * 1024
 
-async function inspected(
+/** The caller goes on with the bytes that are returned: those that it gave may have moved. */
+export async function inspectedPlan(
   { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
   bytes: Uint8Array,
-  organizationId: string,
+  origin: AskingOrigin,
 ): Promise<Result<InspectedPlan, string>> {
-  const origin = { tenant: organizationTenant(organizationId) }
   if (bytes.length > READ_HERE_BYTES_MAX && policyAsker.inspectPlan !== undefined)
     return await policyAsker.inspectPlan(bytes, origin)
   const facts = inspectPlan(bytes, decode)

@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
+import { LIMITS } from '../../model/index.ts'
 import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
 import { CHUNK_LIMITS, isStopped, isTiny, onStopped } from '../transport/chunk-guard.ts'
 
-/** Bounds on bodies that are being received. */
+/** Bounds on bodies that are being received, and on large ones until their response is sent. */
 export interface BodyLimits {
-  /** Bytes of unfinished bodies in memory: of one tenant, and of all. */
+  /** Bytes of these bodies in memory: of one tenant, and of all. */
   readonly tenantBytesMax: number
   readonly bytesMax: number
   /** A body must arrive at this rate once the grace period is over. */
@@ -33,11 +34,17 @@ export interface BodyRequest {
   /** Who pays for the memory. */
   readonly tenant: string
   readonly bytesMax: number
+  /**
+   * Calls back when the request has been answered: until then a large body is charged to its
+   * tenant, because it may wait for a thread.
+   */
+  readonly onAnswered?: (release: () => void) => void
 }
 
 /**
  * Receives bodies, each into one buffer: a list of chunks would take a hundred bytes for every byte
- * of a body that is sent byte by byte. Unfinished bodies are bounded together, in memory and time.
+ * of a body that is sent byte by byte. Unfinished bodies are bounded together, in memory and time;
+ * large ones count until their request is answered.
  */
 export class RequestBodies {
   readonly #clock: Clock
@@ -52,7 +59,7 @@ export class RequestBodies {
     this.#limits = limits
   }
 
-  /** Bytes of memory that unfinished bodies take. */
+  /** Bytes of memory that these bodies take. */
   get bytes(): number {
     return this.#bytes
   }
@@ -61,7 +68,8 @@ export class RequestBodies {
    * The whole body; at once where it has arrived with its request, as most have. Rejects with an
    * HttpError, or with what decompression found wrong.
    */
-  read(request: FastifyRequest, { tenant, bytesMax }: BodyRequest): Buffer | Promise<Buffer> {
+  read(request: FastifyRequest, wanted: BodyRequest): Buffer | Promise<Buffer> {
+    const { bytesMax } = wanted
     const { body: payload, raw, headers } = request
     if (!(payload instanceof Readable)) return NO_BYTES
     const announced = Number(headers['content-length'] ?? NaN)
@@ -71,7 +79,7 @@ export class RequestBodies {
       // A request is a stream of bytes: nobody sets an encoding on it.
       return (raw.read() as Buffer | null) ?? NO_BYTES
     }
-    return this.#receive(payload, { tenant, bytesMax, announced, raw })
+    return this.#receive(payload, { ...wanted, announced, raw })
   }
 
   #receive(payload: Readable, options: ReceivedRequest): Promise<Buffer> {
@@ -82,7 +90,10 @@ export class RequestBodies {
         reserve: (bytes) => this.#reserve(options.tenant, bytes),
         settle: (result) => {
           this.#pending.delete(body)
-          this.#release(options.tenant, body.capacity)
+          const release = (): void => this.#release(options.tenant, body.capacity)
+          const isHeld = !(result instanceof Error) && body.capacity > LIMITS.inlineBodyBytesMax
+          if (isHeld && options.onAnswered !== undefined) options.onAnswered(release)
+          else release()
           if (result instanceof Error) reject(result)
           else resolve(result)
         },
@@ -231,7 +242,7 @@ class PendingBody {
 }
 
 const TOO_MANY_BYTES =
-  'too many bytes of request bodies are being received; wait until other requests have finished'
+  'too many bytes of request bodies are being received or processed; wait until other requests have finished'
 
 function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, `the request body is larger than ${bytesMax} bytes`)

@@ -1,3 +1,4 @@
+import { finished } from 'node:stream'
 import type { Method, Route } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../../kit/result.ts'
@@ -40,7 +41,12 @@ export interface Api<M extends MountedRoute, Caller, Query, Refusal> {
   authenticate(mounted: M, exchange: Exchange): Result<Caller, Refusal>
   decodeQuery(mounted: M, exchange: Exchange): Result<Query, Refusal>
   authorize(mounted: M, target: Target<Caller, Query>): Result<unknown, Refusal>
-  decodeBody(mounted: M, target: Target<Caller, Query>, bytes: Buffer): Result<unknown, Refusal>
+  /** A large body is decoded on a thread: that takes a while. */
+  decodeBody(
+    mounted: M,
+    target: Target<Caller, Query>,
+    bytes: Buffer,
+  ): Result<unknown, Refusal> | Promise<Result<unknown, Refusal>>
   /** Runs the use case, and responds once the state that it has read or written is durable. */
   run(mounted: M, target: Target<Caller, Query>, body: unknown): Promise<void> | undefined
   /** Responds with a refusal. */
@@ -102,7 +108,7 @@ function serve<M extends MountedRoute, C, Q, R>(
   if (!target.ok) return api.reject(exchange, target.error)
   checkCapacity(options, mounted, exchange)
   if (bodyBytesMax === undefined) return runUseCase(api, mounted, target.value, NO_BYTES)
-  const bytes = receiveBody(options, exchange.request, bodyBytesMax)
+  const bytes = receiveBody(options, exchange, bodyBytesMax)
   return bytes instanceof Promise
     ? bytes.then((received) => runUseCase(api, mounted, target.value, received))
     : runUseCase(api, mounted, target.value, bytes)
@@ -120,7 +126,7 @@ async function serveByBody<M extends MountedRoute, C, Q, R>(
   regionOf: (body: Buffer) => ReturnType<RegionResolver>,
 ): Promise<void> {
   const { request, reply } = exchange
-  const body = await receiveBody(options, request, mounted.bodyBytesMax ?? 0)
+  const body = await receiveBody(options, exchange, mounted.bodyBytesMax ?? 0)
   if (options.routing.forwardIfRemote(request, reply, regionOf(body), body)) return
   const target = identifyAndAuthorize(api, mounted, exchange)
   if (!target.ok) return await api.reject(exchange, target.error)
@@ -164,18 +170,21 @@ function runUseCase<M extends MountedRoute, C, Q, R>(
   bytes: Buffer,
 ): Promise<void> | undefined {
   if (mounted.bodyBytesMax === undefined) return api.run(mounted, target, {})
-  const body = api.decodeBody(mounted, target, bytes)
-  return body.ok ? api.run(mounted, target, body.value) : api.reject(target, body.error)
+  const proceed = (body: Result<unknown, R>): Promise<void> | undefined =>
+    body.ok ? api.run(mounted, target, body.value) : api.reject(target, body.error)
+  const decoded = api.decodeBody(mounted, target, bytes)
+  return decoded instanceof Promise ? decoded.then(proceed) : proceed(decoded)
 }
 
 /** A body that takes time to arrive is decoded when its tenant has a turn. */
 function receiveBody(
   { admission: { bodies, scheduler } }: ServeOptions,
-  request: FastifyRequest,
+  { request, reply }: Exchange,
   bytesMax: number,
 ): Buffer | Promise<Buffer> {
   const { tenant } = request
-  const received = bodies.read(request, { tenant, bytesMax })
+  const onAnswered = (release: () => void): void => void finished(reply.raw, release)
+  const received = bodies.read(request, { tenant, bytesMax, onAnswered })
   return received instanceof Promise
     ? received.then(async (bytes) => {
         await scheduler.turn(tenant)

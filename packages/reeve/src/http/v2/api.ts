@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallerIdentity, GovernanceCaller } from '../../governance/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { err, ok } from '../../kit/result.ts'
-import type { GovernanceRefusal } from '../../model/index.ts'
+import { LIMITS, type GovernanceRefusal } from '../../model/index.ts'
 import type { AuditEntry, Store } from '../../state/index.ts'
 import { successStatus, type AuditLog } from '../audit/audit-log.ts'
 import { HttpError } from '../http-error.ts'
@@ -12,10 +12,13 @@ import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
 import type { RateLimit } from '../pipeline/rate-limit.ts'
 import type { Api, Exchange, MountedRoute, ServeOptions, Target } from '../pipeline/serve.ts'
 import type { RawQuery } from '../query.ts'
-import { decodeDocument } from './decode-body.ts'
+import { checkDocument } from './decode-body.ts'
 import { withFields } from './documents.ts'
+import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
+import type { LargeBodies } from './large-bodies.ts'
+import { readDocument } from './read-document.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
 
@@ -35,6 +38,8 @@ export interface V2Host extends ServeOptions {
   readonly warmLists: () => Promise<void> | undefined
   /** Scheme and host of links in lists; those of the request when empty. */
   readonly externalUrl: string
+  /** Parses bodies that would hold the event loop for too long. */
+  readonly largeBodies: Pick<LargeBodies, 'read'>
 }
 
 type PathParams = Readonly<Record<string, string>>
@@ -70,9 +75,14 @@ export function createV2Api(host: V2Host): Api<Mounted, GovernanceCaller, Parsed
     },
     authorize: ({ options: { guard } }, target) =>
       guard?.({ ...requestFields(host, target), body: {} }) ?? AUTHORIZED,
-    decodeBody({ route, validate, options: { draftRule } }, { params }, bytes) {
+    decodeBody({ route, validate, options: { draftRule } }, target, bytes) {
       if (validate === undefined) return ok(bytes)
-      return decodeDocument(route, validate, bytes, { params, draftRule })
+      const rules = { params: target.params, draftRule }
+      if (bytes.length <= LIMITS.inlineBodyBytesMax)
+        return checkDocument(route, readDocument(validate, bytes), rules)
+      const origin = { tenant: target.request.tenant, signal: disconnectSignal(target.reply.raw) }
+      const read = host.largeBodies.read(route.id, bytes, origin)
+      return read.then((document) => checkDocument(route, document, rules))
     },
     run: (mounted, target, body) => run(host, mounted, target, body),
     reject: ({ reply }, rejection) => reject(host, reply, rejection),

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Route, Shape, v2 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import type { GovernanceCaller } from '../../governance/index.ts'
+import type { JsonBytes } from '../../kit/json-bytes.ts'
 import type { Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { DraftRule } from './draft.ts'
@@ -14,7 +15,18 @@ type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends
 /** A raw body is bytes; its schema is only what the API page shows. */
 type Body<R extends Route> = R['bodyType'] extends typeof v2.OCTETS_TYPE
   ? Uint8Array
-  : Part<R, 'body'>
+  : R['body'] extends TSchema
+    ? WithJsonBytes<Shape<R['body']>>
+    : Part<R, 'body'>
+
+/** Free-form objects arrive as JSON, which may be too large to parse on the event loop. */
+type WithJsonBytes<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? string extends keyof T
+      ? JsonBytes
+      : { readonly [K in keyof T]: WithJsonBytes<T[K]> }
+    : T
 
 /** One request as a handler sees it: every part checked against the schema of its route. */
 export interface V2Request<R extends Route> {

@@ -1,5 +1,6 @@
 import { v2 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
+import type { JsonBytes } from '../../kit/json-bytes.ts'
 import { LIMITS, type AttributeProblem } from '../../model/index.ts'
 import type { JsonSchema } from '../decode.ts'
 
@@ -28,9 +29,15 @@ export interface Validated {
 
 export type Validator = (value: unknown) => Validated
 
-/** Compiles a body's schema. Unknown members are ignored (reference §1.1). */
-export function compileValidator(schema: TSchema): Validator {
-  const check = compile(schema)
+/** Writes a free-form object of a body as JSON. */
+export type WriteJson = (value: unknown) => JsonBytes
+
+/**
+ * Compiles a body's schema. Unknown members are ignored (reference §1.1). Free-form objects are
+ * checked, and become the JSON that they are.
+ */
+export function compileValidator(schema: TSchema, writeJson: WriteJson = jsonBytes): Validator {
+  const check = compile(schema, writeJson)
   return (value) => {
     const problems: AttributeProblem[] = []
     const cleaned = check(value, '', problems)
@@ -40,16 +47,22 @@ export function compileValidator(schema: TSchema): Validator {
 
 type Check = (value: unknown, pointer: string, problems: AttributeProblem[]) => unknown
 
-function compile(schema: BodySchema): Check {
-  if (schema.anyOf !== undefined) return anyOf(schema.anyOf)
+function jsonBytes(value: unknown): JsonBytes {
+  return { json: Buffer.from(JSON.stringify(value)) }
+}
+
+function compile(schema: BodySchema, writeJson: WriteJson): Check {
+  if (schema.anyOf !== undefined) return anyOf(schema.anyOf, writeJson)
   if (schema.const !== undefined) return oneOf([schema.const])
   // An empty schema of texts: which one it is, is not decided here.
   if (schema.enum !== undefined) return v2.isRuledTogether(schema) ? text({}) : oneOf(schema.enum)
   switch (schema.type) {
     case 'object':
-      return schema.properties === undefined ? freeForm : object(schema, schema.properties)
+      return schema.properties === undefined
+        ? freeFormObject(writeJson)
+        : object(schema, schema.properties, writeJson)
     case 'array':
-      return array(schema)
+      return array(schema, writeJson)
     case 'string':
       return text(schema)
     case 'integer':
@@ -62,11 +75,15 @@ function compile(schema: BodySchema): Check {
   }
 }
 
-function object(schema: BodySchema, properties: Readonly<Record<string, BodySchema>>): Check {
+function object(
+  schema: BodySchema,
+  properties: Readonly<Record<string, BodySchema>>,
+  writeJson: WriteJson,
+): Check {
   const required = new Set(schema.required ?? [])
   const members = Object.entries(properties).map(([name, property]) => ({
     name,
-    check: compile(property),
+    check: compile(property, writeJson),
     isRequired: required.has(name),
     // Of an object that is missing, what is missing in it is told: `Name can't be blank`.
     standIn: property.type === 'object' ? {} : undefined,
@@ -96,8 +113,8 @@ function requireMember(
   if (problems.length === before) problems.push(problem(at, "can't be blank"))
 }
 
-function array(schema: BodySchema): Check {
-  const check = compile(schema.items ?? {})
+function array(schema: BodySchema, writeJson: WriteJson): Check {
+  const check = compile(schema.items ?? {}, writeJson)
   const { minItems = 0, maxItems = Infinity } = schema
   return (value, pointer, problems) => {
     if (!Array.isArray(value)) {
@@ -177,8 +194,10 @@ function oneOf(wanted: readonly unknown[]): Check {
   }
 }
 
-function anyOf(choices: readonly BodySchema[]): Check {
-  const checks = choices.filter(({ type }) => type !== 'null').map(compile)
+function anyOf(choices: readonly BodySchema[], writeJson: WriteJson): Check {
+  const checks = choices
+    .filter(({ type }) => type !== 'null')
+    .map((choice) => compile(choice, writeJson))
   const takesNull = choices.some(({ type }) => type === 'null')
   return (value, pointer, problems) => {
     if (takesNull && value === null) return null
@@ -191,6 +210,14 @@ function anyOf(choices: readonly BodySchema[]): Check {
     }
     problems.push(...(first ?? []))
     return value
+  }
+}
+
+function freeFormObject(writeJson: WriteJson): Check {
+  return (value, pointer, problems) => {
+    const before = problems.length
+    const checked = freeForm(value, pointer, problems)
+    return problems.length > before ? checked : writeJson(checked)
   }
 }
 

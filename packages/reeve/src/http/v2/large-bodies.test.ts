@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { LIMITS } from '../../model/index.ts'
+import { systemClock } from '../../../test/build/agent.ts'
+import { LargeBodies } from './large-bodies.ts'
+
+const ROUTE = 'evaluateWorkspacePolicies'
+const LIMIT = {
+  msMax: 10_000,
+  megabytesMax: 512,
+  waitingPerTenantMax: 2,
+  waitingMax: 3,
+  waitMsMax: 60_000,
+}
+
+function bodies(t: TestContext, limits: Partial<typeof LIMIT> = {}): LargeBodies {
+  const opened = new LargeBodies(systemClock, { ...LIMIT, ...limits })
+  t.after(() => opened.stop())
+  return opened
+}
+
+/** A body with a plan of so many bytes, in memory of its own. */
+function aPlan(bytes: number): Buffer {
+  const head = '{"data":{"type":"policy-dry-runs","attributes":{"plan":{"a":"'
+  const body = Buffer.alloc(head.length + bytes + 5, 'x')
+  body.write(head)
+  body.write('"}}}}', head.length + bytes)
+  return body
+}
+
+test('large bodies: a free-form object comes back as bytes that threads share', async (t) => {
+  const read = await bodies(t).read(ROUTE, aPlan(1_000_000), { tenant: 'a' })
+  assert.ok(read.ok)
+  const { value, problems } = read.value
+  assert.deepEqual(problems, [])
+  const { json } = Object(value).data.attributes.plan
+  assert.ok(json.buffer instanceof SharedArrayBuffer)
+  assert.equal(json.length, 1_000_000 + '{"a":""}'.length)
+})
+
+test('large bodies: one that takes too much memory ends the thread, and no other body', async (t) => {
+  const opened = bodies(t, { megabytesMax: 32 })
+  const [large, small] = await Promise.all([
+    opened.read(ROUTE, aPlan(40_000_000), { tenant: 'a' }),
+    opened.read(ROUTE, aPlan(1_000), { tenant: 'b' }),
+  ])
+  assert.deepEqual(large, {
+    ok: false,
+    error: {
+      code: 'unprocessable',
+      detail: 'The body takes more than 32 MB of memory to parse',
+    },
+  })
+  assert.equal(small.ok, true)
+})
+
+test('large bodies: one that takes too long ends the thread, and no other body', async (t) => {
+  const opened = bodies(t, { msMax: 20 })
+  const slow = await opened.read(ROUTE, aPlan(40_000_000), { tenant: 'a' })
+  assert.deepEqual(slow, {
+    ok: false,
+    error: { code: 'unprocessable', detail: 'The body takes longer than 20 ms to parse' },
+  })
+})
+
+test('large bodies: those of a tenant wait for each other, and too many are refused', async (t) => {
+  const opened = bodies(t)
+  const read = (tenant: string) => opened.read(ROUTE, aPlan(1_000), { tenant })
+  // The thread is starting: all of them wait.
+  const waiting = [read('a'), read('a')]
+  await assert.rejects(read('a'), { kind: 'overloaded', message: /limit 2 per tenant/ })
+  waiting.push(read('b'))
+  await assert.rejects(read('c'), { kind: 'overloaded', message: /on this server \(limit 3\)/ })
+  for (const { ok } of await Promise.all(waiting)) assert.equal(ok, true)
+})
+
+test('large bodies: one whose caller has gone is not parsed', async (t) => {
+  const opened = bodies(t)
+  const gone = new AbortController()
+  const parsed = opened.read(ROUTE, aPlan(1_000), { tenant: 'a', signal: gone.signal })
+  gone.abort()
+  await assert.rejects(parsed, { kind: 'cancelled' })
+})
+
+test('large bodies: the limits of the server leave room for a plan of 50 MB', async (t) => {
+  const opened = new LargeBodies(systemClock)
+  t.after(() => opened.stop())
+  const body = aPlan(50 * 1024 * 1024 - 1_000)
+  assert.ok(body.length > LIMITS.inlineBodyBytesMax)
+  assert.equal((await opened.read(ROUTE, body, { tenant: 'a' })).ok, true)
+})
