@@ -19,12 +19,13 @@ import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession, type ExecAsked } from './exec-audit.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
-import { passInput } from './exec-input.ts'
+import { passInput, type FrameBudget } from './exec-input.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
 import { secretOf } from '../pipeline/credentials.ts'
 import type { LeaderRouter } from '../pipeline/leader-routing.ts'
 import { routedRoute } from '../pipeline/pipeline.ts'
+import { RateLimit } from '../pipeline/rate-limit.ts'
 import type { RegionRouter } from '../pipeline/region-routing.ts'
 import type { WebSocketChannel } from '../pipeline/upgrades.ts'
 
@@ -162,7 +163,7 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
   const secret = await readHandshake(client, { ...asked, clock: host.clock })
   const opened = secret.ok ? await open(host, secret.value, asked) : secret.error
   if ('code' in opened) return client.close(opened.code, opened.reason)
-  join(client, opened)
+  join(client, opened.stream, () => frameBudget(opened.tenant))
   const end = watchRights({
     ...host,
     secret: secret.ok ? secret.value : undefined,
@@ -173,17 +174,24 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
     lost: ({ code, reason }) => {
       client.close(code, reason)
       // A caller that does not answer the close must not keep the command.
-      opened.close(1001, 'the caller has lost its right')
+      opened.stream.close(1001, 'the caller has lost its right')
     },
   })
   client.onClose(end)
+}
+
+interface Opened {
+  /** To the node. */
+  readonly stream: StreamSocket
+  /** Who is charged for the frames of the client: its token, or its address without ACLs. */
+  readonly tenant: string
 }
 
 async function open(
   host: ExecChannelHost,
   secret: string | undefined,
   channel: Asked,
-): Promise<StreamSocket | Closing> {
+): Promise<Opened | Closing> {
   const caller = host.authenticator.authenticate(secret)
   // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
@@ -202,7 +210,7 @@ async function open(
   const { address } = asked
   host.log.info?.({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
   const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
-  if (stream.ok) return stream.value
+  if (stream.ok) return { stream: stream.value, tenant: accessorId || address }
   const closing = closingOf(stream.error)
   noteRefusedSession(asked, closing)
   return closing
@@ -210,7 +218,7 @@ async function open(
 
 const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
 
-function join(client: StreamSocket, node: StreamSocket): void {
+function join(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
   client.onClose(() => {
     // Output that nobody read would have to be read to its end before the node's goodbye is seen.
     if (node.isPaused) node.terminate()
@@ -221,7 +229,7 @@ function join(client: StreamSocket, node: StreamSocket): void {
     else client.close(1011, 'the connection to the node was lost')
   })
   pass(node, client)
-  passInput(client, node, timers)
+  passInput(client, node, { clock: timers, budget })
 }
 
 /** Frames are merged by the time of the machine, whatever clock the server is given. */
@@ -233,3 +241,13 @@ const timers: Clock = {
     return () => clearTimeout(timer)
   },
 }
+
+const frameRate = new RateLimit(timers, LIMITS.execFramesPerSecond)
+
+/** All sessions of a token share its budget, on whatever nodes they are. */
+function frameBudget(tenant: string): number {
+  const { isAllowed, resetSeconds } = frameRate.take(tenant)
+  return isAllowed ? 0 : resetSeconds * MS_PER_SECOND
+}
+
+const MS_PER_SECOND = 1_000

@@ -4,7 +4,8 @@ import { turn } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
-import { passInput } from './exec-input.ts'
+import { RateLimit } from '../pipeline/rate-limit.ts'
+import { passInput, type FrameBudget } from './exec-input.ts'
 
 function anEnd(clock: SimulatedClock) {
   const sent: string[] = []
@@ -31,11 +32,13 @@ function anEnd(clock: SimulatedClock) {
   return { socket, stream, sent }
 }
 
-function aSession() {
-  const clock = new SimulatedClock()
+function aSession({
+  clock = new SimulatedClock(),
+  budget = () => 0,
+}: { readonly clock?: SimulatedClock; readonly budget?: FrameBudget } = {}) {
   const client = anEnd(clock)
   const node = anEnd(clock)
-  passInput(client.stream, node.stream, clock)
+  passInput(client.stream, node.stream, { clock, budget })
   const receive = (frame: string) => client.stream.received(Buffer.from(frame), true)
   const nextWindow = async () => {
     clock.advance(LIMITS.execMergeMs)
@@ -125,4 +128,59 @@ test('exec input: a client that fills the buffer of the node is not read', async
   await turn()
   assert.equal(client.socket.isPaused, false)
   assert.deepEqual(node.sent.slice(1), [stdin('b')])
+})
+
+/** As the channel counts: all sessions draw from one bucket. */
+function aSharedBudget(clock: SimulatedClock, perSecond: number): FrameBudget {
+  const rate = new RateLimit(clock, perSecond)
+  return () => {
+    const { isAllowed, resetSeconds } = rate.take('token')
+    return isAllowed ? 0 : resetSeconds * 1_000
+  }
+}
+
+/** The input that has reached the node. */
+function received(sent: readonly string[]): string {
+  return sent
+    .map((frame) => Buffer.from(JSON.parse(frame).stdin?.data ?? '', 'base64').toString())
+    .join('')
+}
+
+test('exec input: sessions of a token share its budget of frames', async () => {
+  const clock = new SimulatedClock()
+  const budget = aSharedBudget(clock, 100)
+  const sessions = [aSession({ clock, budget }), aSession({ clock, budget })]
+  for (let i = 0; i < 100; i++) for (const { receive } of sessions) receive(stdin('x'))
+  assert.deepEqual(
+    sessions.map(({ client }) => client.socket.isPaused),
+    [true, true],
+    'beyond the budget nobody is read',
+  )
+  clock.advance(LIMITS.execMergeMs)
+  await turn()
+  const reached = () => sessions.map(({ node }) => received(node.sent).length)
+  const sum = () => reached().reduce((a, b) => a + b)
+  assert.equal(sum(), 100, 'a second of the budget at once')
+  for (let ms = 0; ms < 500; ms += LIMITS.execMergeMs) {
+    clock.advance(LIMITS.execMergeMs)
+    await turn()
+  }
+  assert.ok(sum() > 140 && sum() <= 151, `${sum()} frames after half a second more`)
+  for (let ms = 0; ms < 700; ms += LIMITS.execMergeMs) {
+    clock.advance(LIMITS.execMergeMs)
+    await turn()
+  }
+  assert.deepEqual(reached(), [100, 100], 'nothing is lost')
+  assert.deepEqual(
+    sessions.map(({ client }) => client.socket.isPaused),
+    [false, false],
+  )
+})
+
+test('exec input: frames that wait for the budget stay in order', async () => {
+  const clock = new SimulatedClock()
+  const { node, receive, nextWindow } = aSession({ clock, budget: aSharedBudget(clock, 2) })
+  for (const letter of 'abcdef') receive(stdin(letter))
+  for (let i = 0; i < 600; i++) await nextWindow()
+  assert.equal(received(node.sent), 'abcdef')
 })

@@ -5,15 +5,24 @@ import type { Clock } from '../../kit/clock.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 
+/** Counts a frame of a token. Zero when it may be read now, else the time until one may be. */
+export type FrameBudget = () => number
+
+export interface InputOptions {
+  readonly clock: Clock
+  readonly budget: FrameBudget
+}
+
 /**
  * Passes the frames of an exec client on to the node. A frame that comes alone is passed on at
  * once, as it is. Frames that follow within `execMergeMs` are merged into one: stdin is
  * concatenated, only the latest terminal size is kept, heartbeats collapse. A client that sends a
  * frame for each byte thus costs the node a few hundred frames per second, whatever it sends. A
- * client that fills the node's buffer is not read until the buffer has drained.
+ * client that fills the node's buffer is not read until the buffer has drained, and frames beyond
+ * the budget of their token wait in order.
  */
-export function passInput(client: StreamSocket, node: StreamSocket, clock: Clock): void {
-  const input = new InputMerger(client, node, clock)
+export function passInput(client: StreamSocket, node: StreamSocket, options: InputOptions): void {
+  const input = new InputMerger(client, node, options)
   client.onMessage((data, isText) => input.receive(data, isText))
   node.onClose(() => input.stop())
 }
@@ -21,18 +30,39 @@ export function passInput(client: StreamSocket, node: StreamSocket, clock: Clock
 class InputMerger {
   readonly #client: StreamSocket
   readonly #node: StreamSocket
-  readonly #clock: Clock
+  readonly #options: InputOptions
   readonly #pending = new PendingInput()
+  /** Frames beyond the budget: those that were on their way when the client was paused. */
+  #waiting: (readonly [data: Uint8Array, isText: boolean])[] = []
   #isMerging = false
-  #cancel: () => void = () => undefined
+  #cancelMerge: () => void = () => undefined
+  #cancelWait: () => void = () => undefined
 
-  constructor(client: StreamSocket, node: StreamSocket, clock: Clock) {
+  constructor(client: StreamSocket, node: StreamSocket, options: InputOptions) {
     this.#client = client
     this.#node = node
-    this.#clock = clock
+    this.#options = options
   }
 
   receive(data: Uint8Array, isText: boolean): void {
+    if (this.#waiting.length > 0) return void this.#waiting.push([data, isText])
+    const waitMs = this.#options.budget()
+    if (waitMs > 0) {
+      this.#waiting.push([data, isText])
+      this.#client.pause()
+      return this.#wait(waitMs)
+    }
+    this.#pass(data, isText)
+    if (this.#node.isFull) this.#client.pause()
+  }
+
+  stop(): void {
+    this.#cancelMerge()
+    this.#cancelWait()
+    this.#waiting = []
+  }
+
+  #pass(data: Uint8Array, isText: boolean): void {
     if (!this.#isMerging) {
       this.#node.send(data, isText)
       this.#mergeNext()
@@ -42,22 +72,44 @@ class InputMerger {
       this.#node.send(data, isText)
     }
     if (this.#pending.stdinBytes >= LIMITS.execMergedBytesMax) this.#flush()
-    if (this.#node.isFull) this.#client.pause()
   }
 
-  stop(): void {
-    this.#cancel()
+  /** Sessions of a token share its budget: each is served in turn, a batch of frames at a time. */
+  #wait(waitMs: number): void {
+    const delayMs = Math.max(waitMs, LIMITS.execThrottleMs)
+    this.#cancelWait = this.#options.clock.after(delayMs, () => {
+      void this.#node.drained().then(() => this.#passWaiting())
+    })
+  }
+
+  #passWaiting(): void {
+    let passed = 0
+    for (const [data, isText] of this.#waiting) {
+      const waitMs = this.#options.budget()
+      if (waitMs > 0) {
+        this.#waiting = this.#waiting.slice(passed)
+        return this.#wait(waitMs)
+      }
+      this.#pass(data, isText)
+      passed++
+    }
+    this.#waiting = []
+    this.#resume()
+  }
+
+  #resume(): void {
+    if (this.#waiting.length === 0 && !this.#node.isFull) this.#client.resume()
   }
 
   #mergeNext(): void {
     this.#isMerging = true
-    this.#cancel = this.#clock.after(LIMITS.execMergeMs, () => {
+    this.#cancelMerge = this.#options.clock.after(LIMITS.execMergeMs, () => {
       void this.#node.drained().then(() => this.#endMerging())
     })
   }
 
   #endMerging(): void {
-    this.#client.resume()
+    this.#resume()
     if (this.#flush()) this.#mergeNext()
     else this.#isMerging = false
   }
