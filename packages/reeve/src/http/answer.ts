@@ -18,6 +18,12 @@ export type Body =
   | { readonly kind: 'json-text'; readonly text: string }
   /** Items that are JSON already: a list is written without being built twice. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
+  /** A list that is too long for memory: its first items, and the others as they are read. */
+  | {
+      readonly kind: 'json-batches'
+      readonly items: readonly string[]
+      readonly rest: () => AsyncIterable<readonly string[]>
+    }
   /** JSON as it is written, for a response that several requests share. */
   | { readonly kind: 'json-bytes'; readonly bytes: Buffer }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
@@ -35,6 +41,13 @@ export function jsonText(text: string): Answer {
 
 export function jsonItems(items: readonly string[], nextToken?: string): Answer {
   return { body: { kind: 'json-items', items }, nextToken }
+}
+
+export function jsonBatches(
+  items: readonly string[],
+  rest: () => AsyncIterable<readonly string[]>,
+): Answer {
+  return { body: { kind: 'json-batches', items, rest } }
 }
 
 /** Reference §0.2: no object means 200 with an empty body and no content type. */

@@ -25,6 +25,8 @@ export interface ListSource<T> {
   readonly filterView: (row: T) => unknown
   readonly filterOptions: FilterOptions
   readonly render: (row: T) => string
+  /** A list without pages that has more characters is not built as a whole. */
+  readonly wholeCharsMax?: number
 }
 
 export interface Page {
@@ -32,11 +34,14 @@ export interface Page {
   readonly items: readonly string[]
   /** Token of the first item of the next page; undefined on the last. */
   readonly nextToken: string | undefined
+  /** The items that follow those of a list that is not built as a whole; each call reads anew. */
+  readonly rest?: () => AsyncIterable<readonly string[]>
 }
 
 /**
  * Builds one page in slices, so that a list of a million rows delays nobody. Slices end by time: a
- * row with a costly filter takes a thousand times as long as another.
+ * row with a costly filter takes a thousand times as long as another. A page also ends, perhaps
+ * without an item, when its filter has rejected too many rows.
  */
 export async function buildPage<T>(
   source: ListSource<T>,
@@ -47,20 +52,96 @@ export async function buildPage<T>(
   if (!filter.ok) return filter
   const size = pageSize(query.per_page)
   if (!size.ok) return size
-  const items: string[] = []
-  let nextToken: string | undefined
+  const reverse = query.reverse ?? false
+  const page = new PageItems(source, { size: size.value, isFiltered: filter.value !== undefined })
   const walk = {
     from: query.next_token === '' ? undefined : query.next_token,
-    reverse: query.reverse ?? false,
+    reverse,
     filter: filter.value,
-    take: (row: T): boolean => {
-      if (items.length === size.value) nextToken = source.tokenOf(row)
-      else items.push(source.render(row))
-      return nextToken === undefined
-    },
+    take: (row: T) => page.take(row),
+    skip: (row: T) => page.skip(row),
   }
   const walked = await walkRows(source, walk, slices)
-  return walked.ok ? ok({ items, nextToken }) : walked
+  if (!walked.ok) return walked
+  const { items, end, isWhole } = page
+  if (isWhole || end === undefined) return ok({ items, nextToken: end })
+  const rest = (): AsyncIterable<readonly string[]> =>
+    batches(source, { from: end, reverse }, slices)
+  return ok({ items, nextToken: undefined, rest })
+}
+
+/** The items of a page, and where it ends. */
+class PageItems<T> {
+  readonly items: string[] = []
+  /** The token of the first row that is not on the page. */
+  end: string | undefined
+  readonly #source: ListSource<T>
+  readonly #size: number
+  readonly #charsMax: number
+  #chars = 0
+  #skipped = 0
+
+  constructor(
+    source: ListSource<T>,
+    { size, isFiltered }: { readonly size: number; readonly isFiltered: boolean },
+  ) {
+    this.#source = source
+    this.#size = size
+    // A filter may fail on any row, which has to be known before the response begins.
+    const isStreamed = size === Number.POSITIVE_INFINITY && !isFiltered
+    this.#charsMax = (isStreamed ? source.wholeCharsMax : undefined) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Whether the list ends with the page, or goes on with another one. */
+  get isWhole(): boolean {
+    return this.#chars < this.#charsMax
+  }
+
+  /** False when the page was full. */
+  take(row: T): boolean {
+    if (this.items.length === this.#size || !this.isWhole) return this.#cut(row)
+    const item = this.#source.render(row)
+    this.#chars += item.length
+    this.items.push(item)
+    return true
+  }
+
+  /** A row that the filter rejects; false when it was one too many. */
+  skip(row: T): boolean {
+    if (this.#size === Number.POSITIVE_INFINITY || this.#skipped < LIMITS.filteredRowsMax) {
+      this.#skipped++
+      return true
+    }
+    return this.#cut(row)
+  }
+
+  #cut(row: T): false {
+    this.end = this.#source.tokenOf(row)
+    return false
+  }
+}
+
+/** The rows from a token on as items, one batch for each slice. */
+async function* batches<T>(
+  source: ListSource<T>,
+  { from, reverse }: { readonly from: string; readonly reverse: boolean },
+  { nextTurn, monotonicMs, sliceMs }: SliceOptions,
+): AsyncGenerator<readonly string[]> {
+  for (let next: string | undefined = from; next !== undefined;) {
+    await nextTurn()
+    const items: string[] = []
+    const take = (row: T): boolean => items.push(source.render(row)) > 0
+    const sliceEndMs = monotonicMs() + sliceMs
+    const walk: RowWalk<T> = { from: next, reverse, filter: undefined, take }
+    const slice: Result<string | undefined, Refusal> = walkSlice(
+      source,
+      walk,
+      () => monotonicMs() >= sliceEndMs,
+    )
+    // Without a filter nothing is refused.
+    next = slice.ok ? slice.value : undefined
+    if (items.length > 0) yield items
+  }
 }
 
 /** How many rows there are, in slices too; nothing is rendered. */
@@ -118,6 +199,8 @@ interface RowWalk<T> {
   readonly filter: Filter | undefined
   /** Called with each row that passes; false ends the walk. */
   readonly take: (row: T) => boolean
+  /** Called with each row that the filter rejects; false ends the walk. */
+  readonly skip?: (row: T) => boolean
 }
 
 /** Walks the rows that pass, slice by slice: rows may change between two slices. */
@@ -140,7 +223,7 @@ async function walkRows<T>(
 /** The token of the row to go on with; undefined at the end. At least one row is examined. */
 function walkSlice<T>(
   source: Omit<ListSource<T>, 'render'>,
-  { from, reverse, filter, take }: RowWalk<T>,
+  { from, reverse, filter, take, skip }: RowWalk<T>,
   isOver: () => boolean,
 ): Result<string | undefined, Refusal> {
   let isFirst = true
@@ -151,7 +234,10 @@ function walkSlice<T>(
     if (filter !== undefined) {
       const matches = filter.matches(source.filterView(row))
       if (!matches.ok) return invalid(`failed to read result page: ${matches.error.message}`)
-      if (!matches.value) continue
+      if (!matches.value) {
+        if (skip?.(row) === false) break
+        continue
+      }
     }
     if (!take(row)) break
   }

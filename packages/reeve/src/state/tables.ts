@@ -290,6 +290,10 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
       // A namespace with one of these cannot be deleted (reference §8.4).
       live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
       pool: (row) => row.NodePool,
+      // Filters of lists ask for these.
+      type: (row) => row.Type,
+      status: (row) => row.Status,
+      renamed: (row) => (row.Name === row.ID ? undefined : row.Name),
       // A pool with one of these cannot be deleted (reference §8.4).
       livePool: (row) => (row.Status === 'dead' ? undefined : row.NodePool),
       // The collector looks at these alone, however many jobs there are.

@@ -1,29 +1,154 @@
 import { Job, type JobSummary } from '@reeve/contract'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { compileFilter, equalityHint, fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { jobStub } from '../../model/index.ts'
-import { namespacedKey, type Store } from '../../state/index.ts'
+import { namespacedKey, type Store, type Tables } from '../../state/index.ts'
 import type { PageQuery } from '../list-page.ts'
 import type { ListOptions } from './list-answer.ts'
-import type { Walk } from './walks.ts'
+import { NAMESPACED_TOKEN, SORTED_GROUP_MAX, type Walk } from './walks.ts'
 
 const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 
-/** Stubs of the jobs of a walk: the lists of all jobs and of a node pool's (reference §3.6). */
+/**
+ * Stubs of the jobs of a walk: the lists of all jobs and of a node pool's (reference §3.6). The
+ * walk gives keys: a job is decoded when it is filtered or shown.
+ */
 export function jobList(
   { tables }: Store,
-  walk: Walk<Job>,
+  walk: Walk<string>,
   query: PageQuery & { readonly meta?: boolean | undefined },
-): ListOptions<Job> {
-  const summaryOf = (job: Job): JobSummary | undefined =>
-    tables.job_summaries.find(namespacedKey(job.Namespace, job.ID))
+): ListOptions<string> {
+  const { jobs } = tables
   const withMeta = query.meta ?? false
+  const textOf = (job: Job): string => {
+    const summary = tables.job_summaries.find(namespacedKey(job.Namespace, job.ID))
+    return withMeta ? JSON.stringify(jobStub(job, summary, { withMeta })) : stubText(job, summary)
+  }
   return {
     walk,
     query,
     filter: JOB_FILTER,
-    stub: (job) => jobStub(job, summaryOf(job), { withMeta }),
-    ...(!withMeta && { stubText: (job: Job) => stubText(job, summaryOf(job)) }),
+    filterView: (key) => jobs.get(key),
+    stubText: (key) => textOf(jobs.get(key)),
   }
+}
+
+interface JobSelection {
+  /** All jobs unless given. */
+  readonly pool?: string
+  /** `*` for all namespaces. */
+  readonly namespace: string
+  readonly prefix: string
+  readonly filter: string | undefined
+  readonly mayList: (namespace: string) => boolean
+}
+
+/**
+ * Keys of the jobs that may be on a list, by namespace and id. Where the filter requires a field to
+ * have one value, jobs with another one are skipped by an index. The list still applies the whole
+ * filter to every job that is left.
+ */
+export function walkJobs({ tables }: Store, selection: JobSelection): Walk<string> {
+  const { namespace, prefix, mayList } = selection
+  const hint = hintOf(selection.filter)
+  const only = namespace === '*' ? hint.get('Namespace') : namespace
+  const low = only === undefined ? '' : namespacedKey(only, prefix)
+  const groups = groupsOf(selection, hint, only)
+  const isWanted = (key: string): boolean => {
+    const { namespace: own, id } = partsOf(key)
+    if (!id.startsWith(prefix) || (namespace === '*' && !mayList(own))) return false
+    return groups.every(([index, group]) => tables.jobs.groupOf(index, key) === group)
+  }
+  const few = fewKeys(tables, hint, { only, groups })
+  return {
+    walk: (from, reverse) => {
+      const start = from === undefined ? undefined : NAMESPACED_TOKEN.toKey(from)
+      if (few === undefined) return keysFrom(tables, { low, start, reverse })
+      const keys = few().filter(
+        (key) =>
+          key.startsWith(low) && (start === undefined || (reverse ? key <= start : key >= start)),
+      )
+      return keys.toSorted(reverse ? (a, b) => compareText(b, a) : compareText)
+    },
+    tokenOf: NAMESPACED_TOKEN.fromKey,
+    isVisible: isWanted,
+  }
+}
+
+type Hint = ReadonlyMap<string, string>
+type Group = readonly [index: string, group: string]
+
+/** A filter that cannot be read is refused by the list. */
+function hintOf(filter: string | undefined): Hint {
+  const compiled = compileFilter(filter ?? '', JOB_FILTER)
+  return compiled.ok ? equalityHint(compiled.value) : new Map()
+}
+
+/** The groups that a job must be in. */
+function groupsOf({ pool }: JobSelection, hint: Hint, only: string | undefined): readonly Group[] {
+  const groups: Group[] = pool === undefined ? [] : [['pool', pool]]
+  for (const [field, index] of Object.entries(INDEX_OF)) {
+    const value = hint.get(field)
+    if (value !== undefined) groups.push([index, value])
+  }
+  const parent = hint.get('ParentID')
+  // Jobs without a parent are in no group.
+  if (parent !== undefined && parent !== '' && only !== undefined)
+    groups.push(['parent', namespacedKey(only, parent)])
+  return groups
+}
+
+/** Fields of a job whose values are the groups of an index. */
+const INDEX_OF = { NodePool: 'pool', Type: 'type', Status: 'status' } as const
+
+interface Narrowing {
+  /** The only namespace that counts. */
+  readonly only: string | undefined
+  readonly groups: readonly Group[]
+}
+
+/** The keys of all jobs that may pass, unless there are too many to sort them for every slice. */
+function fewKeys(
+  { jobs, namespaces }: Tables,
+  hint: Hint,
+  { only, groups }: Narrowing,
+): (() => readonly string[]) | undefined {
+  const id = hint.get('ID')
+  const name = hint.get('Name')
+  const withId = (one: string): readonly string[] =>
+    (only === undefined ? [...namespaces.keys()] : [only])
+      .map((namespace) => namespacedKey(namespace, one))
+      .filter((key) => jobs.has(key))
+  if (id !== undefined) return () => withId(id)
+  // Most jobs have their id as their name, so the index has the others only.
+  if (name !== undefined) return () => [...withId(name), ...jobs.keysIn('renamed', name)]
+  const [smallest] = groups.toSorted((a, b) => jobs.countIn(...a) - jobs.countIn(...b))
+  if (smallest === undefined || jobs.countIn(...smallest) > SORTED_GROUP_MAX) return undefined
+  return () => [...jobs.keysIn(...smallest)]
+}
+
+interface KeyRange {
+  /** What keys begin with. */
+  readonly low: string
+  readonly start: string | undefined
+  readonly reverse: boolean
+}
+
+/** Above every key that starts with the same text. */
+const ABOVE = '\uffff'
+
+function* keysFrom({ jobs }: Tables, { low, start, reverse }: KeyRange): Generator<string> {
+  const first = reverse ? (start ?? low + ABOVE) : start !== undefined && start > low ? start : low
+  for (const key of jobs.keys(first, reverse)) {
+    if (reverse ? key < low : !key.startsWith(low)) return
+    if (key.startsWith(low)) yield key
+  }
+}
+
+/** No name of a namespace has a `!`. */
+function partsOf(key: string): { readonly namespace: string; readonly id: string } {
+  const end = key.indexOf('!')
+  return { namespace: key.slice(0, end), id: key.slice(end + 1) }
 }
 
 interface ToldStub {

@@ -26,14 +26,13 @@ import {
   type Written,
   type WriteRequestOf,
 } from './endpoint.ts'
-import { jobList } from './job-list.ts'
+import { jobList, walkJobs } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
 import { LIST_JOBS, scopeOf, scopeOfKey, watchTables } from './namespace-scope.ts'
 import { inNamespace, somewhere } from './requirements.ts'
 import { groupAnswer } from './group-answer.ts'
 import { originOf } from '../slices.ts'
 import { responseMeta } from './response-meta.ts'
-import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 
@@ -153,19 +152,15 @@ function writeResponse(written: JobWritten): JobWriteResponse {
 
 function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): ReadPlan {
   const { caller, namespace, query } = request
-  const { jobs } = store.tables
-  const prefix = query.prefix ?? ''
-  const everywhere = namespace === '*'
-  const rows = walkKeys(jobs, everywhere ? '' : namespacedKey(namespace, prefix), NAMESPACED_TOKEN)
-  const walk = visible(
-    rows,
-    (job) =>
-      !everywhere ||
-      (job.ID.startsWith(prefix) && caller.grants.allows(job.Namespace, 'list-jobs')),
-  )
+  const selection = {
+    namespace,
+    prefix: query.prefix ?? '',
+    filter: query.filter,
+    mayList: (one: string) => caller.grants.allows(one, 'list-jobs'),
+  }
   return {
     ...watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS)),
-    answer: (yieldTurn) => listAnswer(jobList(store, walk, query), yieldTurn),
+    answer: (yieldTurn) => listAnswer(jobList(store, walkJobs(store, selection), query), yieldTurn),
   }
 }
 

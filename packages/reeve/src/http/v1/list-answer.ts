@@ -1,7 +1,7 @@
 import { ok, type Result } from '../../kit/result.ts'
 import type { FilterOptions } from '../../lang/filter/index.ts'
-import type { Refusal } from '../../model/index.ts'
-import { jsonItems, type Answer } from '../answer.ts'
+import { LIMITS, type Refusal } from '../../model/index.ts'
+import { jsonBatches, jsonItems, type Answer } from '../answer.ts'
 import { buildPage, type PageQuery } from '../list-page.ts'
 import { slicesOf } from '../slices.ts'
 import type { Walk } from './walks.ts'
@@ -13,26 +13,33 @@ export interface ListOptions<Row> {
   readonly filter: FilterOptions
   /** Reference §3.5: filters see the full object. The row itself unless given. */
   readonly filterView?: (row: Row) => unknown
-  /** The item as the list shows it. */
-  readonly stub: (row: Row) => unknown
+  /** The item as the list shows it; the row itself unless given. */
+  readonly stub?: (row: Row) => unknown
   /** The JSON text of that, where it is kept; it is made anew unless given. */
   readonly stubText?: (row: Row) => string
 }
 
-/** One page of a list, as every list route answers. */
+/** One page of a list, as every list route answers. A long list without pages is streamed. */
 export async function listAnswer<Row>(
-  options: ListOptions<Row>,
+  { walk, query, filter, filterView, stub = asItIs, stubText }: ListOptions<Row>,
   yieldTurn: () => Promise<void>,
 ): Promise<Result<Answer, Refusal>> {
   const page = await buildPage(
     {
-      ...options.walk,
-      filterOptions: options.filter,
-      filterView: options.filterView ?? ((row) => row),
-      render: options.stubText ?? ((row) => JSON.stringify(options.stub(row))),
+      ...walk,
+      filterOptions: filter,
+      filterView: filterView ?? asItIs,
+      render: stubText ?? ((row) => JSON.stringify(stub(row))),
+      wholeCharsMax: LIMITS.wholeListCharsMax,
     },
-    options.query,
+    query,
     slicesOf(yieldTurn),
   )
-  return page.ok ? ok(jsonItems(page.value.items, page.value.nextToken)) : page
+  if (!page.ok) return page
+  const { items, nextToken, rest } = page.value
+  return ok(rest === undefined ? jsonItems(items, nextToken) : jsonBatches(items, rest))
+}
+
+function asItIs(row: unknown): unknown {
+  return row
 }

@@ -21,14 +21,14 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
-import { jobList } from './job-list.ts'
+import { jobList, walkJobs } from './job-list.ts'
 import { listAnswer, type ListOptions } from './list-answer.ts'
 import { LIST_JOBS, scopeOf, watchTables } from './namespace-scope.ts'
 import { nodeList } from './nodes.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, both, inNamespace, nodeRead, somePool } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
-import { NAMESPACED_TOKEN, visible, walkGroupKeys, walkKeys } from './walks.ts'
+import { visible, walkGroupKeys, walkKeys } from './walks.ts'
 
 const POOL_FILTER = { kinds: fieldKindsFromSchema(NodePool) }
 
@@ -118,15 +118,16 @@ function listJobs(
 ): Result<ReadPlan, Refusal> {
   const { caller, namespace, params, query } = request
   const pool = params.pool_name
-  const walk = visible(
-    walkGroupKeys(store.tables.jobs, { index: 'pool', group: pool }, NAMESPACED_TOKEN),
-    (job) =>
-      namespace === '*'
-        ? caller.grants.allows(job.Namespace, 'list-jobs')
-        : job.Namespace === namespace,
-  )
+  const selection = {
+    pool,
+    namespace,
+    prefix: '',
+    filter: query.filter,
+    mayList: (one: string) => caller.grants.allows(one, 'list-jobs'),
+  }
+  const list = (): ListOptions<string> => jobList(store, walkJobs(store, selection), query)
   const watched = watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS))
-  return listOfPool(store, { caller, pool, query, watched }, () => jobList(store, walk, query))
+  return listOfPool(store, { caller, pool, query, watched }, list)
 }
 
 interface PoolListRequest {

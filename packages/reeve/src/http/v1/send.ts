@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import type { Refusal } from '../../model/index.ts'
+import { LIMITS, type Refusal } from '../../model/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
 import { tokenToHeader } from '../page-token.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
@@ -26,18 +26,14 @@ export function refuseResource(reply: FastifyReply): FastifyReply {
   return reply.code(404).type(TEXT_TYPE).send('resource not found')
 }
 
-/**
- * A list longer than this is written piece by piece: one text of it could pass V8's limit of 512
- * MB.
- */
-const STREAMED_CHARS = 4 * 1024 * 1024
-
 /** How an answer is sent. */
 export interface Sending {
   readonly query: object
   /** What is told beside it. */
   readonly headers: Readonly<Record<string, string>>
   readonly quick: QuickAnswers
+  /** Resolves when all that was read is durable; nothing else is sent. */
+  readonly settled: () => Promise<void>
 }
 
 export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending): void {
@@ -58,6 +54,8 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending
   void reply.type('application/json').serializer(asItIs)
   if (whole !== undefined) return void reply.send(asPayload(whole))
   if (body.kind === 'json-items') void reply.send(Readable.from(listPieces(body.items)))
+  if (body.kind === 'json-batches')
+    void reply.send(Readable.from(batchPieces(body, sending), { highWaterMark: 1 }))
 }
 
 /** The same answer with its JSON as bytes, so that those who share it render it once. */
@@ -77,11 +75,12 @@ function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
   const { body } = answer
   if (body.kind === 'json-bytes') return body.bytes
   if (body.kind === 'empty' || body.kind === 'stream' || body.kind === 'text') return undefined
-  if ('pretty' in query && query.pretty === true) return prettyJson(answer)
+  if (body.kind === 'json-batches') return undefined
+  if (isPretty(query)) return prettyJson(answer)
   if (body.kind === 'json') return JSON.stringify(body.value)
   if (body.kind === 'json-text') return body.text
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)
-  return chars < STREAMED_CHARS ? `[${body.items.join(',')}]` : undefined
+  return chars < LIMITS.wholeListCharsMax ? `[${body.items.join(',')}]` : undefined
 }
 
 function asItIs(text: string): string {
@@ -128,6 +127,36 @@ function* listPieces(items: readonly string[]): Generator<string> {
   for (let at = 0; at < items.length; at += PIECE)
     yield (at === 0 ? '' : ',') + items.slice(at, at + PIECE).join(',')
   yield ']'
+}
+
+/**
+ * A client that reads slowly gets rows as they are when their batch is read, each once and in
+ * order. A state that cannot be made durable ends the response without its end.
+ */
+async function* batchPieces(
+  { items, rest }: Extract<Answer['body'], { kind: 'json-batches' }>,
+  { settled, query }: Sending,
+): AsyncGenerator<string> {
+  const { open, between, close, show } = isPretty(query) ? PRETTY_LIST : PLAIN_LIST
+  yield open + items.map(show).join(between)
+  for await (const batch of rest()) {
+    await settled()
+    yield between + batch.map(show).join(between)
+  }
+  yield close
+}
+
+const PLAIN_LIST = { open: '[', between: ',', close: ']', show: asItIs }
+const PRETTY_LIST = {
+  open: '[\n    ',
+  between: ',\n    ',
+  close: '\n]\n',
+  // A line break within a text is escaped.
+  show: (item: string) => JSON.stringify(JSON.parse(item), null, 4).replaceAll('\n', '\n    '),
+}
+
+function isPretty(query: object): boolean {
+  return 'pretty' in query && query.pretty === true
 }
 
 /** Reference §1.1: indent 4 spaces plus a newline. */

@@ -119,8 +119,11 @@ function sendRead(host: V1Host, read: Asked<'read'>, { index, answer }: ReadResu
   if (read.handling.audit === 'always') recordAct(host, read, answer)
   const { reply } = read.exchange
   const headers = readHeaders(host, read.endpoint, index)
-  if (answer.ok)
-    return sendAnswer(reply, answer.value, { query: read.parsed.query, headers, quick: host.quick })
+  if (answer.ok) {
+    const settled = (): Promise<void> => host.store.settled()
+    const { query } = read.parsed
+    return sendAnswer(reply, answer.value, { query, headers, quick: host.quick, settled })
+  }
   void reply.headers(headers)
   sendRefusal(reply, answer.error)
 }

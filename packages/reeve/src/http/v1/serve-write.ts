@@ -13,6 +13,7 @@ export async function serveWrite(host: V1Host, write: Asked<'write'>): Promise<v
     query: write.parsed.query,
     headers: { [INDEX_HEADER]: String(written.value.index) },
     quick: host.quick,
+    settled: () => host.store.settled(),
   })
 }
 

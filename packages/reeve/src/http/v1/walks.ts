@@ -94,7 +94,7 @@ export function walkGroup<Row extends { readonly CreateIndex: number }>(
 }
 
 /** A larger group is found by walking the table: to sort it for every slice would cost more. */
-const SORTED_GROUP_MAX = 5_000
+export const SORTED_GROUP_MAX = 5_000
 
 /** The rows of one group by key, at a cost that other groups hardly add to. */
 export function walkGroupKeys<Row extends object>(
