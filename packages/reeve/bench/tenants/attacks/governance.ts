@@ -11,6 +11,9 @@ const ARCHIVE_ENTRIES = 20_000
 const UPLOADERS = 16
 const PLAN_UPLOADERS = 4
 const PLAN_BYTES = 44_000_000
+const PLAN_VALUE_CHARS = 20
+/** A JSON body may have 100,000 objects and lists: these fill it with as many. */
+const DRY_RUN_VALUE_CHARS = 120
 const RETRY_MS = 50
 
 /** Nine million pairs, none of which matches. */
@@ -64,7 +67,7 @@ export const governanceAttacks: readonly Attack[] = [
       const path = `/organizations/${target.organization}/workspaces`
       const name = nameOf('workspace')
       const workspace = await create(target, path, { type: 'workspaces', attributes: { name } })
-      const plan = Buffer.from(largePlan())
+      const plan = Buffer.from(largePlan(PLAN_VALUE_CHARS))
       const newUpload = async (): Promise<Buffer> => {
         const related = { workspace: { data: { type: 'workspaces', id: workspace.id } } }
         const run = await create(target, '/runs', { type: 'runs', relationships: related })
@@ -74,6 +77,24 @@ export const governanceAttacks: readonly Attack[] = [
         return requestBytes({ method: 'PUT', path: upload, headers, body: plan })
       }
       return () => uploadOften(assault, newUpload, PLAN_UPLOADERS)
+    },
+  },
+  {
+    name: 'dry-runs',
+    summary: 'policies evaluated on plans of 44 MB, 4 at a time',
+    async prepare(assault) {
+      const { target } = assault
+      const path = `/organizations/${target.organization}/workspaces`
+      const name = nameOf('workspace')
+      const workspace = await create(target, path, { type: 'workspaces', attributes: { name } })
+      const plan = largePlan(DRY_RUN_VALUE_CHARS)
+      const request = requestBytes({
+        method: 'POST',
+        path: `/api/v2/workspaces/${workspace.id}/actions/evaluate-policies`,
+        headers: { ...withToken(assault), ...JSON_API },
+        body: Buffer.from(`{"data":{"type":"policy-dry-runs","attributes":{"plan":${plan}}}}`),
+      })
+      return () => uploadOften(assault, () => Promise.resolve(request), PLAN_UPLOADERS)
     },
   },
 ]
@@ -138,10 +159,10 @@ async function uploadOften(
   await Promise.all(Array.from({ length: uploaders }, work))
 }
 
-/** A valid plan of as many bytes as fit. */
-function largePlan(): string {
+/** A valid plan of as many bytes as fit, whose values have so many characters. */
+function largePlan(valueChars: number): string {
   const values = Object.fromEntries(
-    Array.from({ length: 20 }, (_, at) => [`key-${at}`, 'x'.repeat(20)]),
+    Array.from({ length: 20 }, (_, at) => [`key-${at}`, 'x'.repeat(valueChars)]),
   )
   const change = (at: number): string =>
     JSON.stringify({
