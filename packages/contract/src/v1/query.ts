@@ -71,7 +71,9 @@ export const filter = Text('Only what this filter expression is true for.')
 export const paging = {
   per_page: Type.Optional(
     Type.Integer({
-      description: 'Items on one page, at most 100,000; 0 means all of them.',
+      description:
+        'Items on one page, at most 100,000; 0 means all of them. A page whose filter rejects many ' +
+        'items may have fewer, or none: the last page is the one without `X-Service-NextToken`.',
       minimum: 0,
       default: 0,
     }),
