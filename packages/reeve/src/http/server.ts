@@ -273,6 +273,7 @@ const EXPECTED: ReadonlySet<string> = new Set([
   NO_CAPACITY,
   'storage-full',
   'storage-read-only',
+  'storage-unanswered',
   REGION_UNREACHED,
 ])
 

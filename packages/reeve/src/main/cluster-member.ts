@@ -15,7 +15,7 @@ import {
   type Member,
 } from '../cluster/index.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import type { PostgresEngine } from '../storage/index.ts'
+import { UNANSWERED, type PostgresEngine } from '../storage/index.ts'
 import {
   SYSTEM_TIMING,
   type ClusterMemberOptions,
@@ -36,9 +36,9 @@ const LED_MS_MAX = 5_000
 const LOOK_MS = 20
 /** How often a leader looks whether another server has recorded, or somebody accepted, a loss. */
 const LOSSES_LOOK_MS = 1_000
-/** Between two looks whether a full database takes commits again: twice as long each time. */
-const FULL_LOOK_MS = 1_000
-const FULL_LOOK_MS_MAX = 15_000
+/** Between two looks whether a database takes commits again: twice as long each time. */
+const WRITABLE_LOOK_MS = 1_000
+const WRITABLE_LOOK_MS_MAX = 15_000
 
 /** What there is while a server is open; all of it goes when it has led and does not any more. */
 interface Opened {
@@ -99,6 +99,7 @@ export class ClusterMember {
       isLeading: () => member.isLeading,
       members: () => member.members,
       refusal: () => member.refusal,
+      trouble: () => member.trouble,
       commitsLost: () => member.#losses.commitsLost,
       acceptLoss: (by) => member.acceptLoss(by),
     })
@@ -127,6 +128,14 @@ export class ClusterMember {
   get refusal(): string | undefined {
     const { open } = this.#losses
     return open === undefined ? undefined : describeRefusal(open, this.#options.database.name)
+  }
+
+  /** Why nobody leads, as far as this server knows. */
+  get trouble(): string | undefined {
+    const { current } = this.#leasing
+    if (current === undefined) return undefined
+    const { name } = this.#options.database
+    return `the database ${name} has not answered for ${Math.round(current.lastedMs / 1_000)} s`
   }
 
   /** The cluster goes on without the commits that were lost. Gives what was not accepted before. */
@@ -288,30 +297,31 @@ export class ClusterMember {
   }
 
   #storageFailed(opened: Opened, fault: Fault): void {
-    if (fault.kind === 'storage-full' && this.#serving === 'everything')
-      this.#suspend(opened, fault)
+    if (SUSPENDING.has(fault.kind) && this.#serving === 'everything') this.#suspend(opened, fault)
     else this.#reopen(opened, fault)
   }
 
   /**
-   * The database is full. What is in memory is what is durable, so this server goes on answering
-   * reads as the leader, and takes writes again when the database does.
+   * The database is full, or does not answer commits. What is in memory is what is durable, so this
+   * server goes on answering reads as the leader, and takes writes again when the database does.
    */
   #suspend(opened: Opened, fault: Fault): void {
     const { log } = this.#options
-    const { engine, server, keeper, closing } = opened
+    const { server, keeper, closing } = opened
     log.error({ kind: fault.kind }, `${fault.message} Reads go on meanwhile.`)
     this.#turn(async () => {
       await server.pause()
-      for (let ms = FULL_LOOK_MS; ; ms = Math.min(2 * ms, FULL_LOOK_MS_MAX)) {
+      for (let ms = WRITABLE_LOOK_MS; ; ms = Math.min(2 * ms, WRITABLE_LOOK_MS_MAX)) {
         await this.#pause(ms, closing.signal)
         // Deposed meanwhile: it begins anew.
         if (this.#opened !== opened || this.#isStopped || !keeper.isLeading()) return
-        if (await engine.hasSpace().catch(() => false)) break
+        const writable = await opened.engine.isWritable().catch(() => 'no')
+        if (writable === 'moved') return this.#reopen(opened, GIVEN_UP)
+        if (writable === 'yes') break
       }
       server.store.resume('all')
       server.resume()
-      log.info({}, 'the database has space again: writes are accepted')
+      log.info({}, 'the database takes commits again: writes are accepted')
     })
   }
 
@@ -397,6 +407,7 @@ export class ClusterMember {
     opened.engine.abandon()
     opened.server.store.abandon(inDoubt(fault))
     this.#turn(async () => {
+      if (KEEPS_STATE.has(fault.kind)) await this.#untilAnswered(opened)
       this.#keepPort()
       await this.#close(opened)
       while (!this.#isStopped) {
@@ -409,6 +420,20 @@ export class ClusterMember {
         }
       }
     })
+  }
+
+  /**
+   * The state in memory is one that the log has had: while the database is away, stale reads are
+   * answered from it.
+   */
+  async #untilAnswered({ server }: Opened): Promise<void> {
+    await server.pause()
+    const isAway = async (): Promise<boolean> =>
+      await this.#options.database.lease.find().then(
+        () => false,
+        () => true,
+      )
+    while (!this.#isStopped && (await isAway())) await this.#pause(REOPEN_MS)
   }
 
   /** Somebody answers on the port meanwhile; where servers are simulated there is none. */
@@ -452,6 +477,17 @@ export class ClusterMember {
     await keeper.stop().catch(note)
   }
 }
+
+/** Faults after which what is in memory is older than the log at most. */
+const KEEPS_STATE: ReadonlySet<string> = new Set(['storage-fenced', 'storage-failed'])
+
+/** Faults of the database after which the leader goes on answering reads. */
+const SUSPENDING: ReadonlySet<string> = new Set(['storage-full', UNANSWERED])
+
+const GIVEN_UP = new Fault(
+  'storage-failed',
+  'the database has carried out a commit that this server had given up',
+)
 
 /** Faults of a follower whose state the log does not continue. */
 const OTHER_LOG: ReadonlySet<string> = new Set(['follower-behind', LOG_DIVERGED])

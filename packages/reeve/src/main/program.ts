@@ -169,7 +169,9 @@ function reserveBytesOf({ dev, isDataTemporary }: AgentConfig): number {
 async function startMember(parts: PartOptions, directory: string): Promise<Served> {
   const { config, started } = parts
   const wait = databaseWait(parts)
-  const database = await openPostgresDatabase(config.server.database?.reveal() ?? '', { wait })
+  const { commitMsMax } = config.server
+  const url = config.server.database?.reveal() ?? ''
+  const database = await openPostgresDatabase(url, { wait, commitMsMax })
   started.push(() => database.close())
   const engine = await database.openEngine()
   const state = { name: `the database ${database.name}`, lastIndex: engine.opened.lastIndex }

@@ -9,6 +9,7 @@ const NOBODY = {
   isLeading: () => false,
   members: () => [],
   refusal: () => undefined,
+  trouble: () => undefined,
   commitsLost: () => 0,
   acceptLoss: async () => [],
 }
@@ -71,4 +72,13 @@ test('agent: a cluster that has lost commits is not well, and says what to do', 
   const self = describeAgent(anAgentConfig(), '1.2.3')
   self.join({ ...NOBODY, leader: () => 'a:4646', refusal: () => '3 acknowledged commits' })
   assert.deepEqual(self.health().server, { ok: false, message: '3 acknowledged commits' })
+})
+
+test('agent: a cluster without a leader says why, where it is known', () => {
+  const self = describeAgent(anAgentConfig(), '1.2.3')
+  self.join({ ...NOBODY, leader: () => '' })
+  assert.deepEqual(self.health().server, { ok: false, message: 'no leader' })
+  self.join({ ...NOBODY, leader: () => '', trouble: () => 'the database has not answered for 4 s' })
+  const message = 'no leader: the database has not answered for 4 s'
+  assert.deepEqual(self.health().server, { ok: false, message })
 })

@@ -26,6 +26,8 @@ interface ClusterView {
   readonly members: () => readonly Member[]
   /** Why no server takes writes; undefined while they do. */
   readonly refusal: () => string | undefined
+  /** Why nobody leads, where it is known. */
+  readonly trouble: () => string | undefined
   /** Acknowledged commits that this process has found missing from the database. */
   readonly commitsLost: () => number
   /** The cluster goes on without the commits that were lost. */
@@ -132,13 +134,20 @@ function statsOf(version: string, { server, node, cluster }: Parts) {
   return stats
 }
 
+function noLeader(cluster: ClusterView | undefined): string {
+  const trouble = cluster?.trouble()
+  return trouble === undefined ? 'no leader' : `no leader: ${trouble}`
+}
+
 /** Reference §8.6. A server is well while it can write; a node while a server answers it. */
 function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentHealth {
   const fault = server?.fault
   const well = { ok: true, message: 'ok' }
   const isLed = cluster === undefined || cluster.leader() !== ''
   const refusal = cluster?.refusal()
-  const wrong = refusal ?? (server === undefined || !isLed ? 'no leader' : fault?.message)
+  const wrong =
+    refusal ??
+    (server === undefined || !isLed ? noLeader(cluster) : (fault?.message ?? server.commitDelay))
   const shortage = server?.context.capacity.shortage ?? 'ok'
   const serverHealth =
     wrong === undefined ? { ok: true, message: shortage } : { ok: false, message: wrong }

@@ -26,6 +26,7 @@ import { logCommits } from './debug-log.ts'
 import { leaderLoops, type LeaderLoop } from './leader-loops.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { fullCollection, MemoryWatch } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
@@ -72,6 +73,7 @@ export class Server {
   #loops: readonly LeaderLoop[] = []
   #presence: Presence
   readonly #memory: MemoryWatch
+  readonly #commits: CommitWatch
 
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false, shortage } = options
@@ -103,6 +105,8 @@ export class Server {
       collect: fullCollection(),
     })
     this.#memory.start()
+    this.#commits = new CommitWatch({ clock: systemClock, log, store })
+    this.#commits.start()
     const isDebugging = config.log.level === 'debug'
     this.app = createApp({
       context,
@@ -128,6 +132,7 @@ export class Server {
         ...replicationMetrics(this.regions?.replication),
         ...memoryMetrics(this.#memory),
         ...backupMetrics(this.backups),
+        ...commitMetrics(store),
       },
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
@@ -176,6 +181,11 @@ export class Server {
     return this.store.fault ?? this.store.restriction
   }
 
+  /** How long commits have been waiting for the storage; undefined while that is not long. */
+  get commitDelay(): string | undefined {
+    return this.#commits.delay
+  }
+
   /** Tells when the storage has failed and nothing can be written any more. */
   onFault(tell: (fault: Fault) => void): void {
     this.store.onFault(tell)
@@ -212,6 +222,7 @@ export class Server {
    */
   async stop(): Promise<void> {
     this.#memory.stop()
+    this.#commits.stop()
     const deciding = this.#loops.map(async (loop) => await loop.stop())
     await Promise.all([...deciding, this.#stopAnswering()])
     await this.store.close()
@@ -236,6 +247,11 @@ function replicationMetrics(replication: ReplicationStatus | undefined): MetricS
 function memoryMetrics(memory: MemoryWatch): MetricSources {
   const help = 'Share of its memory that the server uses; from 0.9 on the state may not grow.'
   return { memory_used_ratio: { help, read: () => memory.share } }
+}
+
+function commitMetrics(store: Store): MetricSources {
+  const help = 'Time for which the commits that are being written have waited for the storage.'
+  return { commit_wait_seconds: { help, read: () => store.commitWaitMs / 1_000 } }
 }
 
 function restrict(store: Store, { fault, accepts }: Shortage): void {

@@ -22,6 +22,12 @@ export class TroubleTeller {
     this.#options = options
   }
 
+  /** How long it has lasted; undefined when there is none. */
+  get current(): { readonly lastedMs: number } | undefined {
+    if (this.#sinceMs === undefined) return undefined
+    return { lastedMs: this.#options.monotonicMs() - this.#sinceMs }
+  }
+
   failed(why: string): void {
     const nowMs = this.#options.monotonicMs()
     if (this.#sinceMs !== undefined && nowMs - this.#toldMs < AGAIN_MS) return

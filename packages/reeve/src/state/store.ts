@@ -97,6 +97,7 @@ export class Store {
   #durableIndex: number
   #gathering: Batch | undefined
   #flushing: Batch | undefined
+  #flushingSinceMs = 0
   #fault: Fault | undefined
   /** Why only commits that delete rows are accepted. */
   #restriction: Fault | undefined
@@ -158,6 +159,11 @@ export class Store {
   /** Why nothing can be written any more; undefined while all is well. */
   get fault(): Fault | undefined {
     return this.#fault
+  }
+
+  /** How long the commits that are being written have been waiting for the engine; 0 for none. */
+  get commitWaitMs(): number {
+    return this.#flushing === undefined ? 0 : this.#clock.monotonicMs() - this.#flushingSinceMs
   }
 
   /** Why only deletes are accepted; undefined while all is well, and while there is a fault. */
@@ -391,6 +397,7 @@ export class Store {
     const batch = this.#gathering
     if (batch === undefined || this.#flushing !== undefined) return
     this.#flushing = batch
+    this.#flushingSinceMs = this.#clock.monotonicMs()
     this.#gathering = undefined
     this.#engine.append(batch.entries).then(
       () => this.#flushed(batch),

@@ -15,5 +15,6 @@ export {
   type PostgresDatabase,
 } from './postgres/postgres-database.ts'
 export type { PostgresEngine } from './postgres/postgres-engine.ts'
+export { UNANSWERED } from './postgres/postgres-faults.ts'
 export { copyContent, differencesOf, isEmptyEngine, summarize } from './move-content.ts'
 export type { ContentSummary } from './move-content.ts'

@@ -34,6 +34,7 @@ advertise { http = "reeve.example.com:80" }
 server {
   enabled                   = true
   database                  = "postgres://reeve@db.example/reeve"
+  commit_timeout            = "20s"
   cluster_key               = "a key of the cluster"
   shared_join_token         = false
   max_new_nodes_per_minute  = 60
@@ -184,6 +185,7 @@ export const FULL_CONFIG_JSON = {
   server: {
     enabled: true,
     database: 'postgres://reeve@db.example/reeve',
+    commit_timeout: '20s',
     cluster_key: 'a key of the cluster',
     shared_join_token: false,
     max_new_nodes_per_minute: 60,

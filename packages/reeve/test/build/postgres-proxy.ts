@@ -19,6 +19,8 @@ export type Mishap =
 export class PostgresProxy {
   readonly #server: Server
   readonly #folder: string
+  readonly #sockets = new Set<Socket>()
+  #isHanging = false
   #planned: { readonly mishap: Mishap; readonly text: string } | undefined
   #struck: (() => void) | undefined
 
@@ -44,6 +46,12 @@ export class PostgresProxy {
     const url = new URL(direct)
     url.searchParams.set('host', this.#folder)
     return url.href
+  }
+
+  /** While it hangs, connections are accepted and nothing passes; it goes on where it stopped. */
+  set isHanging(value: boolean) {
+    this.#isHanging = value
+    for (const socket of this.#sockets) value ? socket.pause() : socket.resume()
   }
 
   /** Resolves when it has happened. */
@@ -74,7 +82,12 @@ export class PostgresProxy {
       cut()
       this.#struck?.()
     })
-    for (const socket of [client, server]) socket.on('close', cut).on('error', cut)
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+      socket.on('close', cut).on('error', cut)
+      if (this.#isHanging) socket.pause()
+    }
   }
 
   #take(chunk: Buffer): Mishap | undefined {

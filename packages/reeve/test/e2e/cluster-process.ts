@@ -27,6 +27,7 @@ export interface ServerPlace {
   /** Kept when it starts again. */
   readonly port?: number
   readonly flags?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
   /** Its certificate: servers and nodes then prove themselves to each other. */
   readonly tls?: Holder
   /** Where that certificate is, when it is to be exchanged. */
@@ -47,6 +48,7 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
       REEVE_ACL: 'false',
       REEVE_MIN_HEARTBEAT_TTL: '1s',
       ...(place.tls !== undefined && tlsEnvironment(place.tls, place.own)),
+      ...place.environment,
     },
   })
   const address = `${place.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`

@@ -28,6 +28,11 @@ export const BODY_LIMITS: BodyLimits = {
 const CHECK_MS = 1_000
 /** Memory for the first part of a body of unknown length. */
 const FIRST_BYTES = 16 * 1024
+/**
+ * After so many bytes the whole announced length is reserved: to copy 16 MB into a larger buffer
+ * would hold the event loop for 10 ms.
+ */
+const BELIEVED_BYTES = 256 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
 export interface BodyRequest {
@@ -209,7 +214,8 @@ class PendingBody {
     const wanted = Math.max(length, 2 * this.#buffer.length, FIRST_BYTES)
     const capacity = Math.min(this.#announced >= length ? this.#announced : wanted, this.#bytesMax)
     // What is announced is believed as it arrives: otherwise an announcement alone takes memory.
-    const next = Math.min(capacity, Math.max(4 * length, FIRST_BYTES))
+    const isBelieved = length >= BELIEVED_BYTES
+    const next = isBelieved ? capacity : Math.min(capacity, Math.max(4 * length, FIRST_BYTES))
     if (!this.#options.reserve(next - this.#buffer.length)) {
       this.#settle(new HttpError(429, TOO_MANY_BYTES, { 'retry-after': '1' }))
       return false

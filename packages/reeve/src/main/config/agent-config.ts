@@ -49,6 +49,8 @@ interface ServerConfig {
   readonly admission: AdmissionConfig
   /** The URL of the PostgreSQL that keeps the state; undefined keeps it in the data directory. */
   readonly database: Secret | undefined
+  /** How long a commit may wait for it. */
+  readonly commitMsMax: number
   /** What servers that share a database share besides. */
   readonly clusterKey: Secret | undefined
   readonly presence: PresenceConfig

@@ -25,6 +25,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
         newNodesPerAddressMax: settings.newNodesPerAddress,
       },
       database: settings.database,
+      commitMsMax: settings.commitTimeout,
       clusterKey: settings.clusterKey,
       presence: {
         heartbeatMsMin: settings.heartbeatTtlMin,

@@ -22,6 +22,15 @@ const NODE_REJECTED = 'the registration of the node is rejected'
 export const LIMIT_DESCRIPTIONS = {
   Requests: {
     bodyBytesMax: ['Body of a request on `/v1`, and of JSON on `/api/v2`, decompressed', '413'],
+    inlineBodyBytesMax: [
+      'JSON body of `/api/v2` that the event loop parses; also `run` and `params` of policy trials',
+      'a larger body is parsed on a thread; larger `run` and `params` are 422',
+    ],
+    largeBodyMsMax: ['Time to parse and validate such a larger body', '422'],
+    largeBodyMegabytesMax: ['Memory of the thread that does', '422'],
+    largeBodiesWaitingPerTenantMax: ['Such bodies of one tenant that wait for the thread', '429'],
+    largeBodiesWaitingMax: ['Such bodies of all tenants', '429'],
+    largeBodyWaitMsMax: ['Wait for the thread', '429'],
     jsonBodyDepthMax: ['Nesting of the JSON of a body', REJECTED_400],
     jsonContainersMax: ['Objects and lists in the JSON of a body', REJECTED_400],
     jsonShapesMax: ['Different names in the JSON of a body', REJECTED_400],
@@ -30,6 +39,14 @@ export const LIMIT_DESCRIPTIONS = {
     pathParamCharsMax: ['One segment of a path', '414'],
     requestMsMax: ['Time to send a request', '408, and the connection ends'],
     perPageMax: ['Items of a page, as `per_page` says', REJECTED_400],
+    filteredRowsMax: [
+      'Rows that the `filter` of one page rejects',
+      'the page ends, perhaps without an item, and the next token goes on there',
+    ],
+    wholeListCharsMax: [
+      'Characters of a list without pages that is built in memory',
+      'the list is sent as it is read',
+    ],
     sliceMsMax: ['Event-loop time of one slice of a long computation', 'others have their turn'],
   },
   'Blocking queries and streams': {
@@ -66,6 +83,8 @@ export const LIMIT_DESCRIPTIONS = {
     execFrameBytesMax: ['Frame of an exec session', 'the session ends'],
     execMergeMs: ['Time in which frames of an exec client are merged into one', '–'],
     execMergedBytesMax: ['Input in one merged frame', 'the frame is sent'],
+    execFramesPerSecond: ['Frames that exec clients of one token send each second', 'they wait'],
+    execThrottleMs: ['Least wait of frames beyond that', '–'],
     forwardMsMax: ['Time until another region begins its response', '503 with its name'],
     forwardAttemptMsMax: ['Time until the next server of a region is tried', '–'],
     forwardSilenceMs: ['Time without a byte until a server of another region is probed', '–'],

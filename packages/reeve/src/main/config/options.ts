@@ -172,6 +172,16 @@ export const options = {
       'by every user of a machine, so a password belongs in the environment or a password file.',
     read: (config) => config.server.database,
   }),
+  commitTimeout: option({
+    kind: duration({ msMin: 1_000, msMax: HOUR_MS / 12 }),
+    file: ['server', 'commit_timeout'],
+    environment: 'REEVE_COMMIT_TIMEOUT',
+    byDefault: always(15_000, '`15s`'),
+    help:
+      'How long a write waits for a PostgreSQL that does not answer. After that it is answered with ' +
+      '503, and so is every other write until the database answers; reads go on.',
+    read: (config) => config.server.commitMsMax,
+  }),
   clusterKey: option({
     kind: secret,
     file: ['server', 'cluster_key'],

@@ -59,6 +59,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       joinToken: undefined,
       admission: DEFAULT_NODE_ADMISSION,
       database: undefined,
+      commitMsMax: 15_000,
       clusterKey: undefined,
       presence: DEFAULT_PRESENCE,
       regions: { others: {}, authoritative: undefined, replicationToken: undefined },
@@ -147,6 +148,7 @@ for (const [path, text] of [
         joinToken,
         admission: { allowsSharedToken: false, newNodesPerMinuteMax: 60, newNodesPerAddressMax: 6 },
         database,
+        commitMsMax: 20_000,
         clusterKey,
         presence: {
           heartbeatMsMin: 1_000,

@@ -12,6 +12,8 @@ import { bytesArray, doubleArray, integerArray, textArray } from './wire-array.t
 export interface AppendOptions {
   readonly lane: Lane
   readonly retry: Retry
+  /** How long it may take. */
+  readonly commitMsMax: number
   readonly term: number
   /** Identifies this append in the log. */
   readonly nonce: string
@@ -30,11 +32,11 @@ export interface AppendOptions {
  */
 export async function appendEntries(
   entries: readonly NewLogEntry[],
-  { lane, retry, term, nonce, name }: AppendOptions,
+  { lane, retry, commitMsMax, term, nonce, name }: AppendOptions,
 ): Promise<void> {
   const statement = appendStatement(entries, { term, nonce })
   const first = entries[0]?.index ?? 0
-  await retry.run('appending to the log', async (isInDoubt) => {
+  await retry.runWithin(commitMsMax, 'appending to the log', async (isInDoubt) => {
     if (isInDoubt && (await isAppended(lane, first, nonce))) return
     const [moved] = await lane.query<{ moved: string }>(statement)
     if (moved?.moved === '1' || (await isAppended(lane, first, nonce))) return

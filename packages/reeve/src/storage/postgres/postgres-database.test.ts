@@ -154,14 +154,14 @@ function runTests(postgres: TestPostgres): void {
     const url = await postgres.newDatabase()
     const proxy = await PostgresProxy.start(t, postgres.root)
     const secret = proxy.url(url).replace('reeve@', 'reeve:sesame@')
-    const { engine } = await leaderAt(t, secret, { giveUpMs: 100 })
+    const { engine } = await leaderAt(t, secret, { commitMsMax: 100 })
     const endless = (async () => {
       for (;;) await proxy.plan('lose-question', 'reeve-append')
     })()
     endless.catch(() => undefined)
     await assert.rejects(engine.append([entry(1)]), (thrown: Error & { kind?: string }) => {
-      assert.equal(thrown.kind, 'storage-failed')
-      assert.match(thrown.message, /Nothing that was acknowledged is lost/)
+      assert.equal(thrown.kind, 'storage-unanswered')
+      assert.match(thrown.message, /has not answered a commit for 0\.1 s .*may or may not/)
       assert.doesNotMatch(`${thrown.stack} ${JSON.stringify(thrown)}`, /sesame/)
       return true
     })
@@ -274,7 +274,7 @@ interface Leader {
 async function leaderAt(
   t: TestContext,
   url: string,
-  options: { readonly giveUpMs?: number } = {},
+  options: { readonly commitMsMax?: number } = {},
 ): Promise<Leader> {
   const database = await databaseAt(t, url, options)
   const held = await database.lease.acquire({ holder: url, address: '', ttlMs: 0 })
@@ -286,7 +286,7 @@ async function leaderAt(
 async function databaseAt(
   t: TestContext,
   url: string,
-  options: { readonly giveUpMs?: number } = {},
+  options: { readonly commitMsMax?: number } = {},
 ): Promise<PostgresDatabase> {
   const database = await openPostgresDatabase(url, options)
   atEnd(t, () => database.close())

@@ -18,6 +18,8 @@ import { migrateSchema } from './schema.ts'
 interface DatabaseOptions {
   /** How long a database that is away is waited for before an engine gives up. */
   readonly giveUpMs?: number
+  /** How long a commit may wait for its answer. */
+  readonly commitMsMax?: number
 }
 
 /** How to wait for a database that is away when it is opened. */
@@ -121,7 +123,9 @@ export class PostgresDatabase {
     const { position: opened, entry: openedEntry } = await retry.run('opening it', () =>
       readPosition(this.#lanes.read, this.name),
     )
-    return new PostgresEngine({ lanes: this.#lanes, retry, opened, openedEntry, history })
+    const { commitMsMax } = this.#options
+    const parts = { lanes: this.#lanes, retry, opened, openedEntry }
+    return new PostgresEngine({ ...parts, history, commitMsMax })
   }
 
   /** A server may share this state when all of it is there, of its region and sealed by its key. */

@@ -38,7 +38,7 @@ import {
 } from './pages.ts'
 import { readPosition, type FoundPosition } from './position.ts'
 import { corruptFault, divergedFault, fencedFault, toPostgresFault } from './postgres-faults.ts'
-import type { Retry } from './retry.ts'
+import { COMMIT_MS_MAX, type Retry } from './retry.ts'
 import {
   beginStatement,
   blobsStatement,
@@ -67,6 +67,8 @@ interface EngineParts {
   readonly openedEntry: EntryId | undefined
   /** Told of every append that is durable. */
   readonly history: LogHistory
+  /** How long an append may wait; the default of the setting unless given. */
+  readonly commitMsMax?: number | undefined
 }
 
 /**
@@ -81,6 +83,7 @@ export class PostgresEngine implements MovableEngine {
   readonly #lanes: Lanes
   readonly #retry: Retry
   readonly #history: LogHistory
+  readonly #commitMsMax: number
   readonly #calls = new RunningCalls()
   #term = NO_TERM
   #step = 0
@@ -98,6 +101,7 @@ export class PostgresEngine implements MovableEngine {
     this.#lanes = parts.lanes
     this.#retry = parts.retry
     this.#history = parts.history
+    this.#commitMsMax = parts.commitMsMax ?? COMMIT_MS_MAX
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
     this.#upTo = parts.opened.checkpoint.upTo
@@ -171,8 +175,8 @@ export class PostgresEngine implements MovableEngine {
       try {
         const { append: lane } = this.#lanes
         const [term, nonce] = [this.#term, randomUUID()]
-        const parts = { lane, retry: this.#retry, term, nonce, name: this.#name }
-        await appendEntries(entries, parts)
+        const shared = { lane, retry: this.#retry, commitMsMax: this.#commitMsMax }
+        await appendEntries(entries, { ...shared, term, nonce, name: this.#name })
         for (const { index } of entries) this.#history.add({ index, term, nonce })
         this.#lastIndex = entries.at(-1)?.index ?? this.#lastIndex
       } finally {
@@ -182,10 +186,18 @@ export class PostgresEngine implements MovableEngine {
   }
 
   /**
-   * Whether entries can be appended to a database that was full: one is written beside the log and
-   * removed. Rejects when the database is away.
+   * Whether entries can be appended to a database that was full or did not answer; `moved`: an
+   * append that was given up has happened after all. Rejects when the database is away.
    */
-  async hasSpace(): Promise<boolean> {
+  async isWritable(): Promise<'yes' | 'no' | 'moved'> {
+    if (!(await this.#hasSpace())) return 'no'
+    // Last: an append that was given up may have waited for the same as this one.
+    const { position } = await this.#find()
+    return position.lastIndex === this.#lastIndex ? 'yes' : 'moved'
+  }
+
+  /** One entry is written beside the log and removed. */
+  async #hasSpace(): Promise<boolean> {
     return await this.#calls.run(async () => {
       const { append: lane } = this.#lanes
       const values = [PROBE_INDEX, randomBytes(PROBE_BYTES).toString('base64')]

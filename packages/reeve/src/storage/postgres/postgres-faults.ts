@@ -18,6 +18,19 @@ export function fencedFault(name: string): Fault {
   return new Fault('storage-fenced', `Another server has taken over the database ${name}.`)
 }
 
+/** The kind of a fault after which it is open whether the last append has happened. */
+export const UNANSWERED = 'storage-unanswered'
+
+/** A commit has waited as long as it may. */
+export function unansweredFault(name: string, waitedMs: number): Fault {
+  return new Fault(
+    UNANSWERED,
+    `The database ${name} has not answered a commit for ${waitedMs / 1_000} s ` +
+      '(server.commit_timeout). Writes that were under way may or may not have happened; new ones ' +
+      'are refused until it answers. Look at its log, its locks and the way to it.',
+  )
+}
+
 /** The log is not the one that was read before. The server compares both when it begins anew. */
 export function divergedFault(name: string, index: number): Fault {
   return new Fault(
