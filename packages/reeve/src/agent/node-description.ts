@@ -105,18 +105,19 @@ export class NodeDescription {
     return this.#fingerprint
   }
 
-  /** The node offers networks of its own making only where a trial went well. */
+  /** The node offers only those modes of networks of which a trial went well. */
   async #withNetworks(found: Fingerprint): Promise<Fingerprint> {
     const { networks, log } = this.#options
     if (networks === undefined) return found
     await networks.open()
-    const complaint = await networks.probe()
-    if (complaint !== undefined) {
-      log.info({ mode: networks.mode, reason: complaint }, 'no networks for allocations here')
-      return found
-    }
-    const own = { Mode: networks.mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }
-    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), own]
+    const offers = await networks.probe()
+    for (const { mode, problem: reason } of offers)
+      if (reason !== undefined) log.info({ mode, reason }, 'no networks for allocations here')
+    const own = offers
+      .filter(({ problem }) => problem === undefined)
+      .map(({ mode }) => ({ Mode: mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }))
+    if (own.length === 0) return found
+    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), ...own]
     return { ...found, NodeResources: { ...found.NodeResources, NodeNetworks } }
   }
 

@@ -38,7 +38,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
   const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
   const stateFile = join(dataDir, 'agent', 'networks.json')
-  const settings = bridgeSettings(client.bridge.name, client.bridge.subnet)
+  const settings = bridgeSettings(client.bridge)
   return new NodeAgent({
     settings: {
       Name: config.name,
@@ -71,7 +71,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     artifacts: client.artifacts,
     killTimeoutMsMax: client.killTimeoutMsMax,
     garbage: client.garbage,
-    ...(isRoot ? { networks: new BridgeNetwork({ stateFile, settings }) } : {}),
+    networks: new BridgeNetwork({ stateFile, settings, log: options.log }),
   })
 }
 

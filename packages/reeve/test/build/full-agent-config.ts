@@ -76,6 +76,7 @@ client {
   max_kill_timeout         = "5m"
   bridge_network_name      = "br7"
   bridge_network_subnet    = "10.200.0.0/16"
+  bridge_network_hairpin_mode = true
   gc_interval              = "30s"
   gc_disk_usage_threshold  = 90
   gc_inode_usage_threshold = 85
@@ -222,6 +223,7 @@ export const FULL_CONFIG_JSON = {
     max_kill_timeout: '5m',
     bridge_network_name: 'br7',
     bridge_network_subnet: '10.200.0.0/16',
+    bridge_network_hairpin_mode: true,
     gc_interval: '30s',
     gc_disk_usage_threshold: 90,
     gc_inode_usage_threshold: 85,

@@ -67,7 +67,12 @@ function environment(): readonly string[] {
     node,
     paths: taskPaths('/data', { allocationId: assignment.allocation.ID, task: 'web' }),
     isolation: 'none',
-    network: { address: '172.26.0.2', interfaceName: 'eth0', namespacePath: '/run/netns/x' },
+    network: {
+      address: '172.26.0.2',
+      addressIPv6: '',
+      interfaceName: 'eth0',
+      namespacePath: '/run/netns/x',
+    },
   })
   return Object.keys(env).filter((name) => name !== 'PATH')
 }

@@ -85,10 +85,16 @@ async function setUpNetwork({ assignment, host }: AllocationHookContext): Promis
   const mode = networkMode(assignment.group)
   if (mode === 'host') return
   if (mode === 'none') return setUpAlone({ assignment, host })
-  if (host.networks?.mode !== mode) {
+  if (host.networks === undefined) {
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }
-  await host.networks.setUp(assignment.allocation.ID, groupPorts(assignment))
+  const { allocation, group } = assignment
+  await host.networks.setUp({
+    allocationId: allocation.ID,
+    mode,
+    ports: groupPorts(assignment),
+    cniArgs: group.Networks?.[0]?.CNI?.Args ?? {},
+  })
 }
 
 /** An engine of containers keeps them off the network itself. */

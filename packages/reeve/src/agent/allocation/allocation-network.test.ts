@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allocationId, anAssignment, pass, turn } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
+import { Fault } from '../../kit/fault.ts'
 import type { AllocationNetwork, AllocationNetworks } from '../network/allocation-network.ts'
 
 /** Networks that only remember what was asked of them. */
@@ -9,20 +10,23 @@ function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
   const calls: string[] = []
   const made = new Map<string, AllocationNetwork>()
   return {
-    mode: 'bridge',
     calls,
     open: () => Promise.resolve(),
-    probe: () => Promise.resolve(undefined),
+    probe: () => Promise.resolve([{ mode: 'bridge', problem: undefined }]),
     find: (id) => made.get(id),
-    setUp: (id, ports) => {
+    setUp: ({ allocationId: id, mode, ports }) => {
+      if (mode !== 'bridge')
+        return Promise.reject(new Fault('network', 'this node has no network of the mode'))
       calls.push(`up ${ports.map(({ label }) => label).join()}`)
-      const network = { namespacePath: `/ns/${id}`, address: '172.30.64.2', interfaceName: 'eth0' }
+      const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
+      const network = { ...where, address: '172.30.64.2', interfaceName: 'eth0' }
       made.set(id, network)
       return Promise.resolve(network)
     },
     setUpAlone: (id) => {
       calls.push('alone')
-      const network = { namespacePath: `/ns/${id}`, address: '', interfaceName: '' }
+      const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
+      const network = { ...where, address: '', interfaceName: '' }
       made.set(id, network)
       return Promise.resolve(network)
     },

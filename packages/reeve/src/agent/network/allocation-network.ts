@@ -5,28 +5,46 @@ import type { Interpolator } from '../task/interpolate.ts'
 
 /** The network that the tasks of one allocation share. */
 export interface AllocationNetwork {
-  /** Where the kernel keeps it. */
+  /** The file of its namespace. */
   readonly namespacePath: string
-  /** Its address inside, and the device that has it; both empty where nobody else is reached. */
+  /** Its addresses inside, and the device that has them; empty where there is none. */
   readonly address: string
+  readonly addressIPv6: string
   readonly interfaceName: string
 }
 
-/** Makes and removes networks of allocations. Absent on a node that has only its own. */
-export interface AllocationNetworks {
-  /** The mode that groups ask for it by. */
+/** What a group asks of its network. */
+export interface NetworkRequest {
+  readonly allocationId: string
+  /** `bridge` or `cni/NAME`. */
   readonly mode: string
+  readonly ports: readonly TaskPort[]
+  /** For the plug-ins of the mode `cni/NAME`. */
+  readonly cniArgs: Readonly<Record<string, string>>
+  /** A process whose network namespace is used; a new one is created unless it is given. */
+  readonly namespaceOf?: number
+}
+
+/** A mode that groups may ask for. */
+export interface NetworkOffer {
+  readonly mode: string
+  /** Why this node cannot serve it; undefined when it can. */
+  readonly problem: string | undefined
+}
+
+/** Creates and removes the networks of allocations. Absent on a node that has only its own. */
+export interface AllocationNetworks {
   /** Reads what an agent before this one has given out. */
   open(): Promise<void>
-  /** What is wrong with this node for it; undefined when nothing is. */
-  probe(): Promise<string | undefined>
-  /** Safe to repeat: what is there already stays. */
-  setUp(allocationId: string, ports: readonly TaskPort[]): Promise<AllocationNetwork>
+  /** The modes that this node knows. Nothing is changed on the machine. */
+  probe(): Promise<readonly NetworkOffer[]>
+  /** Idempotent: what is there already stays. */
+  setUp(request: NetworkRequest): Promise<AllocationNetwork>
   /** A network in which its tasks reach each other and nobody else; as `setUp`. */
   setUpAlone(allocationId: string): Promise<AllocationNetwork>
   /** What was set up for it, by whichever agent. */
   find(allocationId: string): AllocationNetwork | undefined
-  /** Safe to repeat. */
+  /** Idempotent. */
   tearDown(allocationId: string): Promise<void>
 }
 
@@ -39,10 +57,10 @@ export function networkMode({ Networks }: AgentTaskGroup): string {
 /** As the servers are told. */
 export function networkStatus(
   { Networks }: AgentTaskGroup,
-  { address, interfaceName }: AllocationNetwork,
+  { address, addressIPv6, interfaceName }: AllocationNetwork,
 ): AllocationNetworkStatus {
   const DNS = Networks?.[0]?.DNS ?? null
-  return { InterfaceName: interfaceName, Address: address, AddressIPv6: '', DNS }
+  return { InterfaceName: interfaceName, Address: address, AddressIPv6: addressIPv6, DNS }
 }
 
 /** The ports that the group was given. */

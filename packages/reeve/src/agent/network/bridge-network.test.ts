@@ -3,18 +3,21 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { allocationId } from '../../../test/build/agent.ts'
+import { allocationId, SILENT_LOG } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { Fault } from '../../kit/fault.ts'
 import { BridgeNetwork } from './bridge-network.ts'
-import { portElements } from './bridge-rules.ts'
+import { bridgeSettings } from './bridge-rules.ts'
+import { droppingChains } from './forward-rules.ts'
+import { portElements } from './port-map.ts'
 
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
+const REQUEST = { allocationId: allocationId(1), mode: 'bridge', ports: [PORT], cniArgs: {} }
 
 /** Why the tools cannot be tried for real here; undefined when they can. */
 function whyNot(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root makes networks'
-  const tools = ['unshare', 'ip', 'nft', 'mount']
+  const tools = ['unshare', 'ip', 'nft', 'iptables', 'mount', 'bash', 'timeout']
   const missing = tools.filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
   if (missing.length > 0) return `${missing.join(', ')} not installed`
   const trial = 'mount -t tmpfs tmpfs /mnt && nft list ruleset'
@@ -22,7 +25,7 @@ function whyNot(): string | undefined {
   return trialRun.status === 0 ? undefined : 'namespaces or the packet filter are not to be had'
 }
 
-test('a port of the machine leads into the network of an allocation, for real', async (t) => {
+test('allocations reach and are reached on a machine that drops what it forwards', async (t) => {
   const reason = whyNot()
   if (reason !== undefined) {
     t.skip(reason)
@@ -36,14 +39,25 @@ test('a port of the machine leads into the network of an allocation, for real', 
   const args = ['-n', '-m', 'sh', '-c', script, 'sh', process.execPath, child, stateDir]
   const text = execFileSync('unshare', args, { encoding: 'utf8', timeout: 60_000 })
   const found = JSON.parse(text)
-  assert.equal(found.complaint, undefined)
-  assert.equal(found.answer, 'hello')
-  assert.equal(found.made.address, '172.30.64.2')
-  assert.deepEqual(found.again, found.made)
-  assert.deepEqual(found.found, found.made)
+  assert.deepEqual(found.offers, [{ mode: 'bridge' }])
+  assert.equal(found.first.address, '172.30.64.2')
+  assert.deepEqual(found.again, found.first)
+  assert.deepEqual(found.found, found.first)
+  assert.deepEqual(found.reached, {
+    loopbackPort: 'first',
+    loopbackPortFromOutside: '',
+    machinePortFromOutside: 'second',
+    samePortOnLoopback: 'second',
+    samePortFromOutside: 'first',
+    everyAddress: 'second',
+    everyAddressFromOutside: 'second',
+    outsideFromAllocation: 'neighbour',
+    siblingFromAllocation: 'second',
+    itselfByItsPort: 'second',
+  })
   assert.deepEqual(found.alone, { devices: ['lo'], isUp: true })
-  assert.ok(found.isGone)
-  assert.ok(found.isUnmapped)
+  assert.deepEqual(found.afterFlush, { former: 'second', outsideFromAllocation: 'neighbour' })
+  assert.deepEqual(found.ended, { isGone: true, isUnmapped: true, isFilterRestored: true })
 })
 
 /** Tools that only remember what they were asked, up to the words that make them fail. */
@@ -56,11 +70,14 @@ async function recorded(
   const networks = new BridgeNetwork({
     stateFile: join(dir, 'networks.json'),
     namespacesDir: dir,
+    settings: bridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: false }),
+    log: SILENT_LOG,
     run: async (program, args, input = '') => {
       const call = `${program} ${args.join(' ')} ${input}`
       calls.push(call)
       if (failing !== '' && call.includes(failing)) throw new Fault('network', 'it failed')
       if (args[0] === 'netns' && args[1] === 'add') await mkdir(join(dir, args[2] ?? ''))
+      return ''
     },
   })
   return { networks, calls, dir }
@@ -68,7 +85,7 @@ async function recorded(
 
 test('what fails half-way is taken back', async (t) => {
   const { networks, calls } = await recorded(t, 'link add reeve0')
-  await assert.rejects(networks.setUp(allocationId(1), [PORT]), { kind: 'network' })
+  await assert.rejects(networks.setUp(REQUEST), { kind: 'network' })
   assert.equal(networks.find(allocationId(1)), undefined)
   assert.ok(calls.some((call) => call.startsWith(`ip netns delete ${allocationId(1)}`)))
 })
@@ -79,15 +96,41 @@ test('a damaged state file stops the agent instead of giving addresses out twice
   await assert.rejects(networks.open(), { kind: 'agent-state' })
 })
 
-test('an entry names the port inside, which is the same when nothing else is said', () => {
+test('an element names the port inside, which is the same when nothing else is said', () => {
+  const ports = [PORT, { ...PORT, hostIp: '0.0.0.0', hostPort: 1, to: 80 }]
   assert.equal(
-    portElements('add', '172.30.64.9', [PORT, { ...PORT, hostPort: 1, to: 80 }]),
+    portElements('add', '172.30.64.9', ports),
     [
-      'add element ip reeve dnat_tcp { 20001 : 172.30.64.9 . 20001 }',
-      'add element ip reeve dnat_tcp { 1 : 172.30.64.9 . 80 }',
-      'add element ip reeve dnat_udp { 20001 : 172.30.64.9 . 20001 }',
-      'add element ip reeve dnat_udp { 1 : 172.30.64.9 . 80 }',
+      'add element ip reeve host_tcp { 10.0.0.1 . 20001 : 172.30.64.9 . 20001 }',
+      'add element ip reeve any_tcp { 1 : 172.30.64.9 . 80 }',
+      'add element ip reeve host_udp { 10.0.0.1 . 20001 : 172.30.64.9 . 20001 }',
+      'add element ip reeve any_udp { 1 : 172.30.64.9 . 80 }',
       '',
     ].join('\n'),
   )
+})
+
+test('a port of an IPv6 address has no element', () => {
+  assert.equal(portElements('add', '172.30.64.9', [{ ...PORT, hostIp: 'fd00::1' }]), '')
+})
+
+test('a process whose namespace is used keeps it under the name of the allocation', async (t) => {
+  const { networks, calls } = await recorded(t, 'link set lo')
+  await assert.rejects(networks.setUp({ ...REQUEST, namespaceOf: 4_711 }), { kind: 'network' })
+  assert.ok(calls.some((call) => call.startsWith(`ip netns attach ${allocationId(1)} 4711`)))
+})
+
+const CHAINS = [
+  { family: 'ip', table: 'filter', name: 'FORWARD', hook: 'forward', policy: 'drop' },
+  { family: 'inet', table: 'own', name: 'transit', hook: 'forward', policy: 'drop' },
+  { family: 'inet', table: 'own', name: 'open', hook: 'forward', policy: 'accept' },
+  { family: 'ip6', table: 'filter', name: 'FORWARD', hook: 'forward', policy: 'drop' },
+  { family: 'inet', table: 'own', name: 'input', hook: 'input', policy: 'drop' },
+  { family: 'inet', table: 'own', name: 'called' },
+]
+
+test('chains that drop what is forwarded are told, but for that of iptables', () => {
+  const listing = { nftables: [{ metainfo: {} }, ...CHAINS.map((chain) => ({ chain }))] }
+  assert.deepEqual(droppingChains(JSON.stringify(listing)), ['inet own transit'])
+  assert.deepEqual(droppingChains('{}'), [])
 })

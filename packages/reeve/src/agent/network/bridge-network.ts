@@ -1,73 +1,53 @@
 import { createHash } from 'node:crypto'
 import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { readStateFile, writeStateFile } from '../store/state-file.ts'
-import type { TaskPort } from '../task-launch.ts'
-import type { AllocationNetwork, AllocationNetworks } from './allocation-network.ts'
+import type { Log } from '../log.ts'
+import type {
+  AllocationNetwork,
+  AllocationNetworks,
+  NetworkOffer,
+  NetworkRequest,
+} from './allocation-network.ts'
+import { BridgeLeases, type Lease } from './bridge-leases.ts'
 import {
   addressNumber,
   addressText,
   bridgeRules,
-  bridgeSettings,
-  portElements,
+  FORMER_MAPS,
   type BridgeSettings,
 } from './bridge-rules.ts'
+import { droppingChains, ForwardRules } from './forward-rules.ts'
+import { FILTER_TABLE, portElements } from './port-map.ts'
 import { runCommand, type RunCommand } from './run-command.ts'
 
 interface BridgeOptions {
   /** Keeps which allocation has which address, for the next agent. */
   readonly stateFile: string
+  readonly settings: BridgeSettings
+  readonly log: Log
   readonly run?: RunCommand
-  readonly settings?: BridgeSettings
   /** Where the kernel's namespaces have names. */
   readonly namespacesDir?: string
 }
 
-const Leases = Type.Object({
-  leases: Type.Record(
-    Type.String(),
-    Type.Object({
-      address: Type.String(),
-      ports: Type.Array(
-        Type.Object({
-          label: Type.String(),
-          hostIp: Type.String(),
-          hostPort: Type.Integer(),
-          to: Type.Integer(),
-        }),
-      ),
-    }),
-  ),
-})
-const leasesChecker = Compile(Leases)
-
-interface Lease {
-  readonly address: string
-  readonly ports: readonly TaskPort[]
-}
-
-/** Reference task-drivers §12: addresses 172.30.64.2 and up, behind one bridge of the machine. */
-const SETTINGS = bridgeSettings('reeve0', '172.30.64.0/20')
+export const BRIDGE_MODE = 'bridge'
 
 const INSIDE = 'eth0'
 
-/** What an allocation has that reaches nobody. */
+/** The lease of an allocation that reaches nobody. */
 const ALONE: Lease = { address: '', ports: [] }
 
 /**
  * A network namespace for each allocation, joined to a bridge; ports of the machine lead into it by
- * one entry each of a map of the packet filter. The address is saved before anything is made, so
- * that whatever a crash leaves is found and removed.
+ * one element each of a map of the packet filter. The address is saved before anything is created,
+ * so that whatever a crash leaves is found and removed.
  */
 export class BridgeNetwork implements AllocationNetworks {
-  readonly mode = 'bridge'
   readonly #run: RunCommand
   readonly #options: BridgeOptions
-  readonly #settings: BridgeSettings
-  readonly #leases = new Map<string, Lease>()
+  readonly #leases: BridgeLeases
+  readonly #forward: ForwardRules
   #isReady = false
   /** One change after the other: the tools lock each other out otherwise. */
   #last: Promise<unknown> = Promise.resolve()
@@ -75,54 +55,71 @@ export class BridgeNetwork implements AllocationNetworks {
   constructor(options: BridgeOptions) {
     this.#options = options
     this.#run = options.run ?? runCommand
-    this.#settings = options.settings ?? SETTINGS
+    this.#leases = new BridgeLeases(options.stateFile)
+    this.#forward = new ForwardRules(options.settings, this.#run)
   }
 
+  /** Brings the rules of the machine to what this version writes, for the allocations that run. */
   async open(): Promise<void> {
-    const stored = await readStateFile(this.#options.stateFile)
-    if (stored === undefined) return
-    if (!leasesChecker.Check(stored)) {
-      throw new Fault('agent-state', `${this.#options.stateFile} is not what the agent writes`)
-    }
-    for (const [id, lease] of Object.entries(stored.leases)) this.#leases.set(id, lease)
+    await this.#leases.open()
+    if (this.#leases.joined().length === 0) return
+    await this.#inTurn(() => this.#ready()).catch((thrown: unknown) => {
+      const reason = messageOf(thrown)
+      this.#options.log.warn({ reason }, 'rules of the bridge network not renewed')
+    })
   }
 
-  /** Both tools must be there, and the filter must take the rules; nothing is changed. */
-  async probe(): Promise<string | undefined> {
+  /** Both tools must be there, and the filter must take the rules. */
+  async probe(): Promise<readonly NetworkOffer[]> {
+    return [{ mode: BRIDGE_MODE, problem: await this.#problem() }]
+  }
+
+  find(allocationId: string): AllocationNetwork | undefined {
+    const lease = this.#leases.find(allocationId)
+    return lease === undefined ? undefined : this.#network(allocationId, lease)
+  }
+
+  setUp(request: NetworkRequest): Promise<AllocationNetwork> {
+    const { ports } = request
+    return this.#give(request, () => ({ address: this.#freeAddress(), ports }))
+  }
+
+  setUpAlone(allocationId: string): Promise<AllocationNetwork> {
+    return this.#give({ allocationId }, () => ALONE)
+  }
+
+  tearDown(allocationId: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const lease = this.#leases.find(allocationId)
+      if (lease !== undefined) await this.#remove(allocationId, lease)
+    })
+  }
+
+  async #problem(): Promise<string | undefined> {
+    if (process.getuid?.() !== 0) return 'the agent does not run as root'
     try {
       await this.#run('ip', ['-Version'])
-      await this.#run('nft', ['-c', '-f', '-'], bridgeRules(this.#settings))
+      await this.#run('nft', ['-c', '-f', '-'], bridgeRules(this.#options.settings))
       return undefined
     } catch (thrown) {
       return messageOf(thrown)
     }
   }
 
-  find(allocationId: string): AllocationNetwork | undefined {
-    const lease = this.#leases.get(allocationId)
-    return lease === undefined ? undefined : this.#network(allocationId, lease)
-  }
-
-  setUp(allocationId: string, ports: readonly TaskPort[]): Promise<AllocationNetwork> {
-    return this.#give(allocationId, () => ({ address: this.#freeAddress(), ports }))
-  }
-
-  setUpAlone(allocationId: string): Promise<AllocationNetwork> {
-    return this.#give(allocationId, () => ALONE)
-  }
-
-  #give(allocationId: string, lend: () => Lease): Promise<AllocationNetwork> {
+  #give(
+    { allocationId, namespaceOf }: Pick<NetworkRequest, 'allocationId' | 'namespaceOf'>,
+    lend: () => Lease,
+  ): Promise<AllocationNetwork> {
     return this.#inTurn(async () => {
-      const known = this.#leases.get(allocationId)
+      const known = this.#leases.find(allocationId)
       if (known !== undefined && (await this.#isThere(allocationId))) {
         return this.#network(allocationId, known)
       }
       if (known !== undefined) await this.#remove(allocationId, known)
       const lease = lend()
-      this.#leases.set(allocationId, lease)
-      await this.#save()
+      await this.#leases.put(allocationId, lease)
       try {
-        await this.#run('ip', ['netns', 'add', allocationId])
+        await this.#run('ip', ['netns', ...namespaceCommand(allocationId, namespaceOf)])
         await this.#run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
         if (lease.address !== '') await this.#join(allocationId, lease)
       } catch (thrown) {
@@ -130,13 +127,6 @@ export class BridgeNetwork implements AllocationNetworks {
         throw thrown
       }
       return this.#network(allocationId, lease)
-    })
-  }
-
-  tearDown(allocationId: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const lease = this.#leases.get(allocationId)
-      if (lease !== undefined) await this.#remove(allocationId, lease)
     })
   }
 
@@ -148,7 +138,8 @@ export class BridgeNetwork implements AllocationNetworks {
 
   #network(allocationId: string, { address }: Lease): AllocationNetwork {
     const interfaceName = address === '' ? '' : INSIDE
-    return { namespacePath: this.#namespacePath(allocationId), address, interfaceName }
+    const namespacePath = this.#namespacePath(allocationId)
+    return { namespacePath, address, addressIPv6: '', interfaceName }
   }
 
   #namespacePath(allocationId: string): string {
@@ -163,33 +154,58 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   #freeAddress(): string {
-    const taken = new Set([...this.#leases.values()].map(({ address }) => address))
-    const first = addressNumber(this.#settings.gateway) + 1
-    const last = first + 2 ** (32 - this.#settings.prefix) - 4
+    const { gateway, prefix, subnet } = this.#options.settings
+    const taken = this.#leases.addresses()
+    const first = addressNumber(gateway) + 1
+    const last = first + 2 ** (32 - prefix) - 4
     for (let number = first; number <= last; number += 1) {
       const address = addressText(number)
       if (!taken.has(address)) return address
     }
-    throw new Fault('network', 'every address of the bridge is taken')
+    throw new Fault(
+      'network',
+      `every address of ${subnet} is taken; set client.bridge_network_subnet to a larger network`,
+    )
   }
 
-  /** The bridge and the rules that all allocations share. */
+  /**
+   * The bridge and the rules that all allocations share. Whoever reloads the machine's firewall
+   * removes some of them, so they are looked at for each allocation.
+   */
   async #ready(): Promise<void> {
-    if (this.#isReady) return
-    const { bridge, gateway, prefix } = this.#settings
+    if (!this.#isReady) await this.#prepare()
+    await this.#forward.ensure()
+  }
+
+  async #prepare(): Promise<void> {
+    const { bridge, gateway, prefix } = this.#options.settings
     await this.#run('ip', ['link', 'add', bridge, 'type', 'bridge']).catch(ignoreExisting)
     await this.#run('ip', ['addr', 'replace', `${gateway}/${prefix}`, 'dev', bridge])
     await this.#run('ip', ['link', 'set', bridge, 'up'])
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
     await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1')
-    await this.#run('nft', ['-f', '-'], bridgeRules(this.#settings))
+    const elements = this.#leases
+      .joined()
+      .map(({ address, ports }) => portElements('add', address, ports))
+    await this.#run('nft', ['-f', '-'], bridgeRules(this.#options.settings) + elements.join(''))
+    for (const map of FORMER_MAPS)
+      await this.#run('nft', [`delete map ${FILTER_TABLE} ${map}`]).catch(ignoreMissing)
+    await this.#warnOfDrops()
     this.#isReady = true
+  }
+
+  async #warnOfDrops(): Promise<void> {
+    const { log, settings } = this.#options
+    const chains = droppingChains(await this.#run('nft', ['--json', 'list', 'chains']))
+    if (chains.length === 0) return
+    const advice = `add rules there that accept packets from and to the device ${settings.bridge}`
+    log.warn({ chains, advice }, 'the firewall drops packets of bridge networks')
   }
 
   /** Joins it to the bridge, and lets ports of the machine lead into it. */
   async #join(allocationId: string, { address, ports }: Lease): Promise<void> {
     await this.#ready()
-    const { bridge, gateway, prefix } = this.#settings
+    const { bridge, gateway, prefix, hairpin } = this.#options.settings
     const outside = deviceName(allocationId)
     await this.#run(
       'ip',
@@ -197,6 +213,7 @@ export class BridgeNetwork implements AllocationNetworks {
       [
         `link add ${outside} type veth peer name ${INSIDE} netns ${allocationId}`,
         `link set ${outside} master ${bridge} up`,
+        ...(hairpin ? [`link set ${outside} type bridge_slave hairpin on`] : []),
       ].join('\n'),
     )
     await this.#run(
@@ -208,8 +225,19 @@ export class BridgeNetwork implements AllocationNetworks {
         `route add default via ${gateway}`,
       ].join('\n'),
     )
+    await this.#mapPorts({ address, ports })
+  }
+
+  /** A table that is gone was flushed with the machine's firewall: it is made anew, once. */
+  async #mapPorts({ address, ports }: Lease): Promise<void> {
     const elements = portElements('add', address, ports)
-    if (elements !== '') await this.#run('nft', ['-f', '-'], elements)
+    if (elements === '') return
+    const add = (): Promise<string> => this.#run('nft', ['-f', '-'], elements)
+    await add().catch(async (thrown: unknown) => {
+      ignoreMissing(thrown)
+      // It adds the elements of every lease, this one among them.
+      await this.#prepare()
+    })
   }
 
   /** Each part may be missing already. The lease goes last. */
@@ -219,14 +247,15 @@ export class BridgeNetwork implements AllocationNetworks {
       await this.#run('nft', ['-f', '-'], elements).catch(ignoreMissing)
     }
     await this.#run('ip', ['netns', 'delete', allocationId]).catch(ignoreMissing)
-    this.#leases.delete(allocationId)
-    await this.#save()
+    await this.#leases.delete(allocationId)
+    if (this.#leases.joined().length === 0) await this.#forward.remove()
   }
+}
 
-  async #save(): Promise<void> {
-    const leases = Object.fromEntries(this.#leases)
-    await writeStateFile(this.#options.stateFile, JSON.stringify({ leases }))
-  }
+/** A namespace of its own, or that of a process under the allocation's name. */
+function namespaceCommand(allocationId: string, namespaceOf: number | undefined): string[] {
+  if (namespaceOf === undefined) return ['add', allocationId]
+  return ['attach', allocationId, String(namespaceOf)]
 }
 
 /** Device names have 15 characters; the allocation's identifier has 36. */

@@ -1,24 +1,33 @@
-import type { TaskPort } from '../task-launch.ts'
+import { anyPortMap, FILTER_TABLE, hostPortMap, PROTOCOLS } from './port-map.ts'
 
 export interface BridgeSettings {
   readonly bridge: string
   readonly gateway: string
   readonly subnet: string
   readonly prefix: number
+  /** Whether an allocation reaches itself through its own port of the machine. */
+  readonly hairpin: boolean
 }
 
-/** Those of a bridge by this name for these addresses, such as `172.30.64.0/20`. */
-export function bridgeSettings(bridge: string, subnet: string): BridgeSettings {
+/** What the operator chooses of it. `subnet` is such as `172.30.64.0/20`. */
+export interface BridgeChoices {
+  readonly name: string
+  readonly subnet: string
+  readonly hairpin: boolean
+}
+
+export function bridgeSettings({ name, subnet, hairpin }: BridgeChoices): BridgeSettings {
   const [address = '', length = ''] = subnet.split('/')
   const prefix = Number(length)
   const size = 2 ** (32 - prefix)
   // What is written may be any address of the network.
   const first = Math.floor(addressNumber(address) / size) * size
   return {
-    bridge,
+    bridge: name,
     gateway: addressText(first + 1),
     subnet: `${addressText(first)}/${prefix}`,
     prefix,
+    hairpin,
   }
 }
 
@@ -31,15 +40,17 @@ export function addressText(number: number): string {
 }
 
 /**
- * The packet filter's table, whole and safe to load again: maps keep their entries, chains are
- * emptied and filled. Reference task-drivers §12.
+ * The packet filter's table, whole and safe to load again: maps keep their elements, chains are
+ * emptied and filled.
  */
 export function bridgeRules({ bridge, subnet }: BridgeSettings): string {
-  const dnat = (protocol: string): string =>
-    `fib daddr type local dnat ip to ${protocol} dport map @dnat_${protocol}`
+  const translations = PROTOCOLS.flatMap((protocol) => [
+    `dnat ip to ip daddr . ${protocol} dport map @${hostPortMap(protocol)}`,
+    `fib daddr type local dnat ip to ${protocol} dport map @${anyPortMap(protocol)}`,
+  ])
   const chains = [
-    ['pre', 'type nat hook prerouting priority -100;', [dnat('tcp'), dnat('udp')]],
-    ['out', 'type nat hook output priority -100;', [dnat('tcp'), dnat('udp')]],
+    ['pre', 'type nat hook prerouting priority -100;', translations],
+    ['out', 'type nat hook output priority -100;', translations],
     [
       'post',
       'type nat hook postrouting priority 100;',
@@ -50,33 +61,21 @@ export function bridgeRules({ bridge, subnet }: BridgeSettings): string {
       ],
     ],
   ] as const
+  const target = 'ipv4_addr . inet_service'
   return [
-    'add table ip reeve',
-    ...PROTOCOLS.map(
-      (protocol) =>
-        `add map ip reeve dnat_${protocol} { type inet_service : ipv4_addr . inet_service; }`,
-    ),
+    `add table ${FILTER_TABLE}`,
+    ...PROTOCOLS.flatMap((protocol) => [
+      `add map ${FILTER_TABLE} ${hostPortMap(protocol)} { type ${target} : ${target}; }`,
+      `add map ${FILTER_TABLE} ${anyPortMap(protocol)} { type inet_service : ${target}; }`,
+    ]),
     ...chains.flatMap(([name, hook, rules]) => [
-      `add chain ip reeve ${name} { ${hook} }`,
-      `flush chain ip reeve ${name}`,
-      ...rules.map((rule) => `add rule ip reeve ${name} ${rule}`),
+      `add chain ${FILTER_TABLE} ${name} { ${hook} }`,
+      `flush chain ${FILTER_TABLE} ${name}`,
+      ...rules.map((rule) => `add rule ${FILTER_TABLE} ${name} ${rule}`),
     ]),
     '',
   ].join('\n')
 }
 
-const PROTOCOLS = ['tcp', 'udp'] as const
-
-/** One entry for each port and protocol: removal is exact, and the number of rules stays. */
-export function portElements(
-  verb: 'add' | 'delete',
-  address: string,
-  ports: readonly TaskPort[],
-): string {
-  return PROTOCOLS.flatMap((protocol) =>
-    ports.map(({ hostPort, to }) => {
-      const target = `${address} . ${to > 0 ? to : hostPort}`
-      return `${verb} element ip reeve dnat_${protocol} { ${hostPort} : ${target} }\n`
-    }),
-  ).join('')
-}
+/** Maps of earlier versions, which knew no addresses of the machine. */
+export const FORMER_MAPS = PROTOCOLS.map((protocol) => `dnat_${protocol}`)

@@ -153,7 +153,12 @@ test('in a network of its own a task is told where it is inside', () => {
     node,
     paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
     isolation: 'none',
-    network: { namespacePath: '/run/netns/x', address: '172.30.64.2', interfaceName: 'eth0' },
+    network: {
+      namespacePath: '/run/netns/x',
+      address: '172.30.64.2',
+      addressIPv6: '',
+      interfaceName: 'eth0',
+    },
   })
   assert.equal(env['REEVE_ADDR_http'], '10.0.0.1:25000')
   assert.equal(env['REEVE_ALLOC_IP_http'], '172.30.64.2')

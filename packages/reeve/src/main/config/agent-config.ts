@@ -166,6 +166,8 @@ interface BridgeConfig {
   readonly name: string
   /** Such as `172.30.64.0/20`. */
   readonly subnet: string
+  /** Whether an allocation reaches itself through its own ports of the machine. */
+  readonly hairpin: boolean
 }
 
 /** When what ended allocations left is removed. */

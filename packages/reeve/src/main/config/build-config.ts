@@ -106,7 +106,11 @@ function nodeConfig(settings: Settings) {
     },
     secretsInMemory: settings.secretsInMemory,
     killTimeoutMsMax: settings.killTimeoutMax,
-    bridge: { name: settings.bridgeName, subnet: settings.bridgeSubnet },
+    bridge: {
+      name: settings.bridgeName,
+      subnet: settings.bridgeSubnet,
+      hairpin: settings.bridgeHairpin,
+    },
     garbage: {
       lookMs: settings.garbageInterval,
       diskPercent: settings.garbageDisk,

@@ -143,6 +143,13 @@ export const clientOptions = {
     help: 'Their addresses; the first is the machine’s own.',
     read: (config) => config.client.bridge.subnet,
   }),
+  bridgeHairpin: option({
+    kind: bool,
+    file: ['client', 'bridge_network_hairpin_mode'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether an allocation reaches itself through its own ports of the machine.',
+    read: (config) => config.client.bridge.hairpin,
+  }),
   garbageInterval: option({
     kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
     file: ['client', 'gc_interval'],

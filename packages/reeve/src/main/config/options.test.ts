@@ -87,6 +87,7 @@ test('options: what is in force is shown in the words of its file, without secre
       max_kill_timeout: '30s',
       bridge_network_name: 'reeve0',
       bridge_network_subnet: '172.30.64.0/20',
+      bridge_network_hairpin_mode: false,
       gc_interval: '1m',
       gc_disk_usage_threshold: 80,
       gc_inode_usage_threshold: 70,
