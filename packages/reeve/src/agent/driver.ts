@@ -35,15 +35,27 @@ export interface TaskDriver {
    * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is
    * missing, `task-start` is the rest. After a rejection nothing of the task runs.
    */
-  start(launch: TaskLaunch): Promise<RunningTask>
+  start(launch: TaskLaunch, context?: DriverContext): Promise<RunningTask>
 
   /**
    * Finds out what became of a start whose handle was saved, after the agent itself ended in
    * between. The answer is final: a task said to be `never-started` will not start later by itself,
-   * and nothing of a `lost` one runs any more.
+   * and nothing of a `lost` one runs any more. Rejects with a Fault `driver-away` while it cannot
+   * be found out: the agent keeps the handle and asks again.
    */
-  recover(handle: TaskHandle): Promise<Recovery>
+  recover(handle: TaskHandle, context?: DriverContext): Promise<Recovery>
 }
+
+/** What the agent offers a driver during a start or a recovery, and as long as the task runs. */
+export interface DriverContext {
+  /** Adds an event to the task: what its owner should know and no state tells. */
+  report(message: string): void
+  /** Fires when a start need not go on: the task is to end, or the agent stops. */
+  readonly signal: AbortSignal
+}
+
+/** The kind of a fault that passes: what runs the tasks cannot be asked now. */
+export const DRIVER_AWAY = 'driver-away'
 
 /** A driver that finds what it started even where every record of it is gone. */
 export interface SweepingDriver extends TaskDriver {
@@ -57,6 +69,37 @@ export interface SweepingDriver extends TaskDriver {
 
 export function canSweep(driver: TaskDriver): driver is SweepingDriver {
   return 'sweep' in driver
+}
+
+/** A driver that shares its engine with others, and leaves things there for later starts. */
+export interface ReconcilingDriver extends TaskDriver {
+  /** How often `reconcile` is due. */
+  readonly reconcileMs: number
+  /**
+   * Removes from the engine what starts of this agent left there and no task of the node needs.
+   * Never called twice at once. A rejection is tried again at the next turn.
+   */
+  reconcile(tasks: NodeTasks): Promise<Reconciliation>
+}
+
+export function canReconcile(driver: TaskDriver): driver is ReconcilingDriver {
+  return 'reconcile' in driver
+}
+
+/** What a driver must keep. */
+export interface NodeTasks {
+  /** Ids of the handles of all starts that are under way or run. */
+  readonly starts: ReadonlySet<string>
+  /** `Config` of every task that runs or may still start, with its references unresolved. */
+  readonly configs: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** What was removed, by its name in the engine. */
+export interface Reconciliation {
+  readonly containers: readonly string[]
+  readonly images: readonly string[]
+  /** True: the containers are only named, and were left as they are. */
+  readonly isDryRun: boolean
 }
 
 export type TaskIsolation = 'none' | 'chroot' | 'image'

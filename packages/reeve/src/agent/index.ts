@@ -1,7 +1,12 @@
 export { websocketDial } from './dial-websocket.ts'
+export { DRIVER_AWAY } from './driver.ts'
 export type {
   DriverAddress,
+  DriverContext,
   DriverHealth,
+  NodeTasks,
+  ReconcilingDriver,
+  Reconciliation,
   Recovery,
   RunningTask,
   StopRequest,

@@ -56,6 +56,12 @@ export const AGENT_LIMITS = {
   reportedAllocationsMax: 256,
   /** Messages received and not yet acted on; past this the channel is dropped and begins anew. */
   unreadMessagesMax: 1_024,
+  /**
+   * Pause before a driver is asked again for a task of the agent before this one, doubling up to
+   * the maximum: an engine that starts after the agent is most often there within seconds.
+   */
+  recoverRetryMsFirst: 250,
+  recoverRetryMsMax: 5_000,
   /** Reference scheduling §23: drivers are probed again every 30 s. */
   fingerprintMs: 30_000,
   /** How long a driver may take to answer a probe before it counts as unhealthy. */

@@ -19,6 +19,7 @@ import type { AllocationNetworks } from './network/allocation-network.ts'
 import { NodeAllocations } from './node-allocations.ts'
 import { NodeDescription, type NodeSettings } from './node-description.ts'
 import { NodeRegion } from './node-region.ts'
+import { reconcileDrivers } from './reconcile-drivers.ts'
 import { agentRemote } from './remote/agent-remote.ts'
 import type { Remote } from './remote/remote.ts'
 import { CatalogClient } from './services/catalog-client.ts'
@@ -77,6 +78,7 @@ export class NodeAgent {
   /** Settles when no new secret is being stored. */
   #storingSecret: Promise<unknown> = Promise.resolve()
   #probing: Promise<void> | undefined
+  #reconciling: Promise<void> | undefined
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
@@ -151,6 +153,13 @@ export class NodeAgent {
     this.#garbage.start()
     this.#link.start()
     this.#probing = this.#probeAgain(clock)
+    this.#reconciling = reconcileDrivers({
+      drivers,
+      clock,
+      log,
+      stopping: this.#stopping.signal,
+      allocations: () => this.#allocations.runners.values(),
+    })
   }
 
   /** Ends the agent. The tasks go on, unless they are to end with it. Safe to call twice. */
@@ -164,6 +173,7 @@ export class NodeAgent {
     await this.#renderer.stop()
     await this.#link.stop()
     await this.#probing
+    await this.#reconciling
     await this.#options.storage.close()
   }
 

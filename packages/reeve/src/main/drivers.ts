@@ -26,7 +26,8 @@ export function createDrivers(
   if (docker.enabled) {
     const socketPath = docker.endpoint.slice('unix://'.length)
     const auth = docker.authFile === undefined ? {} : { authFile: docker.authFile }
-    drivers.push(new DockerDriver({ clock, socketPath, policy: docker.policy, ...auth }))
+    const { policy, gc } = docker
+    drivers.push(new DockerDriver({ clock, socketPath, policy, gc, stateDir, ...auth }))
   }
   return drivers
 }

@@ -129,6 +129,17 @@ plugin "docker" {
     pids_limit            = 200
     auth { config = "/etc/logins.json" }
     volumes { enabled = true }
+    gc {
+      image       = false
+      image_delay = "2h"
+      container   = false
+      dangling_containers {
+        enabled        = false
+        dry_run        = true
+        period         = "1m"
+        creation_grace = "90s"
+      }
+    }
   }
 }
 
@@ -261,6 +272,17 @@ export const FULL_CONFIG_JSON = {
         pids_limit: 200,
         auth: { config: '/etc/logins.json' },
         volumes: { enabled: true },
+        gc: {
+          image: false,
+          image_delay: '2h',
+          container: false,
+          dangling_containers: {
+            enabled: false,
+            dry_run: true,
+            period: '1m',
+            creation_grace: '90s',
+          },
+        },
       },
     },
   },

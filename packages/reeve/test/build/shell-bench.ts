@@ -76,9 +76,9 @@ export class ProgramBench {
       name: driver.name,
       isolation: driver.isolation,
       fingerprint: () => driver.fingerprint(),
-      start: async (launch) => this.#noted(await driver.start(launch)),
-      recover: async (handle) => {
-        const recovery = await driver.recover(handle)
+      start: async (launch, context) => this.#noted(await driver.start(launch, context)),
+      recover: async (handle, context) => {
+        const recovery = await driver.recover(handle, context)
         if (recovery.kind === 'attached') this.#noted(recovery.task)
         return recovery
       },

@@ -1,13 +1,29 @@
 import type { TaskEvent } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
-import { messageOf } from '../../kit/fault.ts'
-import type { RunningTask, StopRequest, TaskExit } from '../driver.ts'
+import { msFromNs } from '../../kit/duration.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import type { AgentTask } from '../assignment.ts'
+import { DRIVER_AWAY, type RunningTask, type TaskExit } from '../driver.ts'
+import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
 import { taskEvent } from './task-event.ts'
+import type { TaskLedger } from './task-ledger.ts'
 
-interface EndOptions extends StopRequest {
-  readonly clock: Clock
+/** What the task asks for, within what the node allows. */
+export function killTimeoutMs(
+  { KillTimeout }: Pick<AgentTask, 'KillTimeout'>,
+  { killTimeoutMsMax }: Pick<AgentHost, 'killTimeoutMsMax'>,
+): number {
+  return Math.min(msFromNs(KillTimeout), killTimeoutMsMax)
+}
+
+interface EndOptions {
+  readonly host: Pick<AgentHost, 'clock' | 'killTimeoutMsMax'>
+  readonly task: Pick<AgentTask, 'KillSignal' | 'KillTimeout'>
+  readonly ledger: Pick<TaskLedger, 'note'>
+  /** Settles when the agent stops. */
+  readonly halted: Promise<void>
 }
 
 interface EndOutcome {
@@ -19,24 +35,39 @@ interface EndOutcome {
 
 /**
  * Reference scheduling §28: a kill that fails is tried again with growing pauses, then given up
- * with its error.
+ * with its error. What runs the task cannot be asked for a while: that is no failed try, and is
+ * waited for until the agent stops.
  */
 export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
-  const { clock, signal, timeoutMs } = options
+  const { host, task, ledger, halted } = options
+  const { clock } = host
+  const request = { signal: task.KillSignal, timeoutMs: killTimeoutMs(task, host) }
   let pauseMs: number = AGENT_LIMITS.killRetryMsFirst
-  let error = ''
-  for (let attempt = 1; attempt <= AGENT_LIMITS.killAttemptsMax; attempt += 1) {
+  let failures = 0
+  let isAway = false
+  for (;;) {
     try {
-      await running.stop({ signal, timeoutMs })
+      await running.stop(request)
       return await knownExit(running, clock)
     } catch (thrown) {
-      error = messageOf(thrown)
+      const error = messageOf(thrown)
+      const wasAway = isAway
+      isAway = thrown instanceof Fault && thrown.kind === DRIVER_AWAY
+      if (isAway && !wasAway) ledger.note('Driver', { DriverMessage: waitingText(error) })
+      if (!isAway) failures += 1
+      if (failures === AGENT_LIMITS.killAttemptsMax) return { exit: undefined, error }
+      const isHalted = halted.then(() => HALTED)
+      const cut = await Promise.race([pause(clock, pauseMs), running.exited, isHalted])
+      if (cut === HALTED) return { exit: undefined, error }
+      pauseMs = isAway ? Math.min(2 * pauseMs, AGENT_LIMITS.recoverRetryMsMax) : 2 * pauseMs
     }
-    if (attempt === AGENT_LIMITS.killAttemptsMax) break
-    await Promise.race([pause(clock, pauseMs), running.exited])
-    pauseMs *= 2
   }
-  return { exit: undefined, error }
+}
+
+const HALTED = Symbol('halted')
+
+function waitingText(error: string): string {
+  return `The task cannot be stopped now: ${error}. The stop goes on when the driver answers.`
 }
 
 async function knownExit(running: RunningTask, clock: Clock): Promise<EndOutcome> {

@@ -1,26 +1,59 @@
 import type { TaskState } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import type { Recovery, TaskDriver, TaskHandle } from '../driver.ts'
+import { DRIVER_AWAY, type DriverContext, type Recovery, type TaskHandle } from '../driver.ts'
+import type { AgentHost } from '../host.ts'
+import { AGENT_LIMITS } from '../limits.ts'
+import { errorCode } from '../store/state-file.ts'
+import { pause } from '../wait.ts'
 import type { KillRequest } from './task-control.ts'
 
-type Drivers = ReadonlyMap<string, TaskDriver>
+interface RecoverOptions {
+  readonly handle: TaskHandle
+  readonly context: DriverContext
+  /** Settles when the agent stops. */
+  readonly halted: Promise<void>
+}
 
-/** Asks the driver what became of a start; a driver that cannot tell has lost the task. */
-export async function recoverTask(drivers: Drivers, handle: TaskHandle): Promise<Recovery> {
+/**
+ * Asks the driver what became of a start. A driver that cannot tell now has not lost the task: it is
+ * asked again, with growing pauses, until it answers. Undefined when the agent stops meanwhile.
+ */
+export async function recoverTask(
+  { drivers, clock }: Pick<AgentHost, 'drivers' | 'clock'>,
+  { handle, context, halted }: RecoverOptions,
+): Promise<Recovery | undefined> {
   const driver = drivers.get(handle.driver)
   if (driver === undefined) {
     return { kind: 'lost', reason: `the driver ${handle.driver} is gone` }
   }
-  return driver.recover(handle).catch((thrown: unknown) => {
-    return { kind: 'lost', reason: messageOf(thrown) } as const
-  })
+  const stop = new AbortController()
+  void halted.then(() => stop.abort())
+  for (let delayMs: number = AGENT_LIMITS.recoverRetryMsFirst, tries = 1; ; tries += 1) {
+    try {
+      const recovery = await driver.recover(handle, context)
+      if (tries > 1) context.report(`The driver ${driver.name} answers again`)
+      return recovery
+    } catch (thrown) {
+      if (!isTransient(thrown)) return { kind: 'lost', reason: messageOf(thrown) }
+      if (tries === 1) context.report(waitingText(driver.name, thrown))
+    }
+    if (!(await pause(clock, delayMs, stop.signal))) return undefined
+    delayMs = Math.min(2 * delayMs, AGENT_LIMITS.recoverRetryMsMax)
+  }
 }
 
-export function getDriver(drivers: Drivers, name: string): TaskDriver {
-  const driver = drivers.get(name)
-  if (driver !== undefined) return driver
-  throw new Fault('task-unstartable', `this node has no driver ${JSON.stringify(name)}`)
+/** Says that it passes, or is an error of the system, such as too many open files. */
+function isTransient(thrown: unknown): boolean {
+  if (thrown instanceof Fault) return thrown.kind === DRIVER_AWAY
+  return errorCode(thrown) !== undefined
+}
+
+function waitingText(driver: string, thrown: unknown): string {
+  return (
+    `The agent restarted and cannot reach the task: ${messageOf(thrown)}. The task is kept, and ` +
+    `the agent re-attaches to it when the driver ${driver} answers.`
+  )
 }
 
 /**

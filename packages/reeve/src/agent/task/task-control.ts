@@ -1,4 +1,5 @@
 import type { TaskEventType, TaskState } from '@reeve/contract'
+import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import type { TaskEventFields } from './task-event.ts'
 
@@ -6,6 +7,8 @@ import type { TaskEventFields } from './task-event.ts'
 export interface TaskControl {
   readonly name: string
   readonly state: TaskState
+  /** What is saved of it. */
+  readonly record: Pick<TaskRecord, 'handle' | 'state'>
   /**
    * Ends the process and starts the task again; resolves when the old process has ended. Fault
    * `task-not-running` when there is none.

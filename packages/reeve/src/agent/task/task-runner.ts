@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import type { TaskEventType, TaskState } from '@reeve/contract'
-import { msFromNs, nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
@@ -14,12 +14,13 @@ import type { AgentHost } from '../host.ts'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
-import { endTask, terminatedEvent } from './end-task.ts'
+import { driverContext, getDriver } from './driver-context.ts'
+import { endTask, killTimeoutMs, terminatedEvent } from './end-task.ts'
 import { failedStart } from './failed-start.ts'
 import { HookChain } from './hook-chain.ts'
 import { handleFor, planLaunch, prepareContext } from './launch.ts'
 import { notRunning } from './not-running.ts'
-import { begunKill, getDriver, recoverTask, restOfDelayMs } from './recover-task.ts'
+import { begunKill, recoverTask, restOfDelayMs } from './recover-task.ts'
 import { RestartCall } from './restart-call.ts'
 import { trackerAtStart, type EndCause } from './restart-policy.ts'
 import { settle } from './settle.ts'
@@ -171,7 +172,7 @@ export class TaskRunner implements TaskControl {
     if (this.#kill !== undefined || this.state.State === 'dead') return this.ended
     this.#kill = request
     if (request.cause !== undefined) this.#ledger.note(request.cause.type, request.cause.fields)
-    const KillTimeout = nsFromMs(this.#killTimeoutMs())
+    const KillTimeout = nsFromMs(killTimeoutMs(this.#task, this.#options.host))
     this.#ledger.note('Killing', { KillTimeout, KillReason: request.reason })
     this.#interrupt()
     return this.ended
@@ -254,8 +255,12 @@ export class TaskRunner implements TaskControl {
       return delayMs === undefined ? { at: 'gate' } : { at: 'delay', delayMs }
     }
     const isEnding = this.#resumeKill()
-    const recovery = await recoverTask(this.#options.host.drivers, handle)
-    switch (recovery.kind) {
+    const context = driverContext(this.#ledger, this.#interruption.signal)
+    const halted = this.#halted.promise
+    const recovery = await recoverTask(this.#options.host, { handle, context, halted })
+    switch (recovery?.kind) {
+      case undefined:
+        return END
       case 'attached':
         this.#running = recovery.task
         // The agent may have ended between the start and the event that tells of it.
@@ -369,7 +374,8 @@ export class TaskRunner implements TaskControl {
     })
     const driver = getDriver(host.drivers, launch.handle.driver)
     await this.#options.save()
-    this.#running = await host.starts.run(() => driver.start(launch))
+    const context = driverContext(this.#ledger, this.#interruption.signal)
+    this.#running = await host.starts.run(() => driver.start(launch, context))
     this.#started()
     await this.#hooks.afterStart(this.#running)
     return this.#running
@@ -423,11 +429,8 @@ export class TaskRunner implements TaskControl {
   }
 
   #end(running: RunningTask): ReturnType<typeof endTask> {
-    return endTask(running, {
-      clock: this.#options.host.clock,
-      signal: this.#task.KillSignal,
-      timeoutMs: this.#killTimeoutMs(),
-    })
+    const [host, halted] = [this.#options.host, this.#halted.promise]
+    return endTask(running, { host, halted, task: this.#task, ledger: this.#ledger })
   }
 
   async #stop(running: RunningTask): Promise<Step> {
@@ -443,7 +446,9 @@ export class TaskRunner implements TaskControl {
       return END
     }
     const { exit, error } = await this.#end(running)
-    if (exit === undefined) return this.#killed(error)
+    // The next agent goes on with an end that this one could not bring about.
+    if (exit === undefined && this.#isHalted) running.detach()
+    if (exit === undefined) return this.#isHalted ? END : this.#killed(error)
     return this.#conclude(running, exit, () => this.#killed(''))
   }
 
@@ -484,10 +489,6 @@ export class TaskRunner implements TaskControl {
     this.#ledger.note('Killed', error === '' ? {} : { KillError: error })
     this.#ledger.move('dead')
     return END
-  }
-
-  #killTimeoutMs(): number {
-    return Math.min(msFromNs(this.#task.KillTimeout), this.#options.host.killTimeoutMsMax)
   }
 
   #complain(what: string, thrown: unknown): void {

@@ -1,8 +1,10 @@
-import { kill } from 'node:process'
+import { constants } from 'node:os'
 import { PassThrough, Writable, type Duplex } from 'node:stream'
 import { pause, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault } from '../../kit/fault.ts'
+import { relatives, sendSignal } from '../raw-exec/process-tree.ts'
+import { isAlive, ProcessTable, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import {
   isSuccess,
   member,
@@ -24,6 +26,10 @@ const EXIT_LOOK_MS = 100
 /** How long a terminal may take to be there. */
 const RESIZE_TRIES_MAX = 100
 const RESIZE_AGAIN_MS = 50
+
+/** How long a command may take to end after its caller left, before it is killed. */
+const HANG_UP_LOOKS_MAX = 20
+const HANG_UP_LOOK_MS = 100
 
 /** What is told when the container took the command with it and nobody knows more. */
 const KILLED_STATUS = 137
@@ -84,6 +90,16 @@ function roomIn(stream: Writable): Promise<void> {
     stream.on('drain', done)
     stream.on('close', done)
   })
+}
+
+const TABLE = new ProcessTable()
+
+function trySignal(process: ProcessRef, signal: number): void {
+  try {
+    sendSignal(process, signal)
+  } catch {
+    // Not ours to signal: the agent is not root.
+  }
 }
 
 class ContainerSession implements ExecSession {
@@ -155,19 +171,29 @@ class ContainerSession implements ExecSession {
   }
 
   hangUp(): void {
-    void this.#endProcess().finally(() => this.#socket.destroy())
+    void this.#endProcess()
   }
 
-  /** The Engine API cannot end a command; the kernel can. */
+  /**
+   * The Engine API cannot end a command; the kernel can. One that does not obey is killed, with all
+   * that it started.
+   */
   async #endProcess(): Promise<void> {
     const state = await this.#inspect().catch(() => undefined)
     const pid = numberAt(state, 'Pid')
-    if (member(state, 'Running') !== true || pid <= 1) return
-    try {
-      kill(pid, 'SIGHUP')
-    } catch {
-      // Not ours to signal, or gone.
+    const isRunning = member(state, 'Running') === true && pid > 1
+    const found = isRunning ? readProcess(pid) : undefined
+    if (found !== undefined) trySignal(found, constants.signals.SIGHUP)
+    this.#socket.destroy()
+    if (found === undefined) return
+    for (let looks = 0; looks < HANG_UP_LOOKS_MAX && isAlive(found); looks += 1) {
+      await pause(this.#clock, HANG_UP_LOOK_MS)
     }
+    if (!isAlive(found)) return
+    const all = await TABLE.scan()
+    const started = relatives(all, found, true)
+    trySignal(found, constants.signals.SIGKILL)
+    for (const one of all) if (started.has(one.pid)) trySignal(one, constants.signals.SIGKILL)
   }
 
   async #watch(isTty: boolean): Promise<number> {

@@ -29,6 +29,7 @@ function specOf({ config = {}, launch = {}, canJoinByPath = false }: Given): unk
     coreCount: 4,
     binds: [],
     canJoinByPath,
+    agentId: 'agent-1',
   })
 }
 
@@ -191,6 +192,12 @@ const cases: readonly (Given & {
     config: { labels: { 'reeve.start': 'x' } },
     at: ['Labels', 'reeve.start'],
     want: 'start-1',
+  },
+  {
+    name: 'the agent that the container belongs to',
+    config: { labels: { 'reeve.agent': 'x' } },
+    at: ['Labels', 'reeve.agent'],
+    want: 'agent-1',
   },
   { name: 'no restart by the engine', at: ['HostConfig', 'RestartPolicy'], want: { Name: 'no' } },
 ]

@@ -9,6 +9,8 @@ import { localName } from './image-reference.ts'
 export const START_LABEL = 'reeve.start'
 const ALLOCATION_LABEL = 'reeve.alloc'
 const TASK_LABEL = 'reeve.task'
+/** Which agent it belongs to: several may use one engine. */
+export const AGENT_LABEL = 'reeve.agent'
 
 const BYTES_PER_MB = 1024 * 1024
 const CPU_PERIOD_US = 100_000
@@ -27,6 +29,8 @@ export interface ContainerInput {
   readonly binds: readonly string[]
   /** Whether the engine can join a network namespace by its path. */
   readonly canJoinByPath: boolean
+  /** Of this agent, among those that use the engine. */
+  readonly agentId: string
 }
 
 /** The body of the engine's `create`. What the engine checks itself is left to it. */
@@ -51,6 +55,7 @@ export function containerSpec(input: ContainerInput): Readonly<Record<string, un
       [START_LABEL]: launch.handle.id,
       [ALLOCATION_LABEL]: launch.handle.allocationId,
       [TASK_LABEL]: launch.handle.task,
+      [AGENT_LABEL]: input.agentId,
     },
     ExposedPorts: Object.fromEntries(ports.map(({ inside }) => [inside, {}])),
     ...(config.isHealthcheckDisabled ? { Healthcheck: { Test: ['NONE'] } } : {}),

@@ -1,24 +1,31 @@
+import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type {
   DriverAddress,
+  DriverContext,
   DriverHealth,
+  NodeTasks,
+  ReconcilingDriver,
+  Reconciliation,
   Recovery,
   RunningTask,
-  TaskDriver,
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
-import { isMissing } from '../../agent/index.ts'
+import { isMissing, pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { containerSpec, START_LABEL } from './container-spec.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
-import { checkAllowed, type DockerPolicy } from './docker-policy.ts'
-import { DockerTask, type ContainerRecord } from './docker-task.ts'
+import { findDangling, listContainers, type ListedContainer } from './dangling-containers.ts'
+import { checkAllowed, DEFAULT_GC, type DockerGc, type DockerPolicy } from './docker-policy.ts'
+import { DockerTask, removeContainer, throwAway, type ContainerRecord } from './docker-task.ts'
 import { Engine, isSuccess, member, parsed, refusalText, textAt } from './engine.ts'
 import { checkedBinds, checkedMounts } from './host-paths.ts'
+import { ImageCollector } from './image-collector.ts'
+import { localName } from './image-reference.ts'
 import { Images } from './images.ts'
 
 const RECORD_FILE = 'container.json'
@@ -27,30 +34,64 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 /** An engine that cannot say within this whether it is there does not count as healthy. */
 const PROBE_MS_MAX = 5_000
 
+/** The images that tasks used, from one agent to the next. */
+const IMAGES_FILE = 'docker-images.json'
+
+/** Listing all containers of an engine takes some milliseconds. */
+const RECONCILE_MS_MIN = 500
+const RECONCILE_MS_MAX = 5 * 60_000
+
+/**
+ * How long an engine that went away during a start is waited for, to remove what it may have
+ * started. What is left after that is a dangling container.
+ */
+const CLEANUP_MS_MAX = 30_000
+const CLEANUP_RETRY_MS = 1_000
+
 export interface DockerDriverOptions {
   readonly clock: Clock
   readonly socketPath: string
   readonly policy: DockerPolicy
   /** Logins by registry, as the engine's own client writes them. */
   readonly authFile?: string
+  /** What is removed from the engine when no task needs it; the defaults unless given. */
+  readonly gc?: DockerGc
+  /**
+   * A directory that is kept from one agent to the next, and tells this agent from others at the
+   * engine. Without one nothing that an agent before this one left is removed.
+   */
+  readonly stateDir?: string
 }
 
 /**
  * Runs tasks in containers of an engine that speaks the Engine API. The engine is the supervisor:
  * containers survive the agent, and are found again by a label.
  */
-export class DockerDriver implements TaskDriver {
+export class DockerDriver implements ReconcilingDriver {
   readonly name = 'docker'
   readonly isolation = 'image'
+  readonly reconcileMs: number
   readonly #options: DockerDriverOptions
   readonly #engine: Engine
   readonly #images: Images
+  readonly #gc: DockerGc
+  readonly #collector: ImageCollector
+  readonly #agentId: string
+  #danglingCheckedMs = Number.NEGATIVE_INFINITY
   #isPodman = false
+  /** Of the engine that answered last: one that is away for a while is still here. */
+  #attributes: Readonly<Record<string, string>> | undefined
 
   constructor(options: DockerDriverOptions) {
     this.#options = options
     this.#engine = new Engine(options.socketPath)
     this.#images = new Images({ engine: this.#engine, authFile: options.authFile })
+    const { clock, stateDir, gc = DEFAULT_GC } = options
+    this.#gc = gc
+    this.#agentId = stateDir === undefined ? '' : agentIdOf(stateDir)
+    const file = stateDir === undefined ? undefined : join(stateDir, IMAGES_FILE)
+    this.#collector = new ImageCollector({ engine: this.#engine, clock, gc, file })
+    this.reconcileMs = reconcileMs(gc)
   }
 
   async fingerprint(): Promise<DriverHealth> {
@@ -63,14 +104,17 @@ export class DockerDriver implements TaskDriver {
         ...engineAttributes(version, info, this.#options.policy),
         ...(await this.#bridgeAddress()),
       }
+      this.#attributes = attributes
       return { detected: true, healthy: true, description: 'Healthy', attributes }
     } catch (thrown) {
-      return { detected: false, healthy: false, description: messageOf(thrown), attributes: {} }
+      const description = messageOf(thrown)
+      const attributes = this.#attributes ?? {}
+      return { detected: this.#attributes !== undefined, healthy: false, description, attributes }
     }
   }
 
-  async start(launch: TaskLaunch): Promise<RunningTask> {
-    const { policy, socketPath, clock } = this.#options
+  async start(launch: TaskLaunch, context?: DriverContext): Promise<RunningTask> {
+    const { policy, socketPath } = this.#options
     const config = readDockerConfig(launch.config)
     checkAllowed(config, policy)
     const rules = { launch, allowOutside: policy.allowVolumes, socketPath }
@@ -84,15 +128,35 @@ export class DockerDriver implements TaskDriver {
       binds,
       coreCount: availableParallelism(),
       canJoinByPath: this.#isPodman,
+      agentId: this.#agentId,
     })
-    await this.#images.ensure(config, launch.taskDir)
+    const image = localName(config.image)
+    const release = await this.#collector.hold(image)
+    try {
+      await this.#images.ensure(config, launch.taskDir)
+      await this.#collector.note(image)
+      return await this.#run(launch, { config, spec, context })
+    } finally {
+      release()
+    }
+  }
+
+  async #run(
+    launch: TaskLaunch,
+    parts: {
+      readonly config: DockerConfig
+      readonly spec: Readonly<Record<string, unknown>>
+      readonly context: DriverContext | undefined
+    },
+  ): Promise<RunningTask> {
+    const { config, spec, context } = parts
     try {
       const record = await this.#create(launch, config, spec)
       await this.#begin(record.containerId)
       const address = await this.#addressOf(record.containerId, config)
-      return new DockerTask({ handle: launch.handle, record, address, engine: this.#engine, clock })
+      return this.#makeTask({ handle: launch.handle, record, address, context })
     } catch (thrown) {
-      await this.#removeAll(launch.handle).catch(() => undefined)
+      await this.#removeRemains(launch.handle, context?.signal)
       await rm(launch.handle.dir, { recursive: true, force: true })
       throw thrown instanceof Fault && thrown.kind === 'engine'
         ? new Fault('task-start', thrown.message, { cause: thrown })
@@ -100,25 +164,83 @@ export class DockerDriver implements TaskDriver {
     }
   }
 
-  async recover(handle: TaskHandle): Promise<Recovery> {
+  async recover(handle: TaskHandle, context?: DriverContext): Promise<Recovery> {
     const bootId = (await readFile(BOOT_ID, 'utf8')).trim()
+    if (handle.bootId === bootId) return this.#find(handle, context).catch(throwAway)
+    // No container runs on after that, so an engine that is not up yet need not be waited for.
+    await this.#removeAll(handle).catch(() => undefined)
+    const isStarted = (await readRecord(handle)) !== undefined
+    const lost = { kind: 'lost', reason: 'the machine was restarted' } as const
+    return isStarted ? lost : { kind: 'never-started' }
+  }
+
+  /** An engine that went away during a start may have started the container all the same. */
+  async #removeRemains(handle: TaskHandle, signal: AbortSignal | undefined): Promise<void> {
+    const { clock } = this.#options
+    const endMs = clock.monotonicMs() + CLEANUP_MS_MAX
+    for (;;) {
+      const isRemoved = await this.#removeAll(handle).then(
+        () => true,
+        () => false,
+      )
+      if (isRemoved || clock.monotonicMs() > endMs) return
+      if (!(await pause(clock, CLEANUP_RETRY_MS, signal))) return
+    }
+  }
+
+  async #find(handle: TaskHandle, context: DriverContext | undefined): Promise<Recovery> {
     const [container] = await this.#containersOf(handle)
     const record = await readRecord(handle)
     if (container === undefined && record === undefined) return { kind: 'never-started' }
-    if (handle.bootId !== bootId) {
-      await this.#removeAll(handle)
-      return { kind: 'lost', reason: 'the machine was restarted' }
-    }
     if (container === undefined) return { kind: 'lost', reason: 'the container was removed' }
     // Created is not started: nobody is left to start it, and now nobody can.
     if (record === undefined || textAt(container, 'State') === 'created') {
       await this.#removeAll(handle)
       return { kind: 'never-started' }
     }
-    const { clock } = this.#options
     const address = await this.#addressOf(record.containerId, undefined).catch(() => undefined)
-    const task = new DockerTask({ handle, record, address, engine: this.#engine, clock })
-    return { kind: 'attached', task }
+    return { kind: 'attached', task: this.#makeTask({ handle, record, address, context }) }
+  }
+
+  #makeTask(parts: {
+    readonly handle: TaskHandle
+    readonly record: ContainerRecord
+    readonly address: DriverAddress | undefined
+    readonly context: DriverContext | undefined
+  }): DockerTask {
+    const { context, ...own } = parts
+    return new DockerTask({
+      ...own,
+      engine: this.#engine,
+      clock: this.#options.clock,
+      report: (message) => context?.report(message),
+      keepsContainer: !this.#gc.removesContainers,
+    })
+  }
+
+  async reconcile({ starts, configs }: NodeTasks): Promise<Reconciliation> {
+    const containers = await listContainers(this.#engine)
+    const dangling = this.#findDangling(containers, starts)
+    const { isDryRun } = this.#gc.dangling
+    if (!isDryRun) for (const { id } of dangling) await removeContainer(this.#engine, id)
+    const images = await this.#collector.collect({
+      containerImages: new Set(containers.map(({ imageId }) => imageId)),
+      taskImages: configs.map((config) => textAt(config, 'image')).filter((name) => name !== ''),
+    })
+    return { containers: dangling.map(({ id }) => id), images, isDryRun }
+  }
+
+  #findDangling(
+    containers: readonly ListedContainer[],
+    starts: ReadonlySet<string>,
+  ): readonly ListedContainer[] {
+    const { dangling, removesContainers: removesEnded } = this.#gc
+    const { clock } = this.#options
+    const nowMs = clock.monotonicMs()
+    if (!dangling.isEnabled || nowMs - this.#danglingCheckedMs < dangling.periodMs) return []
+    this.#danglingCheckedMs = nowMs
+    const own = { agentId: this.#agentId, starts, removesEnded }
+    return findDangling(containers, { ...own, nowMs: clock.nowMs(), graceMs: dangling.graceMs })
   }
 
   async #ask(path: string): Promise<unknown> {
@@ -214,16 +336,21 @@ export class DockerDriver implements TaskDriver {
   /** Ends and removes every container of this start; tells how many there were. */
   async #removeAll(handle: TaskHandle): Promise<number> {
     const containers = await this.#containersOf(handle)
-    for (const container of containers) {
-      const path = `/containers/${textAt(container, 'Id')}`
-      const query = { force: 'true', v: 'true' }
-      const answer = await this.#engine.call({ method: 'DELETE', path, query })
-      if (!isSuccess(answer) && answer.status !== 404) {
-        throw new Fault('engine', `a container cannot be removed: ${refusalText(answer)}`)
-      }
-    }
+    for (const container of containers) await removeContainer(this.#engine, textAt(container, 'Id'))
     return containers.length
   }
+}
+
+/** The engine knows agents by their data directories: it could not mount one of that name twice. */
+function agentIdOf(stateDir: string): string {
+  return createHash('sha256').update(stateDir).digest('hex').slice(0, 12)
+}
+
+/** Often enough for the shorter of both, and never all the time. */
+function reconcileMs({ dangling, removesImages, imageDelayMs }: DockerGc): number {
+  const containersMs = dangling.isEnabled ? dangling.periodMs : RECONCILE_MS_MAX
+  const imagesMs = removesImages ? imageDelayMs / 3 : RECONCILE_MS_MAX
+  return Math.max(RECONCILE_MS_MIN, Math.min(containersMs, imagesMs, RECONCILE_MS_MAX))
 }
 
 /** What another try would meet again. */

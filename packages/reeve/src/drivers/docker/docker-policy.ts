@@ -14,6 +14,31 @@ export interface DockerPolicy {
   readonly pidsMax: number
 }
 
+/** What the driver removes from the engine once no task needs it. */
+export interface DockerGc {
+  /** Images that tasks of this agent ran from, when no allocation of the node needs them. */
+  readonly removesImages: boolean
+  readonly imageDelayMs: number
+  /** The container of a task that has ended. */
+  readonly removesContainers: boolean
+  /** Containers of this agent that no allocation knows. */
+  readonly dangling: {
+    readonly isEnabled: boolean
+    /** Named in the log of the agent, and left as they are. */
+    readonly isDryRun: boolean
+    readonly periodMs: number
+    /** Younger ones are left alone. */
+    readonly graceMs: number
+  }
+}
+
+export const DEFAULT_GC: DockerGc = {
+  removesImages: true,
+  imageDelayMs: 3 * 60_000,
+  removesContainers: true,
+  dangling: { isEnabled: true, isDryRun: false, periodMs: 5 * 60_000, graceMs: 5 * 60_000 },
+}
+
 interface Need {
   readonly field: string
   readonly wanted: boolean

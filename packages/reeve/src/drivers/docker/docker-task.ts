@@ -1,6 +1,7 @@
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { constants } from 'node:os'
 import {
+  DRIVER_AWAY,
   pause,
   withDeadline,
   type DriverAddress,
@@ -43,6 +44,10 @@ interface DockerTaskOptions {
   readonly address: DriverAddress | undefined
   readonly engine: Engine
   readonly clock: Clock
+  /** Told what the owner of the task should know, such as lost output. */
+  readonly report?: ((message: string) => void) | undefined
+  /** True: the container stays in the engine after its end, for whoever wants to inspect it. */
+  readonly keepsContainer?: boolean
 }
 
 /** A task in a container, whoever started it. */
@@ -53,6 +58,8 @@ export class DockerTask implements RunningTask {
   readonly #options: DockerTaskOptions
   readonly #detached = new AbortController()
   readonly #follower: LogFollower | undefined
+  /** Settles when the container does not run any more; its output may still be read. */
+  readonly #containerEnded = Promise.withResolvers<void>()
   #hasExited = false
   #wasSignalled = false
 
@@ -63,7 +70,16 @@ export class DockerTask implements RunningTask {
     const { record, engine, clock, handle } = options
     const { containerId, logs, isTty } = record
     if (logs !== null) {
-      this.#follower = new LogFollower({ engine, containerId, logs, isTty, dir: handle.dir, clock })
+      this.#follower = new LogFollower({
+        engine,
+        containerId,
+        logs,
+        isTty,
+        dir: handle.dir,
+        clock,
+        report: (message) => options.report?.(message),
+        logBytes: () => this.#logBytes(),
+      })
     }
     this.exited = this.#watch()
   }
@@ -77,20 +93,26 @@ export class DockerTask implements RunningTask {
     }
   }
 
-  async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
-    if (this.#hasExited) return
+  async stop(request: StopRequest): Promise<void> {
+    if (!this.#hasExited) await this.#endContainer(request).catch(throwAway)
+    // The rest of the output takes as long as the engine needs for it.
+    await this.exited
+  }
+
+  async #endContainer({ signal, timeoutMs }: StopRequest): Promise<void> {
     const { clock } = this.#options
     // A misspelt signal must not keep the task alive.
     const name = Object.hasOwn(constants.signals, signal) ? signal : await this.#stopSignal()
     await this.#kill(name)
     const inTime = new AbortController()
-    const late = pause(clock, timeoutMs, inTime.signal).then(() => undefined)
-    const exit = await Promise.race([this.exited, late])
+    const isLate = pause(clock, timeoutMs, inTime.signal)
+    const ended = this.#containerEnded.promise
+    const mustKill = await Promise.race([ended.then(() => false), isLate])
     inTime.abort()
-    if (exit !== undefined) return
+    if (!mustKill) return
     await this.#kill('SIGKILL')
     const deadline = { clock, ms: KILL_MS_MAX, what: 'the end of the container' }
-    await withDeadline(this.exited, deadline).catch((thrown: unknown) => {
+    await withDeadline(ended, deadline).catch((thrown: unknown) => {
       throw new Fault('task-unkillable', 'the container survived SIGKILL', { cause: thrown })
     })
   }
@@ -119,14 +141,8 @@ export class DockerTask implements RunningTask {
   }
 
   async forget(): Promise<void> {
-    const answer = await this.#options.engine.call({
-      method: 'DELETE',
-      path: `/containers/${this.#id}`,
-      query: { force: 'true', v: 'true' },
-    })
-    if (!isSuccess(answer) && answer.status !== 404) {
-      throw new Fault('engine', `the container cannot be removed: ${refusalText(answer)}`)
-    }
+    const { engine, keepsContainer } = this.#options
+    if (keepsContainer !== true) await removeContainer(engine, this.#id)
     // The reader of its log may be writing its last note.
     await rm(this.handle.dir, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -159,8 +175,9 @@ export class DockerTask implements RunningTask {
     const { signal } = this.#detached
     const state = await this.#finalState(signal)
     if (signal.aborted) return NEVER
-    await this.#follower?.finish()
     this.#hasExited = true
+    this.#containerEnded.resolve()
+    await this.#follower?.finish()
     if (signal.aborted) return NEVER
     return this.#exitOf(state)
   }
@@ -208,6 +225,12 @@ export class DockerTask implements RunningTask {
     return isUnexplained && hasMemoryLimit && !oomKilled ? 'possibly out of memory' : ''
   }
 
+  /** The engine's own file, where it has one and it is on this machine. */
+  async #logBytes(): Promise<number | undefined> {
+    const path = textAt(await this.#inspect(), 'LogPath')
+    return path === '' ? undefined : (await stat(path)).size
+  }
+
   async #inspect(): Promise<unknown> {
     const path = `/containers/${this.#id}/json`
     const answer = await this.#options.engine.call({ method: 'GET', path })
@@ -215,6 +238,21 @@ export class DockerTask implements RunningTask {
     if (isSuccess(answer)) return parsed(answer.text)
     throw new Fault('engine', refusalText(answer))
   }
+}
+
+/** An engine that cannot be asked now is asked again by the agent. */
+export function throwAway(thrown: unknown): never {
+  if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown
+  throw new Fault(DRIVER_AWAY, thrown.message, { cause: thrown })
+}
+
+/** Ends it too, where it runs; one that is not there is removed. */
+export async function removeContainer(engine: Engine, id: string): Promise<void> {
+  const path = `/containers/${id}`
+  const query = { force: 'true', v: 'true' }
+  const answer = await engine.call({ method: 'DELETE', path, query })
+  if (isSuccess(answer) || answer.status === 404) return
+  throw new Fault('engine', `the container cannot be removed: ${refusalText(answer)}`)
 }
 
 const SIGNAL_MAX = 64

@@ -1,26 +1,38 @@
 import type { IncomingMessage } from 'node:http'
-import { pause, withDeadline, type LogFiles } from '../../agent/index.ts'
+import { pause, type LogFiles } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { RotatingLog } from '../logs/rotating-log.ts'
 import type { Engine } from './engine.ts'
 import { FrameReader, type Frame } from './frames.ts'
 import { LineReader } from './line-reader.ts'
-import {
-  loadPosition,
-  LogCursor,
-  LOG_START,
-  savePosition,
-  sinceOf,
-  type LogPosition,
-} from './log-position.ts'
+import { LogBatch, type StreamBytes } from './log-batch.ts'
+import { LogCursor, LOG_START, PositionFile, sinceOf, type LogPosition } from './log-position.ts'
 
 /** How long to wait before asking an engine again that went away. */
 const RETRY_MS = 1_000
 
-/** How long the engine may take to end the stream of a container that has ended. */
-const LAST_WORDS_MS_MAX = 3_000
+/**
+ * Output that is read and not yet written. Past this nothing more is read from the engine until a
+ * write has ended, so one container holds two batches of this size at most.
+ */
+export const BATCH_BYTES_MAX = 1024 * 1024
 
-interface FollowerOptions {
+/**
+ * How long a stream may be silent that should have ended with its container. After that the whole
+ * log is asked for, which has an end of its own.
+ */
+const FOLLOW_SILENCE_MS_MAX = 2_000
+
+/** How long the engine may send nothing of a log that it has. */
+const READ_SILENCE_MS_MAX = 30_000
+
+/**
+ * How long the rest of the output may take after the container ended, an engine that is away
+ * included. A log of 64 MB takes some 30 s with a slow engine.
+ */
+const DRAIN_MS_MAX = 5 * 60_000
+
+export interface FollowerOptions {
   readonly engine: Engine
   readonly containerId: string
   readonly logs: LogFiles
@@ -28,41 +40,67 @@ interface FollowerOptions {
   /** Where the position is kept for the next agent. */
   readonly dir: string
   readonly clock: Clock
+  /** Told when output is lost. */
+  report(message: string): void
+  /** Size of the engine's log of this container; undefined where it cannot be told. */
+  logBytes?(): Promise<number | undefined>
+  /** `DRAIN_MS_MAX` unless given. */
+  readonly drainMsMax?: number
 }
 
 /**
- * Carries the output of a container from the engine into the files of the task. The engine keeps it
- * while no agent is there; the next one goes on behind the last entry. Only an agent that is killed
- * between a write and the note of it writes that piece again.
+ * Carries the output of a container from the engine into the files of the task, in batches: what
+ * was read during a write is the next one. The engine keeps the output while no agent is there; the
+ * next agent goes on behind the last byte, because the saved position says how long the files were
+ * with it, and what they are longer is left out.
  */
 export class LogFollower {
   readonly #options: FollowerOptions
-  readonly #stdout: RotatingLog
-  readonly #stderr: RotatingLog
+  readonly #logs: Readonly<Record<Frame['stream'], RotatingLog>>
+  readonly #file: PositionFile
   readonly #stopped = new AbortController()
   readonly #containerOver = new AbortController()
+  readonly #followingOver = new AbortController()
   readonly #following: Promise<void>
   #position: LogPosition = LOG_START
+  #batch = new LogBatch()
+  #writing: Promise<void> | undefined
+  /** Bytes at the start of each stream that an agent wrote and had no time to note. */
+  readonly #surplus = { stdout: 0, stderr: 0 }
+  /** Grows with each piece that is read and each batch that is written. */
+  #progress = 0
+  #reportedDrop = false
 
   constructor(options: FollowerOptions) {
     this.#options = options
     const { logs } = options
-    this.#stdout = new RotatingLog({ ...logs, prefix: logs.stdoutPrefix })
-    this.#stderr = new RotatingLog({ ...logs, prefix: logs.stderrPrefix })
+    this.#logs = {
+      stdout: new RotatingLog({ ...logs, prefix: logs.stdoutPrefix }),
+      stderr: new RotatingLog({ ...logs, prefix: logs.stderrPrefix }),
+    }
+    this.#file = new PositionFile(options.dir)
     this.#following = this.#follow()
   }
 
   /** The container has ended: resolves when its last words are written. Never rejects. */
   async finish(): Promise<void> {
-    const { clock } = this.#options
+    const { clock, drainMsMax = DRAIN_MS_MAX } = this.#options
     this.#containerOver.abort()
-    const deadline = { clock, ms: LAST_WORDS_MS_MAX, what: 'the end of the output' }
-    await withDeadline(this.#following, deadline).catch(() => undefined)
-    this.#stopped.abort()
+    const drained = new AbortController()
+    const isSilent = this.#silence(FOLLOW_SILENCE_MS_MAX, drained.signal)
+    await Promise.race([this.#following, isSilent])
+    drained.abort()
+    this.#followingOver.abort()
     await this.#following
-    // The stream may have been cut before its end: what is new in the whole log is the rest.
-    const signal = AbortSignal.timeout(LAST_WORDS_MS_MAX)
-    await this.#read({ follow: '0' }, signal).catch(() => undefined)
+    const endMs = clock.monotonicMs() + drainMsMax
+    let isWhole = false
+    while (!isWhole && !this.#stopped.signal.aborted) {
+      isWhole = await this.#readRest().catch(() => false)
+      if (isWhole || clock.monotonicMs() >= endMs) break
+      await pause(clock, Math.min(RETRY_MS, drainMsMax), this.#stopped.signal)
+    }
+    if (!isWhole && !this.#stopped.signal.aborted) await this.#reportUnread()
+    this.#reportDropped(true)
     await this.#close()
   }
 
@@ -73,41 +111,77 @@ export class LogFollower {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#stdout.close(), this.#stderr.close()])
+    await Promise.all([this.#logs.stdout.close(), this.#logs.stderr.close(), this.#file.close()])
   }
 
   async #follow(): Promise<void> {
-    const { clock, dir } = this.#options
-    const { signal } = this.#stopped
-    this.#position = await loadPosition(dir).catch(() => LOG_START)
+    const { clock } = this.#options
+    const over = this.#containerOver.signal
+    const signal = AbortSignal.any([this.#stopped.signal, this.#followingOver.signal])
+    await this.#open()
     while (!signal.aborted) {
       // An engine that went away comes back with the same log.
-      await this.#read({ follow: '1' }, signal).catch(() => undefined)
-      if (this.#containerOver.signal.aborted) return
-      await pause(clock, RETRY_MS, AbortSignal.any([signal, this.#containerOver.signal]))
-      if (this.#containerOver.signal.aborted) return
+      await this.#read({ follow: '1' }, signal).catch(() => false)
+      if (over.aborted) return
+      await pause(clock, RETRY_MS, AbortSignal.any([signal, over]))
+      if (over.aborted) return
     }
   }
 
-  async #read(query: { readonly follow: '0' | '1' }, signal: AbortSignal): Promise<void> {
+  /** Finds out where the files and the engine's log stand to each other. */
+  async #open(): Promise<void> {
+    const saved = await this.#file.load().catch(() => LOG_START)
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const offset = await this.#logs[stream].open().catch(() => undefined)
+      const surplus = (offset ?? 0) - (saved[stream].offset ?? offset ?? 0)
+      // More than an agent writes at once was written by somebody else, such as the task.
+      if (surplus > 0 && surplus <= 2 * BATCH_BYTES_MAX) this.#surplus[stream] = surplus
+    }
+    this.#position = saved
+    await this.#save(this.#surplus)
+  }
+
+  /** The whole rest of the log of a container that has ended. True when it came to its end. */
+  async #readRest(): Promise<boolean> {
+    const silent = new AbortController()
+    const done = new AbortController()
+    void this.#silence(READ_SILENCE_MS_MAX, done.signal).then((isSilent) => {
+      if (isSilent) silent.abort()
+    })
+    try {
+      const signal = AbortSignal.any([this.#stopped.signal, silent.signal])
+      return await this.#read({ follow: '0' }, signal)
+    } finally {
+      done.abort()
+    }
+  }
+
+  /** Resolves with true once nothing has been read or written for so long. */
+  async #silence(ms: number, signal: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const before = this.#progress
+      if (!(await pause(this.#options.clock, ms, signal))) return false
+      if (this.#progress === before) return true
+    }
+  }
+
+  /** True when the stream came to its end. */
+  async #read(query: { readonly follow: '0' | '1' }, signal: AbortSignal): Promise<boolean> {
     const { engine, containerId } = this.#options
+    const times = { timestamps: '1', since: sinceOf(this.#position) }
     const response = await engine.open({
       method: 'GET',
       path: `/containers/${containerId}/logs`,
-      query: {
-        ...query,
-        stdout: '1',
-        stderr: '1',
-        timestamps: '1',
-        since: sinceOf(this.#position),
-      },
+      query: { ...query, ...times, stdout: '1', stderr: '1' },
       signal,
     })
     if (response.statusCode !== 200) {
       response.destroy()
-      return
+      // Removed, with its log: there is no more to come.
+      return response.statusCode === 404
     }
     await this.#carry(response)
+    return response.complete
   }
 
   async #carry(response: IncomingMessage): Promise<void> {
@@ -115,23 +189,82 @@ export class LogFollower {
     const cursor = new LogCursor(this.#position)
     try {
       for await (const piece of response) {
+        this.#progress += 1
         // Node's streams of bytes give Buffers.
-        await this.#write(reader.read(piece as Buffer), cursor)
+        this.#gather(reader.read(piece as Buffer), cursor)
+        const written = this.#write()
+        if (this.#batch.bytes >= BATCH_BYTES_MAX) await written
       }
+      this.#gather(reader.end(), cursor)
     } finally {
-      await this.#write(reader.end(), cursor)
+      // A frame that broke off is not gathered: it comes again, whole, with the next read.
+      await this.#write()
     }
   }
 
-  async #write(frames: readonly Frame[], cursor: LogCursor): Promise<void> {
+  #gather(frames: readonly Frame[], cursor: LogCursor): void {
     if (frames.length === 0) return
     for (const frame of frames) {
       const bytes = cursor.accept(frame)
       if (bytes === undefined) continue
-      await (frame.stream === 'stdout' ? this.#stdout : this.#stderr).write(bytes)
+      const skipped = Math.min(bytes.length, this.#surplus[frame.stream])
+      this.#surplus[frame.stream] -= skipped
+      if (skipped < bytes.length) this.#batch.add(frame.stream, bytes.subarray(skipped))
     }
-    this.#position = cursor.position
-    // A note that cannot be written costs at most repeated output after a restart.
-    await savePosition(this.#options.dir, this.#position).catch(() => undefined)
+    this.#batch.reach(cursor.position, { ...this.#surplus })
+  }
+
+  /** Resolves when everything that was gathered is written. One write at a time. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeBatches().finally(() => (this.#writing = undefined))
+    return this.#writing
+  }
+
+  async #writeBatches(): Promise<void> {
+    while (!this.#batch.isEmpty) {
+      const batch = this.#batch
+      this.#batch = new LogBatch()
+      await Promise.all([
+        this.#logs.stdout.write(batch.take('stdout')),
+        this.#logs.stderr.write(batch.take('stderr')),
+      ])
+      this.#position = batch.position
+      this.#progress += 1
+      await this.#save(batch.surplus)
+      this.#reportDropped(false)
+    }
+  }
+
+  /** One position for each batch; one that cannot be saved repeats output after a restart. */
+  async #save(surplus: StreamBytes): Promise<void> {
+    const { stdout, stderr } = this.#position
+    const position = {
+      stdout: { ...stdout, offset: this.#logs.stdout.offset - surplus.stdout },
+      stderr: { ...stderr, offset: this.#logs.stderr.offset - surplus.stderr },
+    }
+    await this.#file.save(position).catch(() => undefined)
+  }
+
+  #reportDropped(isEnd: boolean): void {
+    const dropped = this.#logs.stdout.droppedBytes + this.#logs.stderr.droppedBytes
+    if (dropped === 0 || (this.#reportedDrop && !isEnd)) return
+    this.#reportedDrop = true
+    const when = isEnd ? 'in all' : 'so far'
+    this.#options.report(
+      `${dropped} bytes of output ${when} were dropped: the log files of the task cannot be ` +
+        'written. Free disk space on the node.',
+    )
+  }
+
+  async #reportUnread(): Promise<void> {
+    const { stdout, stderr } = this.#position
+    const total = await this.#options.logBytes?.().catch(() => undefined)
+    const read = (stdout.bytes ?? 0) + (stderr.bytes ?? 0)
+    const size =
+      total === undefined ? 'An unknown amount' : `Up to ${Math.max(0, total - read)} bytes`
+    this.#options.report(
+      `${size} of output could not be read: the container engine did not send the rest of the ` +
+        `log after the container ended. ${read} bytes were read.`,
+    )
   }
 }

@@ -1,19 +1,26 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing } from '../../agent/index.ts'
 import type { Frame } from './frames.ts'
 
-/** Up to where the engine's log was written down: the time of the last entry of each stream. */
+/**
+ * Up to where the engine's log is in the files of the task: the time of the last entry of each
+ * stream, and how long the files were with it.
+ */
 export interface LogPosition {
-  readonly stdout: EntryMark
-  readonly stderr: EntryMark
+  readonly stdout: StreamPosition
+  readonly stderr: StreamPosition
 }
 
-interface EntryMark {
+export interface StreamPosition {
   /** Nanoseconds since the epoch, as text: too many digits for a number. */
   readonly atNs: string
   /** How many entries bear exactly this time. */
   readonly count: number
+  /** Where the files ended (`RotatingLog.offset`) with the last of them. */
+  readonly offset?: number
+  /** Bytes of this stream that were accepted, since the container started. */
+  readonly bytes?: number
 }
 
 export const LOG_START: LogPosition = {
@@ -36,76 +43,143 @@ export function readEntry(bytes: Buffer): Entry {
   const match = STAMP.exec(bytes.toString('latin1', 0, STAMP_LENGTH_MAX))
   if (match === null) return { atNs: undefined, bytes }
   const [whole, seconds = '', fraction = '', zone = ''] = match
-  const ms = Date.parse(`${seconds}${zone}`)
+  const ms = secondsToMs(seconds + zone)
   if (Number.isNaN(ms)) return { atNs: undefined, bytes }
   const atNs = BigInt(ms) * NS_PER_MS + BigInt(fraction.padEnd(9, '0'))
   return { atNs, bytes: bytes.subarray(whole.length) }
 }
 
+let lastSeconds = { text: '', ms: Number.NaN }
+
+/** Thousands of entries in a row have the same second. */
+function secondsToMs(text: string): number {
+  if (lastSeconds.text !== text) lastSeconds = { text, ms: Date.parse(text) }
+  return lastSeconds.ms
+}
+
+/** What one stream has accepted so far, and what it was asked again for. */
+class StreamCursor {
+  readonly #from: { readonly atNs: bigint; readonly count: number }
+  #atNs: bigint
+  #count: number
+  #bytes: number
+  #known = 0
+  #isPast = false
+  #isSkipped = false
+
+  constructor({ atNs, count, bytes = 0 }: StreamPosition) {
+    this.#from = { atNs: BigInt(atNs), count }
+    this.#atNs = this.#from.atNs
+    this.#count = count
+    this.#bytes = bytes
+  }
+
+  get position(): StreamPosition {
+    return { atNs: String(this.#atNs), count: this.#count, bytes: this.#bytes }
+  }
+
+  accept(frame: Buffer): Buffer | undefined {
+    const { atNs, bytes } = readEntry(frame)
+    if (atNs !== undefined) this.#place(atNs)
+    if (this.#isSkipped) return undefined
+    this.#bytes += bytes.length
+    return bytes
+  }
+
+  #place(atNs: bigint): void {
+    this.#isSkipped = !this.#isPast && this.#isKnown(atNs)
+    if (this.#isSkipped) return
+    // The log is in order, so what follows is new, also after the clock was set back.
+    this.#isPast = true
+    this.#count = this.#atNs === atNs ? this.#count + 1 : 1
+    this.#atNs = atNs
+  }
+
+  #isKnown(atNs: bigint): boolean {
+    const last = this.#from
+    if (atNs !== last.atNs) return atNs < last.atNs
+    this.#known += 1
+    return this.#known <= last.count
+  }
+}
+
 /**
  * Tells which entries are new, after the engine was asked again from the last time on, and keeps
- * the marks.
+ * the position.
  */
 export class LogCursor {
-  #position: LogPosition
-  readonly #seen = { stdout: 0, stderr: 0 }
-  readonly #from: LogPosition
-  readonly #isSkipped = { stdout: false, stderr: false }
+  readonly #streams: Readonly<Record<Frame['stream'], StreamCursor>>
 
   constructor(from: LogPosition) {
-    this.#from = from
-    this.#position = from
+    this.#streams = {
+      stdout: new StreamCursor(from.stdout),
+      stderr: new StreamCursor(from.stderr),
+    }
   }
 
   get position(): LogPosition {
-    return this.#position
+    return { stdout: this.#streams.stdout.position, stderr: this.#streams.stderr.position }
   }
 
   /** The bytes to write; undefined for an entry that was written before. */
   accept({ stream, bytes }: Frame): Buffer | undefined {
-    const entry = readEntry(bytes)
-    if (entry.atNs === undefined) return this.#isSkipped[stream] ? undefined : entry.bytes
-    const isKnown = this.#isKnown(stream, entry.atNs)
-    this.#isSkipped[stream] = isKnown
-    if (isKnown) return undefined
-    const mark = this.#position[stream]
-    const atNs = String(entry.atNs)
-    const count = mark.atNs === atNs ? mark.count + 1 : 1
-    this.#position = { ...this.#position, [stream]: { atNs, count } }
-    return entry.bytes
-  }
-
-  #isKnown(stream: Frame['stream'], atNs: bigint): boolean {
-    const { atNs: lastNs, count } = this.#from[stream]
-    const last = BigInt(lastNs)
-    if (atNs !== last) return atNs < last
-    this.#seen[stream] += 1
-    return this.#seen[stream] <= count
+    return this.#streams[stream].accept(bytes)
   }
 }
 
-/** From where on the engine is asked again: whole seconds and nanoseconds. */
+/**
+ * From where on the engine is asked again: whole seconds and nanoseconds. A moment before the last
+ * entry: some engines leave out what bears exactly this time, and many entries can.
+ */
 export function sinceOf({ stdout, stderr }: LogPosition): string {
   const [a, b] = [BigInt(stdout.atNs), BigInt(stderr.atNs)]
   // A stream that never said anything must not make the other be read from its beginning.
-  const from = a === 0n || b === 0n ? (a > b ? a : b) : a < b ? a : b
+  const last = a === 0n || b === 0n ? (a > b ? a : b) : a < b ? a : b
+  const from = last > NS_PER_MS ? last - NS_PER_MS : 0n
   return `${from / 1_000_000_000n}.${String(from % 1_000_000_000n).padStart(9, '0')}`
 }
 
 const FILE = 'log-position.json'
 
-export async function savePosition(dir: string, position: LogPosition): Promise<void> {
-  const path = join(dir, FILE)
-  await writeFile(`${path}.tmp`, JSON.stringify(position), { mode: 0o600 })
-  await rename(`${path}.tmp`, path)
-}
+/** One write of this many bytes at the same place: within one page, so it is never seen torn. */
+const RECORD_BYTES = 512
 
-export async function loadPosition(dir: string): Promise<LogPosition> {
-  try {
-    // Written by savePosition; the directory is the agent's own.
-    return JSON.parse(await readFile(join(dir, FILE), 'utf8')) as LogPosition
-  } catch (thrown) {
-    if (isMissing(thrown)) return LOG_START
-    throw thrown
+/**
+ * The position of a container's log on disk. Written in place: one system call a batch, and it
+ * works on a disk that has become full.
+ */
+export class PositionFile {
+  readonly #path: string
+  #handle: FileHandle | undefined
+
+  constructor(dir: string) {
+    this.#path = join(dir, FILE)
+  }
+
+  async load(): Promise<LogPosition> {
+    const text = await readFile(this.#path, 'utf8').catch((thrown: unknown) => {
+      if (isMissing(thrown)) return ''
+      throw thrown
+    })
+    // Empty when the agent was killed before it wrote the first one.
+    if (text.trim() === '') return LOG_START
+    // Written by `save`; the directory is the agent's own.
+    return JSON.parse(text) as LogPosition
+  }
+
+  async save(position: LogPosition): Promise<void> {
+    // Neither truncated nor appended: the place of the one before is written over.
+    this.#handle ??= await open(this.#path, 'r+').catch((thrown: unknown) => {
+      if (isMissing(thrown)) return open(this.#path, 'w+', 0o600)
+      throw thrown
+    })
+    const record = Buffer.from(JSON.stringify(position).padEnd(RECORD_BYTES))
+    await this.#handle.write(record, 0, record.length, 0)
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close()
   }
 }

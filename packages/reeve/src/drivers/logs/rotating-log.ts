@@ -21,6 +21,8 @@ interface OpenFile {
 export class RotatingLog {
   readonly #options: RotatingLogOptions
   #file: OpenFile | undefined
+  /** The end of the file that is no longer open. */
+  #last = { number: 0, size: 0 }
   #work: Promise<void> = Promise.resolve()
   #droppedBytes = 0
   #isClosed = false
@@ -34,6 +36,23 @@ export class RotatingLog {
     return this.#droppedBytes
   }
 
+  /**
+   * Where the output ends: bytes since the first file of the sequence, those of files that are gone
+   * included. Known once the log is open.
+   */
+  get offset(): number {
+    const { number, size } = this.#file ?? this.#last
+    return number * this.#options.maxFileBytes + size
+  }
+
+  /** Finds the end of what an earlier start wrote, and gives its offset. */
+  async open(): Promise<number> {
+    await this.#queue(async () => {
+      this.#file ??= await this.#openNewest()
+    })
+    return this.offset
+  }
+
   /** Resolves when the bytes are in a file, or were dropped; writes keep their order. */
   write(bytes: Uint8Array): Promise<void> {
     return this.#queue(() => this.#append(bytes))
@@ -43,14 +62,14 @@ export class RotatingLog {
   close(): Promise<void> {
     return this.#queue(async () => {
       this.#isClosed = true
-      await this.#file?.handle.close()
-      this.#file = undefined
+      await this.#release()?.close()
     })
   }
 
   #queue(work: () => Promise<void>): Promise<void> {
-    this.#work = this.#work.then(work)
-    return this.#work
+    const done = this.#work.then(work)
+    this.#work = done.catch(() => undefined)
+    return done
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
@@ -71,18 +90,25 @@ export class RotatingLog {
   }
 
   async #abandon(): Promise<void> {
-    const { handle } = this.#file ?? {}
+    await this.#release()
+      ?.close()
+      .catch(() => undefined)
+  }
+
+  #release(): FileHandle | undefined {
+    if (this.#file === undefined) return undefined
+    const { handle, number, size } = this.#file
+    this.#last = { number, size }
     this.#file = undefined
-    await handle?.close().catch(() => undefined)
+    return handle
   }
 
   /** A file with room for at least one byte. */
   async #writable(): Promise<OpenFile> {
     this.#file ??= await this.#openNewest()
     if (this.#file.size < this.#options.maxFileBytes) return this.#file
-    const { number, handle } = this.#file
-    await handle.close()
-    this.#file = undefined
+    const { number } = this.#file
+    await this.#release()?.close()
     this.#file = await this.#open(number + 1)
     await this.#prune(number + 1)
     return this.#file

@@ -142,6 +142,18 @@ interface DockerConfig {
     readonly allowCaps: readonly string[]
     readonly pidsMax: number
   }
+  /** What is removed from the engine when no task needs it. */
+  readonly gc: {
+    readonly removesImages: boolean
+    readonly imageDelayMs: number
+    readonly removesContainers: boolean
+    readonly dangling: {
+      readonly isEnabled: boolean
+      readonly isDryRun: boolean
+      readonly periodMs: number
+      readonly graceMs: number
+    }
+  }
 }
 
 export interface HostVolumeConfig {

@@ -146,6 +146,17 @@ function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 
         allowCaps: settings.dockerCaps,
         pidsMax: settings.dockerPids,
       },
+      gc: {
+        removesImages: settings.dockerGcImage,
+        imageDelayMs: settings.dockerGcImageDelay,
+        removesContainers: settings.dockerGcContainer,
+        dangling: {
+          isEnabled: settings.dockerDangling,
+          isDryRun: settings.dockerDanglingDryRun,
+          periodMs: settings.dockerDanglingPeriod,
+          graceMs: settings.dockerDanglingGrace,
+        },
+      },
     },
   }
 }

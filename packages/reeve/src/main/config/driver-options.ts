@@ -1,5 +1,5 @@
 import { always, depends, option } from './option.ts'
-import { matching, path } from './text-kinds.ts'
+import { duration, matching, path } from './text-kinds.ts'
 import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 
 /** What containers may have unless the node says otherwise: what engines grant by default. */
@@ -60,6 +60,8 @@ const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-
 const user = matching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
 const group = matching('the name or number of a group', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
 const engineEndpoint = matching('`unix://` and an absolute path', /^unix:\/\/\/\S{1,200}$/)
+const MINUTE_MS = 60_000
+const gcTime = duration({ msMin: 1_000, msMax: 366 * 24 * 60 * MINUTE_MS })
 const pids = integer({ min: 1, max: 4_194_304 })
 const paths = mapOf({
   name: /^\/[^\p{Cc}]{0,4095}$/u,
@@ -213,5 +215,56 @@ export const driverOptions = {
     byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
     help: 'How many processes and threads a container may have at most.',
     read: (config) => config.client.docker.policy.pidsMax,
+  }),
+  dockerGcImage: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'gc', 'image'],
+    byDefault: always(true, '`true`'),
+    help:
+      'Whether images that tasks ran from are removed from the engine when no allocation of the ' +
+      'node needs them any more.',
+    read: (config) => config.client.docker.gc.removesImages,
+  }),
+  dockerGcImageDelay: option({
+    kind: gcTime,
+    file: ['plugin', 'docker', 'config', 'gc', 'image_delay'],
+    byDefault: always(3 * MINUTE_MS, '`3m`'),
+    help: 'How long such an image is kept for a task that may need it again.',
+    read: (config) => config.client.docker.gc.imageDelayMs,
+  }),
+  dockerGcContainer: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'gc', 'container'],
+    byDefault: always(true, '`true`'),
+    help: 'Whether the container of a task is removed when the task has ended.',
+    read: (config) => config.client.docker.gc.removesContainers,
+  }),
+  dockerDangling: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'enabled'],
+    byDefault: always(true, '`true`'),
+    help: 'Whether containers of this agent that no allocation knows are ended and removed.',
+    read: (config) => config.client.docker.gc.dangling.isEnabled,
+  }),
+  dockerDanglingDryRun: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'dry_run'],
+    byDefault: always(false, '`false`'),
+    help: 'Only names such containers in the log of the agent.',
+    read: (config) => config.client.docker.gc.dangling.isDryRun,
+  }),
+  dockerDanglingPeriod: option({
+    kind: gcTime,
+    file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'period'],
+    byDefault: always(5 * MINUTE_MS, '`5m`'),
+    help: 'How often such containers are looked for.',
+    read: (config) => config.client.docker.gc.dangling.periodMs,
+  }),
+  dockerDanglingGrace: option({
+    kind: gcTime,
+    file: ['plugin', 'docker', 'config', 'gc', 'dangling_containers', 'creation_grace'],
+    byDefault: always(5 * MINUTE_MS, '`5m`'),
+    help: 'Containers younger than this are left alone.',
+    read: (config) => config.client.docker.gc.dangling.graceMs,
   }),
 }

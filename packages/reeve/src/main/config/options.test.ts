@@ -127,6 +127,17 @@ test('options: what is in force is shown in the words of its file, without secre
           allow_host_namespaces: false,
           allow_caps: DEFAULT_CAPS,
           pids_limit: 4_096,
+          gc: {
+            image: true,
+            image_delay: '3m',
+            container: true,
+            dangling_containers: {
+              enabled: true,
+              dry_run: false,
+              period: '5m',
+              creation_grace: '5m',
+            },
+          },
         },
       },
     },

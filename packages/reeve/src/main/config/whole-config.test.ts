@@ -41,6 +41,12 @@ const DEFAULT_DOCKER: AgentConfig['client']['docker'] = {
     allowCaps: DEFAULT_CAPS,
     pidsMax: 4_096,
   },
+  gc: {
+    removesImages: true,
+    imageDelayMs: 180_000,
+    removesContainers: true,
+    dangling: { isEnabled: true, isDryRun: false, periodMs: 300_000, graceMs: 300_000 },
+  },
 }
 
 test('configuration: --dev is server and node on loopback, without ACLs', () => {
@@ -193,6 +199,12 @@ for (const [path, text] of [
             allowHostNamespaces: true,
             allowCaps: ['all'],
             pidsMax: 200,
+          },
+          gc: {
+            removesImages: false,
+            imageDelayMs: 7_200_000,
+            removesContainers: false,
+            dangling: { isEnabled: false, isDryRun: true, periodMs: 60_000, graceMs: 90_000 },
           },
         },
         hostVolumes: {
