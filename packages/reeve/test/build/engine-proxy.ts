@@ -68,7 +68,7 @@ export class EngineProxy {
   async resume(): Promise<void> {
     const server = createServer((asked, answer) => void this.#relay(asked, answer))
     server.on('connection', (socket) => this.#keep(socket))
-    server.on('upgrade', (asked, socket, first) => this.#relayRaw(asked, socket, first))
+    server.on('upgrade', (asked, socket, first) => void this.#relayRaw(asked, socket, first))
     await new Promise<void>((resolve) => server.listen(this.socketPath, () => resolve()))
     this.#server = server
   }
@@ -124,7 +124,7 @@ export class EngineProxy {
     else send(response, said, body)
   }
 
-  #relayRaw(request: IncomingMessage, socket: Duplex, first: Buffer): void {
+  async #relayRaw(request: IncomingMessage, socket: Duplex, first: Buffer): Promise<void> {
     const asked = readRequest(request)
     this.requests.push(`${asked.method} ${asked.path}`)
     this.#keep(socket)
@@ -134,8 +134,9 @@ export class EngineProxy {
     for (let at = 0; at < request.rawHeaders.length; at += 2) {
       lines.push(`${request.rawHeaders[at] ?? ''}: ${request.rawHeaders[at + 1] ?? ''}`)
     }
-    target.write(`${lines.join('\r\n')}\r\n\r\n`)
-    if (first.length > 0) target.write(first)
+    // The first raw bytes are those behind the body.
+    socket.unshift(first)
+    target.write(`${lines.join('\r\n')}\r\n\r\n${await textOf(request)}`)
     socket.pipe(target)
     target.pipe(socket)
     target.once('close', () => socket.destroy())
