@@ -36,6 +36,8 @@ export class EngineProxy {
   readonly socketPath: string
   /** Every request that came, as `METHOD /path`. */
   readonly requests: string[] = []
+  /** The engine goes away when it has carried out such a request, before it can say so. */
+  interruptsAfter: RegExp | undefined
   readonly #options: ProxyOptions
   readonly #sockets = new Set<Duplex>()
   #server: Server | undefined
@@ -50,6 +52,10 @@ export class EngineProxy {
   constructor(options: ProxyOptions) {
     this.#options = options
     this.socketPath = options.socketPath
+  }
+
+  get isAway(): boolean {
+    return this.#server === undefined
   }
 
   /** The engine goes away: connections break, and nobody listens. */
@@ -107,6 +113,10 @@ export class EngineProxy {
 
   async #answer(asked: Asked, answer: IncomingMessage, response: ServerResponse): Promise<void> {
     answer.on('error', () => response.destroy())
+    if (this.interruptsAfter?.test(`${asked.method} ${asked.path}`) === true) {
+      this.interruptsAfter = undefined
+      return this.interrupt()
+    }
     const status = answer.statusCode ?? 500
     const rewrite = this.#options.manner === 'docker' ? rewriteOf(asked, status) : undefined
     if (rewrite === undefined) {
