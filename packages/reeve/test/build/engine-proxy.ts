@@ -36,6 +36,8 @@ export class EngineProxy {
   readonly socketPath: string
   /** Every request that came, as `METHOD /path`. */
   readonly requests: string[] = []
+  /** The engine goes away when it has carried out such a request, before it can say so. */
+  interruptsAfter: RegExp | undefined
   readonly #options: ProxyOptions
   readonly #sockets = new Set<Duplex>()
   #server: Server | undefined
@@ -50,6 +52,10 @@ export class EngineProxy {
   constructor(options: ProxyOptions) {
     this.#options = options
     this.socketPath = options.socketPath
+  }
+
+  get isAway(): boolean {
+    return this.#server === undefined
   }
 
   /** The engine goes away: connections break, and nobody listens. */
@@ -68,7 +74,7 @@ export class EngineProxy {
   async resume(): Promise<void> {
     const server = createServer((asked, answer) => void this.#relay(asked, answer))
     server.on('connection', (socket) => this.#keep(socket))
-    server.on('upgrade', (asked, socket, first) => this.#relayRaw(asked, socket, first))
+    server.on('upgrade', (asked, socket, first) => void this.#relayRaw(asked, socket, first))
     await new Promise<void>((resolve) => server.listen(this.socketPath, () => resolve()))
     this.#server = server
   }
@@ -107,6 +113,10 @@ export class EngineProxy {
 
   async #answer(asked: Asked, answer: IncomingMessage, response: ServerResponse): Promise<void> {
     answer.on('error', () => response.destroy())
+    if (this.interruptsAfter?.test(`${asked.method} ${asked.path}`) === true) {
+      this.interruptsAfter = undefined
+      return this.interrupt()
+    }
     const status = answer.statusCode ?? 500
     const rewrite = this.#options.manner === 'docker' ? rewriteOf(asked, status) : undefined
     if (rewrite === undefined) {
@@ -124,7 +134,7 @@ export class EngineProxy {
     else send(response, said, body)
   }
 
-  #relayRaw(request: IncomingMessage, socket: Duplex, first: Buffer): void {
+  async #relayRaw(request: IncomingMessage, socket: Duplex, first: Buffer): Promise<void> {
     const asked = readRequest(request)
     this.requests.push(`${asked.method} ${asked.path}`)
     this.#keep(socket)
@@ -134,8 +144,9 @@ export class EngineProxy {
     for (let at = 0; at < request.rawHeaders.length; at += 2) {
       lines.push(`${request.rawHeaders[at] ?? ''}: ${request.rawHeaders[at + 1] ?? ''}`)
     }
-    target.write(`${lines.join('\r\n')}\r\n\r\n`)
-    if (first.length > 0) target.write(first)
+    // The first raw bytes are those behind the body.
+    socket.unshift(first)
+    target.write(`${lines.join('\r\n')}\r\n\r\n${await textOf(request)}`)
     socket.pipe(target)
     target.pipe(socket)
     target.once('close', () => socket.destroy())

@@ -113,8 +113,15 @@ export class FakeEngine {
   }
 
   image(name: string, response: ServerResponse): void {
-    if (this.images.has(name)) send(response, 200, { Id: name })
+    if (this.images.has(name)) send(response, 200, { Id: `sha256:${name}`, RepoTags: [name] })
     else send(response, 404, { message: `No such image: ${name}` })
+  }
+
+  removeImage(name: string, response: ServerResponse): void {
+    const isUsed = [...this.#containers.values()].some(({ spec }) => spec.Image === name)
+    if (isUsed) return send(response, 409, { message: `image ${name} is in use` })
+    if (!this.images.delete(name)) return send(response, 404, { message: `No such image: ${name}` })
+    send(response, 200, [{ Untagged: name }])
   }
 
   pull(url: URL, response: ServerResponse): void {
@@ -158,7 +165,7 @@ export class FakeEngine {
   list(url: URL, response: ServerResponse): void {
     const filters: unknown = JSON.parse(url.searchParams.get('filters') ?? '{}')
     // A list of texts, as the driver under test sends it.
-    const labels = Reflect.get(Object(filters), 'label') as readonly string[]
+    const labels = (Reflect.get(Object(filters), 'label') ?? []) as readonly string[]
     const found = [...this.#containers.values()].filter(({ spec }) => {
       return labels.every((label) => {
         const [key = '', value] = label.split('=')
@@ -168,7 +175,13 @@ export class FakeEngine {
     send(
       response,
       200,
-      found.map(({ id, status, spec }) => ({ Id: id, State: status, Labels: spec.Labels })),
+      found.map(({ id, status, spec }) => ({
+        Id: id,
+        State: status,
+        Labels: spec.Labels,
+        ImageID: `sha256:${spec.Image ?? ''}`,
+        Created: 1_000,
+      })),
     )
   }
 
@@ -399,6 +412,9 @@ const ROUTES: readonly Route[] = [
     send(response, 200, { IPAM: { Config: [{ Gateway: '172.17.0.1' }] } })
   }),
   route('GET', /^\/images\/(.+)\/json$/, (engine, { id, response }) => engine.image(id, response)),
+  route('DELETE', /^\/images\/(.+)$/, (engine, { id, response }) => {
+    engine.removeImage(id, response)
+  }),
   route('POST', /^\/images\/create$/, (engine, { url, response }) => engine.pull(url, response)),
   route('POST', /^\/containers\/create$/, (engine, { url, body, response }) => {
     engine.create(url, body, response)

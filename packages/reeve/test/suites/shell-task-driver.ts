@@ -370,6 +370,22 @@ function execCases(name: string, open: Open): void {
   })
 }
 
+/** For drivers that end a command by force which does not go with its caller. */
+export function stubbornCommandCase(name: string, open: Open): void {
+  test(`${name}: a command that ignores the hang-up of its caller is killed`, async (t) => {
+    const task = await sleeping(t, open)
+    const mark = uniqueSleep()
+    const text = `trap '' HUP; sleep ${mark}; sleep ${mark}`
+    const session = await task.exec({ command: ['sh', '-c', text], tty: undefined })
+    await until('the command', () => (isThere(mark) ? true : undefined))
+    session.hangUp()
+    session.stdout.resume()
+    session.stderr.resume()
+    await session.exited
+    await until('its end', () => (isThere(mark) ? undefined : true))
+  })
+}
+
 /** Collects what a terminal shows and waits for words on it. */
 class Screen {
   readonly session: ExecSession

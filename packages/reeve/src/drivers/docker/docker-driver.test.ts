@@ -7,7 +7,11 @@ import { systemClock } from '../../../test/build/agent.ts'
 import { DOCKER, FakeEngine, PODMAN, type EngineDialect } from '../../../test/build/fake-engine.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
-import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
+import {
+  shellTaskDriverSuite,
+  stubbornCommandCase,
+  written,
+} from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
 import type { TaskDriver } from '../../agent/index.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
@@ -73,6 +77,8 @@ shellTaskDriverSuite('docker with a pretended engine', async (t) => (await openB
   supervisor: 'the engine is the supervisor',
   escapees: 'the pretended engine has no namespaces',
 })
+
+stubbornCommandCase('docker', async (t) => (await openBench(t)).bench)
 
 test('docker: the node says which engine it has', async (t) => {
   const { driver } = await openBench(t)

@@ -1,8 +1,13 @@
+import assert from 'node:assert/strict'
 import { after, suite, test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { openEngines, podmanUnavailable, TEST_IMAGE } from '../../../test/build/podman.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
-import { shellTaskDriverSuite } from '../../../test/suites/shell-task-driver.ts'
+import {
+  shellTaskDriverSuite,
+  stubbornCommandCase,
+  written,
+} from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
@@ -49,6 +54,20 @@ function engineSuite(name: string, socketPath: string): void {
     exactEnvironment: 'images have variables of their own',
     supervisor: 'the engine is the supervisor',
     limits: 'podman does not tell of it on every kind of control groups',
+  })
+
+  stubbornCommandCase(name, openBench)
+
+  test(`${name}: every line of a busy container is kept, and bytes that are no text`, async (t) => {
+    const bench = await openBench(t)
+    const text = `seq 1 20000; head -c 300000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' x; echo e >&2`
+    const task = await bench.driver.start(bench.script(text))
+    await task.exited
+    const lines = Array.from({ length: 20_000 }, (_, n) => `${n + 1}\n`).join('')
+    const want = `${lines}${'\0'.repeat(300_000)}${'x'.repeat(300_000)}`
+    const found = await written(bench.logs.stdoutPrefix)
+    assert.deepEqual([found.length, found === want], [want.length, true])
+    assert.equal(await written(bench.logs.stderrPrefix), 'e\n')
   })
 }
 

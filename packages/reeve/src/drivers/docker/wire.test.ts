@@ -85,11 +85,23 @@ test('log entries: asked again, each is written once, also those of one moment',
   }
 })
 
-test('log entries: the engine is asked from the older of the two streams on', () => {
+test('log entries: the engine is asked from just before the older of the two streams on', () => {
   const mark = (atNs: string): { atNs: string; count: number } => ({ atNs, count: 1 })
-  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('9000000000') }), '7.000000005')
-  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('0') }), '7.000000005')
+  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('9000000000') }), '6.999000005')
+  assert.equal(sinceOf({ stdout: mark('7000000005'), stderr: mark('0') }), '6.999000005')
   assert.equal(sinceOf(LOG_START), '0.000000000')
+})
+
+test('log entries: what follows a new one is new, also when the clock was set back', () => {
+  const at = (second: number): Frame => {
+    const bytes = Buffer.from(`2026-01-02T03:04:0${second}Z ${second}`)
+    return { stream: 'stdout', bytes }
+  }
+  const first = new LogCursor(LOG_START)
+  for (const second of [4, 5]) first.accept(at(second))
+  const second = new LogCursor(first.position)
+  const accepted = [4, 5, 6, 1, 2].map((one) => String(second.accept(at(one)) ?? ''))
+  assert.deepEqual(accepted, ['', '', '6', '1', '2'])
 })
 
 const images = [

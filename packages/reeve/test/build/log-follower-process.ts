@@ -1,0 +1,27 @@
+/** Follows the log of a test's engine until it is killed: an agent that has this one task. */
+import { Engine } from '../../src/drivers/docker/engine.ts'
+import { LogFollower } from '../../src/drivers/docker/log-follower.ts'
+
+const [socketPath = '', dir = '', maxFileBytes = ''] = process.argv.slice(2)
+
+new LogFollower({
+  engine: new Engine(socketPath),
+  containerId: 'c1',
+  logs: {
+    stdoutPrefix: `${dir}/web.stdout`,
+    stderrPrefix: `${dir}/web.stderr`,
+    maxFiles: 1_000,
+    maxFileBytes: Number(maxFileBytes),
+  },
+  isTty: false,
+  dir,
+  clock: {
+    nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
+    after: (delayMs, wake) => {
+      const timer = setTimeout(wake, delayMs)
+      return () => clearTimeout(timer)
+    },
+  },
+  report: () => undefined,
+})
