@@ -11,6 +11,7 @@ import { buildEnvironment, withVariables } from './environment.ts'
 import type { LaunchAdditions } from './hook-chain.ts'
 import type { TaskControl } from './task-control.ts'
 import type { TaskHookContext } from './task-hook.ts'
+import type { TaskLedger } from './task-ledger.ts'
 
 interface ContextInput {
   readonly assignment: Assignment
@@ -48,8 +49,17 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
   const config = Object.entries(task.Config ?? {}).map(
     ([key, value]) => [key, interpolator.deep(value, key)] as const,
   )
+  const { allocation, job, group } = assignment
   return {
     handle,
+    about: {
+      namespace: allocation.Namespace,
+      jobId: job.ID,
+      jobName: job.Name,
+      group: group.Name,
+      nodeId: node.ID,
+      nodeName: node.Name,
+    },
     config: Object.fromEntries(config),
     env,
     user,
@@ -65,6 +75,26 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
       ports: portsOf(assignment, task),
     },
   }
+}
+
+interface FetchControl {
+  readonly signal: AbortSignal
+  readonly ledger: TaskLedger
+}
+
+/**
+ * Lets the driver fetch what the start needs; its reports become events of the task. This is no
+ * start: an image may take minutes, and the starts of other tasks must not wait for it.
+ */
+export async function fetchFor(
+  drivers: AgentHost['drivers'],
+  launch: TaskLaunch,
+  { signal, ledger }: FetchControl,
+): Promise<TaskLaunch> {
+  if (signal.aborted) return launch
+  const report = (message: string): void => ledger.note('Driver', { DriverMessage: message })
+  await drivers.get(launch.handle.driver)?.prepare?.(launch, { signal, report })
+  return launch
 }
 
 /** What the scheduler granted, else what the task asks for. */

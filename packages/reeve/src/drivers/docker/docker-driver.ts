@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type {
   DriverAddress,
   DriverHealth,
+  PrepareControl,
   Recovery,
   RunningTask,
   TaskDriver,
@@ -13,13 +14,15 @@ import type {
 import { isMissing } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { containerSpec, START_LABEL } from './container-spec.ts'
+import { containerSpec, isLogCollected, START_LABEL } from './container-spec.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
 import { checkAllowed, type DockerPolicy } from './docker-policy.ts'
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
 import { DockerTask, type ContainerRecord } from './docker-task.ts'
-import { Engine, isSuccess, member, parsed, refusalText, textAt } from './engine.ts'
-import { checkedBinds, checkedMounts } from './host-paths.ts'
+import { Engine, isSuccess, member, parsed, refusalText, textAt, type TcpEngine } from './engine.ts'
+import { checkPaths, openMounts, type ContainerMounts, type PathRules } from './host-paths.ts'
 import { Images } from './images.ts'
+import { PinnedPaths } from './pinned-paths.ts'
 
 const RECORD_FILE = 'container.json'
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
@@ -29,10 +32,15 @@ const PROBE_MS_MAX = 5_000
 
 export interface DockerDriverOptions {
   readonly clock: Clock
-  readonly socketPath: string
+  /** Where the engine listens; not asked for when it listens on TCP. */
+  readonly socketPath?: string
+  readonly tcp?: TcpEngine
   readonly policy: DockerPolicy
+  readonly settings?: Partial<DockerSettings>
   /** Logins by registry, as the engine's own client writes them. */
   readonly authFile?: string
+  /** A directory of the driver's own; without one, volumes that tasks could swap are refused. */
+  readonly stateDir?: string
 }
 
 /**
@@ -45,12 +53,20 @@ export class DockerDriver implements TaskDriver {
   readonly #options: DockerDriverOptions
   readonly #engine: Engine
   readonly #images: Images
+  readonly #settings: DockerSettings
+  /** Launches whose image was fetched by `prepare`. */
+  readonly #prepared = new WeakSet<TaskLaunch>()
+  #swept: Promise<void> | undefined
   #isPodman = false
+  #runtimes: readonly string[] = []
 
   constructor(options: DockerDriverOptions) {
+    const { tcp, socketPath = '', clock, authFile } = options
     this.#options = options
-    this.#engine = new Engine(options.socketPath)
-    this.#images = new Images({ engine: this.#engine, authFile: options.authFile })
+    this.#settings = { ...DEFAULT_DOCKER_SETTINGS, ...options.settings }
+    this.#engine = new Engine(tcp ?? socketPath)
+    const settings = this.#settings
+    this.#images = new Images({ engine: this.#engine, clock, authFile, settings })
   }
 
   async fingerprint(): Promise<DriverHealth> {
@@ -59,8 +75,10 @@ export class DockerDriver implements TaskDriver {
       const info = await this.#ask('/info')
       const components = member(version, 'Components')
       this.#isPodman = JSON.stringify(components ?? '').includes('Podman')
+      this.#runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
       const attributes = {
         ...engineAttributes(version, info, this.#options.policy),
+        'driver.docker.runtimes': this.#runtimes.join(','),
         ...(await this.#bridgeAddress()),
       }
       return { detected: true, healthy: true, description: 'Healthy', attributes }
@@ -69,27 +87,27 @@ export class DockerDriver implements TaskDriver {
     }
   }
 
+  async prepare(launch: TaskLaunch, control: PrepareControl): Promise<void> {
+    const config = await this.#validate(launch)
+    await this.#images.ensure(config, { ...control, taskDir: launch.taskDir })
+    this.#prepared.add(launch)
+  }
+
   async start(launch: TaskLaunch): Promise<RunningTask> {
-    const { policy, socketPath, clock } = this.#options
-    const config = readDockerConfig(launch.config)
-    checkAllowed(config, policy)
-    const rules = { launch, allowOutside: policy.allowVolumes, socketPath }
-    const binds = await checkedBinds(config, rules)
-    const mounts = await checkedMounts(config.storage.mounts, rules)
-    const checked = { ...config, storage: { ...config.storage, mounts } }
-    const spec = containerSpec({
-      launch,
-      config: checked,
-      policy,
-      binds,
-      coreCount: availableParallelism(),
-      canJoinByPath: this.#isPodman,
-    })
-    await this.#images.ensure(config, launch.taskDir)
+    const config = await this.#validate(launch)
+    const wish = { taskDir: launch.taskDir, signal: NO_SIGNAL, report: () => undefined }
+    if (this.#prepared.has(launch)) await this.#images.ensureStill(config, wish)
+    else await this.#images.ensure(config, wish)
+    // Not before the image is there: a task of the allocation may change what a path leads to.
+    const { stateDir } = this.#options
+    this.#swept ??= stateDir === undefined ? Promise.resolve() : PinnedPaths.sweep(stateDir)
+    await this.#swept
+    const mounts = await openMounts(config, this.#pathRules(launch))
     try {
-      const record = await this.#create(launch, config, spec)
+      const { clock } = this.#options
+      const record = await this.#create(launch, config, this.#spec(launch, config, mounts))
       await this.#begin(record.containerId)
-      const address = await this.#addressOf(record.containerId, config)
+      const address = await this.#addressOf(record)
       return new DockerTask({ handle: launch.handle, record, address, engine: this.#engine, clock })
     } catch (thrown) {
       await this.#removeAll(launch.handle).catch(() => undefined)
@@ -97,7 +115,41 @@ export class DockerDriver implements TaskDriver {
       throw thrown instanceof Fault && thrown.kind === 'engine'
         ? new Fault('task-start', thrown.message, { cause: thrown })
         : thrown
+    } finally {
+      // What stays is released by the next agent; a task that runs must not be lost for it.
+      await mounts.release().catch(() => undefined)
     }
+  }
+
+  /** What can be refused is, before an image is fetched. */
+  async #validate(launch: TaskLaunch): Promise<DockerConfig> {
+    const config = readDockerConfig(launch.config)
+    checkAllowed(config, this.#options.policy, this.#settings)
+    await checkPaths(config, this.#pathRules(launch))
+    this.#spec(launch, config, { binds: [], mounts: config.storage.mounts })
+    return config
+  }
+
+  #pathRules(launch: TaskLaunch): PathRules {
+    const { policy, stateDir, socketPath } = this.#options
+    return { launch, allowOutside: policy.allowVolumes, socketPath, stateDir }
+  }
+
+  #spec(
+    launch: TaskLaunch,
+    config: DockerConfig,
+    { binds, mounts }: Pick<ContainerMounts, 'binds' | 'mounts'>,
+  ): Readonly<Record<string, unknown>> {
+    return containerSpec({
+      launch,
+      config: { ...config, storage: { ...config.storage, mounts } },
+      policy: this.#options.policy,
+      settings: this.#settings,
+      binds,
+      coreCount: availableParallelism(),
+      runtimes: this.#runtimes,
+      canJoinByPath: this.#isPodman,
+    })
   }
 
   async recover(handle: TaskHandle): Promise<Recovery> {
@@ -116,7 +168,7 @@ export class DockerDriver implements TaskDriver {
       return { kind: 'never-started' }
     }
     const { clock } = this.#options
-    const address = await this.#addressOf(record.containerId, undefined).catch(() => undefined)
+    const address = await this.#addressOf(record).catch(() => undefined)
     const task = new DockerTask({ handle, record, address, engine: this.#engine, clock })
     return { kind: 'attached', task }
   }
@@ -144,13 +196,12 @@ export class DockerDriver implements TaskDriver {
     const { handle, logs, resources } = launch
     await mkdir(handle.dir, { recursive: true, mode: 0o700 })
     const containerId = await this.#createContainer(handle, spec)
-    // Other log drivers of the engine keep the output where they are told to.
-    const isOurLog = config.logging === undefined
     const record: ContainerRecord = {
       containerId,
-      logs: isOurLog ? (logs ?? null) : null,
+      logs: isLogCollected(config, this.#settings) ? (logs ?? null) : null,
       isTty: config.process.tty,
       hasMemoryLimit: resources.memoryMB > 0,
+      isIpv6Advertised: config.network.isIpv6Advertised,
     }
     await writeFile(join(handle.dir, RECORD_FILE), JSON.stringify(record), { mode: 0o600 })
     return record
@@ -186,14 +237,12 @@ export class DockerDriver implements TaskDriver {
     throw new Fault(kind, `the container cannot be started: ${text}`)
   }
 
-  async #addressOf(
-    containerId: string,
-    config: DockerConfig | undefined,
-  ): Promise<DriverAddress | undefined> {
+  async #addressOf(record: ContainerRecord): Promise<DriverAddress | undefined> {
+    const { containerId, isIpv6Advertised } = record
     const container = await this.#ask(`/containers/${containerId}/json`)
     const networks = member(container, 'NetworkSettings', 'Networks')
     const first: unknown = Object.values(networks ?? {})[0]
-    const field = config?.network.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
+    const field = isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
     const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
     return ip === '' ? undefined : { ip, ports: {} }
   }
@@ -226,6 +275,9 @@ export class DockerDriver implements TaskDriver {
   }
 }
 
+/** Of a start that nobody can interrupt. */
+const NO_SIGNAL = new AbortController().signal
+
 /** What another try would meet again. */
 const UNSTARTABLE =
   /executable file|no such file|not found|permission denied|exec format|unable to find user|no matching entries|not a directory/i
@@ -246,12 +298,10 @@ function engineAttributes(
   info: unknown,
   policy: DockerPolicy,
 ): Readonly<Record<string, string>> {
-  const runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
   return {
     'driver.docker': '1',
     'driver.docker.version': textAt(version, 'Version'),
     'driver.docker.os_type': textAt(info, 'OSType'),
-    'driver.docker.runtimes': runtimes.join(','),
     'driver.docker.privileged.enabled': String(policy.allowPrivileged),
     'driver.docker.volumes.enabled': String(policy.allowVolumes),
   }
