@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { env } from 'node:process'
+import { env, kill } from 'node:process'
+import { errorCode } from '../../agent/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { RegistryAuth } from './docker-config.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
@@ -136,33 +137,49 @@ async function runHelper(
   server: string,
   msMax: number,
 ): Promise<{ readonly code: unknown; readonly text: string }> {
+  // A group of its own: a helper that is a script may have children that go on writing.
   const child = spawn(program, ['get'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: helperEnvironment(),
-    timeout: msMax,
-    killSignal: 'SIGKILL',
+    detached: true,
   })
   let text = ''
+  let excess = ''
+  const end = (why: string): void => {
+    excess ||= why
+    endGroup(child.pid)
+    child.stdout.destroy()
+  }
+  const timer = setTimeout(() => end(`did not answer within ${msMax / 1_000} s`), msMax)
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     text += piece
-    if (text.length > DOCKER_LIMITS.helperBytesMax) child.kill('SIGKILL')
+    const { helperBytesMax } = DOCKER_LIMITS
+    if (text.length > helperBytesMax) end(`printed more than ${helperBytesMax} bytes`)
   })
   // It may end without reading what it was asked.
   child.stdin.on('error', () => undefined)
   child.stdin.end(`${server}\n`)
   try {
-    const [code, signal]: unknown[] = await once(child, 'close')
-    if (typeof signal !== 'string') return { code, text }
+    const [code]: unknown[] = await once(child, 'close')
+    if (excess === '') return { code, text }
   } catch (thrown) {
     throw new Fault('task-start', `${program} cannot be run: ${messageOf(thrown)}`, {
       cause: thrown,
     })
+  } finally {
+    clearTimeout(timer)
   }
-  const what =
-    text.length > DOCKER_LIMITS.helperBytesMax
-      ? `printed more than ${DOCKER_LIMITS.helperBytesMax} bytes`
-      : `did not answer within ${msMax / 1_000} s`
-  throw new Fault('task-start', `${program} ${what}`)
+  throw new Fault('task-start', `${program} ${excess}`)
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    kill(-pid, 'SIGKILL')
+  } catch (thrown) {
+    // It has ended meanwhile.
+    if (errorCode(thrown) !== 'ESRCH') throw thrown
+  }
 }
 
 /** Helpers find their own settings there; the secrets of the agent are not among them. */
