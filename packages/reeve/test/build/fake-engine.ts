@@ -423,6 +423,9 @@ const ROUTES: readonly Route[] = [
   route('POST', /^\/images\/create$/, (engine, { url, auth, response }) => {
     return engine.pull(url, auth, response)
   }),
+  route('POST', /^\/images\/load$/, (_, { response }) => {
+    send(response, 200, { stream: 'Loaded image' })
+  }),
   route('POST', /^\/containers\/create$/, (engine, { url, body, response }) => {
     engine.create(url, body, response)
   }),

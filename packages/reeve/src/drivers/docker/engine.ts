@@ -232,7 +232,7 @@ export function refusalText(answer: EngineAnswer): string {
 /** A text that a registry, an engine or a helper wrote, for messages: on one line and not too long. */
 export function foreignText(text: string): string {
   return text
-    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
     .slice(0, DOCKER_LIMITS.foreignTextCharsMax)
 }
