@@ -34,7 +34,7 @@ export interface TaskDriver {
    * any number of others. Rejects like `start`, and soon after the signal is aborted. Nothing of
    * the task runs afterwards; a start without it fetches by itself.
    */
-  prepare?(launch: TaskLaunch, control: PrepareControl): Promise<void>
+  prepare?(launch: TaskLaunch, context: DriverContext): Promise<void>
 
   /**
    * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
@@ -52,12 +52,12 @@ export interface TaskDriver {
   recover(handle: TaskHandle): Promise<Recovery>
 }
 
-/** How the agent follows and ends the preparation of a start. */
-export interface PrepareControl {
-  /** Aborted when the task is to end, or the agent itself. */
-  readonly signal: AbortSignal
-  /** A sentence for the events of the task. */
+/** What the agent offers a driver during a start or a recovery, and as long as the task runs. */
+export interface DriverContext {
+  /** Adds an event to the task: what its owner should know and no state tells. */
   report(message: string): void
+  /** Fires when a start need not go on: the task is to end, or the agent stops. */
+  readonly signal: AbortSignal
 }
 
 /** A driver that finds what it started even where every record of it is gone. */

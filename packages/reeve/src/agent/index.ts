@@ -1,8 +1,8 @@
 export { websocketDial } from './dial-websocket.ts'
 export type {
   DriverAddress,
+  DriverContext,
   DriverHealth,
-  PrepareControl,
   Recovery,
   RunningTask,
   StopRequest,

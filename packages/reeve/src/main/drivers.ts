@@ -31,7 +31,7 @@ export function createDrivers(
     drivers.push(new ExecDriver({ clock, helper, stateDir, policy: { ...exec, chrootEnv } }))
   }
   if (docker.enabled) {
-    drivers.push(new DockerDriver({ clock, stateDir: join(stateDir, 'docker'), ...dockerOf(docker) }))
+    drivers.push(new DockerDriver({ clock, stateDir, ...dockerOf(docker) }))
   }
   return drivers
 }

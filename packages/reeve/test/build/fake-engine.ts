@@ -236,7 +236,9 @@ export class FakeEngine {
         Error: '',
         FinishedAt: finishedAt,
       },
-      NetworkSettings: { Networks: { bridge: { IPAddress: '172.17.0.9' } } },
+      NetworkSettings: {
+        Networks: { bridge: { IPAddress: '172.17.0.9', GlobalIPv6Address: 'fd00::9' } },
+      },
     })
   }
 

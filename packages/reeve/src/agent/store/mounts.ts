@@ -34,7 +34,11 @@ export async function unmountBelow(path: string): Promise<void> {
  * so that nobody can swap the source; `-c` keeps the program from resolving it to a name first.
  */
 export async function bindDescriptor(fd: number, path: string): Promise<void> {
-  const complaint = await run('mount', ['-c', '--bind', '--', `/proc/self/fd/${GIVEN_FD}`, path], fd)
+  const complaint = await run(
+    'mount',
+    ['-c', '--bind', '--', `/proc/self/fd/${GIVEN_FD}`, path],
+    fd,
+  )
   if (complaint === undefined) return
   throw new Fault('agent-state', `nothing could be mounted at ${path}: ${complaint}`)
 }

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anAssignment, aTask, pass, restartPolicy, stopped, turn } from '../../../test/build/agent.ts'
+import {
+  anAssignment,
+  aTask,
+  pass,
+  restartPolicy,
+  stopped,
+  turn,
+} from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { MockDriver } from '../../drivers/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { Fault } from '../../kit/fault.ts'
-import type { PrepareControl } from '../driver.ts'
+import type { DriverContext } from '../driver.ts'
 import type { TaskLaunch } from '../task-launch.ts'
 
 /** Fetches for as long as the test likes. */
@@ -14,7 +21,7 @@ class FetchingDriver extends MockDriver {
   readonly fetched = Promise.withResolvers<void>()
   fetches = 0
 
-  async prepare(_launch: TaskLaunch, { signal, report }: PrepareControl): Promise<void> {
+  async prepare(_launch: TaskLaunch, { signal, report }: DriverContext): Promise<void> {
     this.fetches += 1
     report('Downloading image box:1')
     const interrupted = new Promise<void>((_, reject) => {

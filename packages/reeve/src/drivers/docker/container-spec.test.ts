@@ -18,7 +18,12 @@ interface Given {
   readonly canJoinByPath?: boolean
 }
 
-function specOf({ config = {}, launch = {}, settings = {}, canJoinByPath = false }: Given): unknown {
+function specOf({
+  config = {},
+  launch = {},
+  settings = {},
+  canJoinByPath = false,
+}: Given): unknown {
   return containerSpec({
     launch: aLaunch(launch),
     config: readDockerConfig({ image: 'box:1', ...config }),

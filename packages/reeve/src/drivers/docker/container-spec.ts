@@ -347,7 +347,11 @@ function mountBody(mount: MountConfig): Readonly<Record<string, unknown>> {
  */
 const ENGINE_LOG_BYTES_MIN = 32 * BYTES_PER_MB
 
-function logConfig({ launch, config, settings }: ContainerInput): Readonly<Record<string, unknown>> {
+function logConfig({
+  launch,
+  config,
+  settings,
+}: ContainerInput): Readonly<Record<string, unknown>> {
   const logging = loggingOf(config, settings)
   if (logging !== undefined) return { Type: logging.type, Config: logging.config }
   if (launch.logs === undefined) return { Type: 'none', Config: {} }

@@ -235,7 +235,10 @@ test('docker: a login is sent to the engine and to nobody else', async (t) => {
 
 const refused = [
   { config: { privileged: true }, message: /^privileged is not allowed/ },
-  { config: { network_mode: 'container:x' }, message: /^network_mode "container:x" is not allowed/ },
+  {
+    config: { network_mode: 'container:x' },
+    message: /^network_mode "container:x" is not allowed/,
+  },
   { config: { pid_mode: 'host' }, message: /^pid_mode "host" is not allowed/ },
   { config: { ipc_mode: 'container:x' }, message: /^ipc_mode "container:x" is not allowed/ },
   { config: { cap_add: ['sys_admin'] }, message: /does not allow sys_admin$/ },

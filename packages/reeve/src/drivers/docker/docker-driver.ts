@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type {
   DriverAddress,
+  DriverContext,
   DriverHealth,
-  PrepareControl,
   Recovery,
   RunningTask,
   TaskDriver,
@@ -87,9 +87,9 @@ export class DockerDriver implements TaskDriver {
     }
   }
 
-  async prepare(launch: TaskLaunch, control: PrepareControl): Promise<void> {
+  async prepare(launch: TaskLaunch, context: DriverContext): Promise<void> {
     const config = await this.#validate(launch)
-    await this.#images.ensure(config, { ...control, taskDir: launch.taskDir })
+    await this.#images.ensure(config, { ...context, taskDir: launch.taskDir })
     this.#prepared.add(launch)
   }
 

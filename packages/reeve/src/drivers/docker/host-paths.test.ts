@@ -58,7 +58,14 @@ interface PathBench {
 async function openBench(t: TestContext): Promise<PathBench> {
   const dir = await temporaryDirectory(t)
   const outside = join(dir, 'outside')
-  for (const name of ['outside', 'alloc/data', 'web/local', 'web/secrets', 'web/private', 'state']) {
+  for (const name of [
+    'outside',
+    'alloc/data',
+    'web/local',
+    'web/secrets',
+    'web/private',
+    'state',
+  ]) {
     await fs.mkdir(join(dir, name), { recursive: true })
   }
   await fs.writeFile(join(outside, 'secret'), 'of the host')
@@ -144,7 +151,7 @@ for (const name of ['volumes', 'mount'] as const) {
     await opened.release()
     assert.equal(existsSync(source), false)
     await assert.rejects(openMounts(config, rules()), /outside the allocation$/)
-    assert.deepEqual(await fs.readdir(join(dir, 'state/mounts')), [])
+    assert.deepEqual(await fs.readdir(join(dir, 'state/docker-mounts')), [])
   })
 }
 
@@ -153,7 +160,7 @@ test('volumes: a name without a slash is relative to the task, and made', asRoot
   for (const allowOutside of [false, true]) {
     const opened = await openMounts(withVolume('conf'), rules({ allowOutside }))
     await opened.release()
-    assert.match(opened.binds[0] ?? '', /\/state\/mounts\/start-1\/1:\/x$/)
+    assert.match(opened.binds[0] ?? '', /\/state\/docker-mounts\/start-1\/1:\/x$/)
   }
   assert.ok((await fs.stat(join(dir, 'web/conf'))).isDirectory())
 })
@@ -184,7 +191,10 @@ test('volumes: without the right to mount only directories of the agent are give
     kind: 'task-config',
     message: /only an agent that runs as root can mount it safely; mount local, secrets or alloc/,
   })
-  const allowed = await openMounts(withVolume('local/d'), rules({ ...unpinned, allowOutside: true }))
+  const allowed = await openMounts(
+    withVolume('local/d'),
+    rules({ ...unpinned, allowOutside: true }),
+  )
   assert.deepEqual(allowed.binds, [`${dir}/web/local/d:/x`])
 })
 
@@ -198,7 +208,7 @@ test('volumes: what a killed agent left mounted is released, not removed', asRoo
     rules(),
   )
   await PinnedPaths.sweep(join(dir, 'state'))
-  assert.deepEqual(await fs.readdir(join(dir, 'state/mounts')), [])
+  assert.deepEqual(await fs.readdir(join(dir, 'state/docker-mounts')), [])
   assert.equal(await fs.readFile(join(dir, 'web/local/d/keep'), 'utf8'), 'me')
   assert.doesNotMatch(await fs.readFile('/proc/self/mountinfo', 'utf8'), new RegExp(`${dir}/state`))
 })

@@ -155,7 +155,8 @@ async function requireInside(file: FileHandle, source: string, rules: PathRules)
   const homes = await Promise.all(homesOf(launch).map((home) => realpath(home, BYTES)))
   if (!isBelowHomes(real, homes)) throw outside(source)
   const { dev, ino } = await file.stat()
-  const socket = socketPath === undefined ? undefined : await stat(socketPath).catch(() => undefined)
+  const socket =
+    socketPath === undefined ? undefined : await stat(socketPath).catch(() => undefined)
   if (socket?.dev === dev && socket.ino === ino) throw holdsSocket(source)
   const [taskDir = ''] = homes
   if (real === taskDir) {

@@ -86,7 +86,10 @@ test('pulls: the task hears of it at once, and then at growing intervals', async
     bench.clock.advance(DOCKER_LIMITS.pullReportMsFirst)
     return task.reports.at(-1)?.includes('layers') === true ? true : undefined
   })
-  assert.equal(task.reports.at(-1), 'Downloading image far/away:2: 1 of 2 layers, 5.0 MiB of 16 MiB')
+  assert.equal(
+    task.reports.at(-1),
+    'Downloading image far/away:2: 1 of 2 layers, 5.0 MiB of 16 MiB',
+  )
   bench.finish()
   assert.equal(await task.done, '')
 })
@@ -175,7 +178,9 @@ test('pulls: a registry’s words are shown without control characters', async (
 test('progress: endless lines, layers and single lines are bounded', () => {
   const progress = new PullProgress()
   for (let id = 0; id < 5_000; id += 1) {
-    progress.read(`{"status":"Downloading","id":"l${id}","progressDetail":{"current":9,"total":1}}\n`)
+    progress.read(
+      `{"status":"Downloading","id":"l${id}","progressDetail":{"current":9,"total":1}}\n`,
+    )
   }
   assert.match(progress.summary(), new RegExp(`of ${DOCKER_LIMITS.layersMax} layers`))
   const line = 'x'.repeat(DOCKER_LIMITS.progressLineCharsMax)

@@ -1,9 +1,17 @@
-import { mkdir, readdir, realpath, rmdir, unlink, writeFile, type FileHandle } from 'node:fs/promises'
+import {
+  mkdir,
+  readdir,
+  realpath,
+  rmdir,
+  unlink,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { bindDescriptor, detachMount, errorCode, isMissing } from '../../agent/index.ts'
 
 /** Below the state directory of the driver. */
-const MOUNTS = 'mounts'
+const MOUNTS = 'docker-mounts'
 
 /**
  * The sources of one container's mounts, bound where no task can write, for the time between its

@@ -113,7 +113,10 @@ test('logins: a helper does not see the secrets of the agent', async () => {
 })
 
 const failures = [
-  { helper: 'broken', message: /^docker-credential-broken has no login for reg\.test: no \[2J key$/ },
+  {
+    helper: 'broken',
+    message: /^docker-credential-broken has no login for reg\.test: no \[2J key$/,
+  },
   { helper: 'silent', message: /^docker-credential-silent printed no login/ },
   { helper: 'endless', message: /^docker-credential-endless printed more than 65536 bytes$/ },
   { helper: 'slow', message: /^docker-credential-slow did not answer within 0\.5 s$/ },

@@ -29,7 +29,10 @@ export async function findLogin(
     })
     const file = parsed(text)
     if (file === undefined) {
-      throw new Fault('task-start', 'the file with the logins of registries (auth.config) is not JSON')
+      throw new Fault(
+        'task-start',
+        'the file with the logins of registries (auth.config) is not JSON',
+      )
     }
     const found = await loginOfFile(file, registry, ask)
     if (found !== undefined) return found

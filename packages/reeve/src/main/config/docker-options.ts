@@ -9,7 +9,10 @@ const helper = matching(
   'the name after `docker-credential-`, such as "ecr-login"',
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
 )
-const pattern = matching('a name, in which `*` stands for any characters', /^[A-Za-z0-9._*-]{1,64}$/)
+const pattern = matching(
+  'a name, in which `*` stands for any characters',
+  /^[A-Za-z0-9._*-]{1,64}$/,
+)
 const logDriver = matching('the name of a log driver', /^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$/)
 const runtime = matching('the name of a runtime', /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/)
 const logOptions = mapOf({
@@ -150,7 +153,9 @@ export function tcpEndpoint(
 export function dockerEndpointProblem(endpoint: string, hasTls: boolean): string | undefined {
   const tcp = tcpEndpoint(endpoint)
   if (tcp === undefined) {
-    return hasTls ? 'is a socket, but config.tls is for an engine at tcp://. Leave it out.' : undefined
+    return hasTls
+      ? 'is a socket, but config.tls is for an engine at tcp://. Leave it out.'
+      : undefined
   }
   if (hasTls || isLoopback(tcp.host)) return undefined
   return (

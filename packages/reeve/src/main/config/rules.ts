@@ -59,7 +59,10 @@ function findDockerProblem({ settings, originOf }: Resolved): ConfigProblem | un
   if (Object.keys(settings.dockerLogOptions).length === 0) return undefined
   const origin = originOf('dockerLogOptions')
   const subject = subjectOf(options.dockerLogOptions, origin)
-  return { origin, message: `${subject} is given without the type of the log driver. Add logging.type.` }
+  return {
+    origin,
+    message: `${subject} is given without the type of the log driver. Add logging.type.`,
+  }
 }
 
 /** What an agent cannot start without. */
