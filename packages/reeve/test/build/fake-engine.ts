@@ -55,6 +55,8 @@ export class FakeEngine {
   cutPulls = 0
   /** What images ask for; the engine's default where they ask for none. */
   stopSignal = 'SIGTERM'
+  /** The signals of `kill`, in order. */
+  readonly signals: string[] = []
   readonly sizes: string[] = []
   readonly #containers = new Map<string, Container>()
   readonly #execs = new Map<string, Exec>()
@@ -263,6 +265,7 @@ export class FakeEngine {
       return send(response, this.dialect.notRunningStatus, { message })
     }
     const name = url.searchParams.get('signal') ?? 'SIGKILL'
+    this.signals.push(name)
     const signal = Object.entries(constants.signals).find(([known, number]) => {
       return known === name || String(number) === name
     })?.[1]

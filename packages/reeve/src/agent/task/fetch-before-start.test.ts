@@ -21,11 +21,11 @@ class FetchingDriver extends MockDriver {
   readonly fetched = Promise.withResolvers<void>()
   fetches = 0
 
-  async prepare(_launch: TaskLaunch, { signal, report }: DriverContext): Promise<void> {
+  async prepare(_launch: TaskLaunch, context: DriverContext): Promise<void> {
     this.fetches += 1
-    report('Downloading image box:1')
+    context.report('Downloading image box:1')
     const interrupted = new Promise<void>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new Fault('task-start', 'interrupted')))
+      context.signal.addEventListener('abort', () => reject(new Fault('task-start', 'interrupted')))
     })
     await Promise.race([this.fetched.promise, interrupted])
   }
@@ -41,21 +41,23 @@ async function aFetch(task = aTask(), count = 1) {
 }
 
 test('fetch: it is an event of the task, and the start follows it', async () => {
-  const { driver, runner, events } = await aFetch()
+  const bench = await aFetch()
+  const { driver, runner } = bench
   assert.equal(runner.task('t0').state.Events.at(-1)?.DisplayMessage, 'Downloading image box:1')
   assert.equal(runner.task('t0').state.State, 'pending')
   driver.fetched.resolve()
   await turn()
-  assert.deepEqual(events('t0').slice(-2), ['Driver', 'Started'])
+  assert.deepEqual(bench.events('t0').slice(-2), ['Driver', 'Started'])
 })
 
 test('fetch: a stop interrupts it, and that is no failure', async () => {
-  const { runner, assignment, events, driver } = await aFetch()
-  runner.update(stopped(assignment))
+  const bench = await aFetch()
+  const { runner, assignment, driver } = bench
+  void runner.update(stopped(assignment))
   await turn()
   assert.equal(runner.task('t0').state.State, 'dead')
   assert.equal(runner.task('t0').state.Failed, false)
-  assert.deepEqual(events('t0').slice(-3), ['Driver', 'Killing', 'Killed'])
+  assert.deepEqual(bench.events('t0').slice(-3), ['Driver', 'Killing', 'Killed'])
   assert.equal(driver.running.length, 0)
 })
 
@@ -66,26 +68,28 @@ test('fetch: more tasks than may start at once fetch beside each other', async (
 
 test('fetch: one that fails is tried again by the restart policy', async () => {
   const policy = restartPolicy({ Attempts: 1, Delay: nsFromMs(1_000) })
-  const { driver, clock, events } = await aFetch(aTask({ RestartPolicy: policy }))
+  const bench = await aFetch(aTask({ RestartPolicy: policy }))
+  const { driver, clock } = bench
   driver.fetched.reject(new Fault('task-start', 'cannot fetch image box:1: EOF'))
   await turn()
-  assert.deepEqual(events('t0').slice(-2), ['Driver Failure', 'Restarting'])
+  assert.deepEqual(bench.events('t0').slice(-2), ['Driver Failure', 'Restarting'])
   await pass(clock, 5_000)
   assert.equal(driver.fetches, 2)
-  assert.deepEqual(events('t0').slice(-2), ['Driver Failure', 'Not Restarting'])
+  assert.deepEqual(bench.events('t0').slice(-2), ['Driver Failure', 'Not Restarting'])
 })
 
 test('restart: asked again while the task is being ended, it is one event', async () => {
   const stubborn = { kill_after: '3s' }
-  const { runner, clock, events } = await aRunner(
+  const bench = await aRunner(
     anAssignment({ tasks: [aTask({ Config: stubborn, RestartPolicy: restartPolicy() })] }),
   )
   await turn()
+  const { runner, clock } = bench
   const web = runner.task('web')
   const asked = ['first', 'second'].map((reason) => web.restart({ reason, withDelay: true }))
   await turn()
   const third = web.restart({ reason: 'third', withDelay: true })
   await pass(clock, 10_000)
   await Promise.all([...asked, third])
-  assert.equal(events('web').filter((type) => type === 'Restart Signaled').length, 1)
+  assert.equal(bench.events('web').filter((type) => type === 'Restart Signaled').length, 1)
 })

@@ -51,7 +51,7 @@ test('volumes: the label of the node is added unless the volume has its own', ()
 interface PathBench {
   readonly dir: string
   readonly outside: string
-  rules(changes?: Partial<PathRules>): PathRules
+  readonly rules: (changes?: Partial<PathRules>) => PathRules
 }
 
 /** An allocation with a task, and a directory of the host beside it. */

@@ -81,13 +81,13 @@ export class ImagePull {
     return this.#fault(`it took longer than ${limit}${progress}; raise image_pull_timeout`)
   }
 
-  async #report({ report }: PullWaiter, over: AbortSignal): Promise<void> {
+  async #report(waiter: PullWaiter, over: AbortSignal): Promise<void> {
     const name = localName(this.#options.image)
-    report(`Downloading image ${name}`)
+    waiter.report(`Downloading image ${name}`)
     let pauseMs: number = DOCKER_LIMITS.pullReportMsFirst
     while (await pause(this.#options.clock, pauseMs, over)) {
       const summary = this.#progress.summary()
-      report(`Downloading image ${name}${summary === '' ? '' : `: ${summary}`}`)
+      waiter.report(`Downloading image ${name}${summary === '' ? '' : `: ${summary}`}`)
       pauseMs = Math.min(2 * pauseMs, DOCKER_LIMITS.pullReportMsMax)
     }
   }

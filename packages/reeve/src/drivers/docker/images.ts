@@ -61,7 +61,7 @@ export class Images {
     throw new Fault('task-start', `the engine cannot look for images: ${refusalText(answer)}`)
   }
 
-  async #pull({ image, pull }: DockerConfig, { signal, report }: ImageWish): Promise<void> {
+  async #pull({ image, pull }: DockerConfig, wish: ImageWish): Promise<void> {
     const { engine, clock, authFile, settings } = this.#options
     const key = JSON.stringify([localName(image), pull.auth ?? null, pull.isAuthSoft])
     let work = this.#pulls.get(key)
@@ -77,25 +77,28 @@ export class Images {
         activityMs: settings.pullActivityMs,
       })
       this.#pulls.set(key, begun)
-      void begun.ended.then(() => {
-        if (this.#pulls.get(key) === begun) this.#pulls.delete(key)
-      })
+      void this.#forget(key, begun)
       work = begun
     }
-    await work.wait({ timeoutMs: pull.timeoutMs, signal, report })
+    await work.wait({ ...wish, timeoutMs: pull.timeoutMs })
+  }
+
+  async #forget(key: string, pull: ImagePull): Promise<void> {
+    await pull.ended
+    if (this.#pulls.get(key) === pull) this.#pulls.delete(key)
   }
 
   /** A tar archive among the task's files. */
-  async #load(file: string, { taskDir, signal, report }: ImageWish): Promise<void> {
-    report(`Loading image from ${JSON.stringify(file)}`)
-    const archive = await openArchive(file, taskDir)
+  async #load(file: string, wish: ImageWish): Promise<void> {
+    wish.report(`Loading image from ${JSON.stringify(file)}`)
+    const archive = await openArchive(file, wish.taskDir)
     const answer = await this.#options.engine.call({
       method: 'POST',
       path: '/images/load',
       query: { quiet: '1' },
       headers: { 'Content-Type': 'application/x-tar' },
       upload: archive.createReadStream(),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(DOCKER_LIMITS.loadMsMax)]),
+      signal: AbortSignal.any([wish.signal, AbortSignal.timeout(DOCKER_LIMITS.loadMsMax)]),
     })
     const failed = textAt(parsed(answer.text.trim().split('\n').at(-1) ?? ''), 'error')
     if (isSuccess(answer) && failed === '') return

@@ -127,9 +127,9 @@ interface Case {
   readonly bench: ProgramBench
   readonly driver: DockerDriver
   /** Of the script in an image; `env` is as the agent builds it for images: without a PATH. */
-  launch(script: string, config?: Readonly<Record<string, unknown>>): TaskLaunch
-  inspect(task: RunningTask): Promise<unknown>
-  output(): Promise<string>
+  readonly launch: (script: string, config?: Readonly<Record<string, unknown>>) => TaskLaunch
+  readonly inspect: (task: RunningTask) => Promise<unknown>
+  readonly output: () => Promise<string>
 }
 
 const why = trouble()
