@@ -9,10 +9,10 @@ const MANIFEST_TYPE = 'application/vnd.docker.distribution.manifest.v2+json'
 const digestOf = (bytes: Buffer): string =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
-/** What an image says of its containers, in the engine's words: `Env`, `Entrypoint`, `StopSignal`. */
+/** What an image says of its containers, in the engine's words: `Env`, `StopSignal`. */
 export type ImageConfig = Readonly<Record<string, unknown>>
 
-/** A registry of images on loopback that has one layer for all of them. To be closed by the test. */
+/** A registry on loopback that has one layer for all its images. To be closed by the test. */
 export class ImageRegistry {
   /** `name:password`; undefined: anybody may pull. */
   login: string | undefined

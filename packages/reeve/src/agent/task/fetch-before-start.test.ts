@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   anAssignment,
+  mockDriver,
   aTask,
   pass,
   restartPolicy,
@@ -10,29 +11,33 @@ import {
 } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
-import { MockDriver } from '../../drivers/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { Fault } from '../../kit/fault.ts'
 import type { DriverContext } from '../driver.ts'
 import type { TaskLaunch } from '../task-launch.ts'
 
-/** Fetches for as long as the test likes. */
-class FetchingDriver extends MockDriver {
-  readonly fetched = Promise.withResolvers<void>()
-  fetches = 0
-
-  async prepare(_launch: TaskLaunch, context: DriverContext): Promise<void> {
-    this.fetches += 1
-    context.report('Downloading image box:1')
-    const interrupted = new Promise<void>((_, reject) => {
-      context.signal.addEventListener('abort', () => reject(new Fault('task-start', 'interrupted')))
-    })
-    await Promise.race([this.fetched.promise, interrupted])
-  }
+/** A driver that fetches for as long as the test likes. */
+function fetchingDriver() {
+  const fetched = Promise.withResolvers<void>()
+  const driver = Object.assign(mockDriver(new SimulatedClock()), {
+    fetched,
+    fetches: 0,
+    prepare: async (_launch: TaskLaunch, context: DriverContext): Promise<void> => {
+      driver.fetches += 1
+      context.report('Downloading image box:1')
+      const interrupted = new Promise<void>((_, reject) => {
+        context.signal.addEventListener('abort', () =>
+          reject(new Fault('task-start', 'interrupted')),
+        )
+      })
+      await Promise.race([fetched.promise, interrupted])
+    },
+  })
+  return driver
 }
 
 async function aFetch(task = aTask(), count = 1) {
-  const driver = new FetchingDriver({ clock: new SimulatedClock() })
+  const driver = fetchingDriver()
   const tasks = Array.from({ length: count }, (_, at) => ({ ...task, Name: `t${at}` }))
   const assignment = anAssignment({ tasks })
   const bench = await aRunner(assignment, { driverList: [driver] })

@@ -168,7 +168,7 @@ function runtimeOf({ launch, config, settings, runtimes }: ContainerInput): stri
   )
 }
 
-/** The node's label goes on the files of the allocation; host volumes are labelled by their owner. */
+/** The node's label goes on the files of the allocation; host volumes are the operator's own. */
 function bindsOf({ launch, settings, binds }: ContainerInput): readonly string[] {
   const labelled = [...taskBinds(launch), ...binds].map((one) => {
     return withLabel(one, settings.selinuxLabel)

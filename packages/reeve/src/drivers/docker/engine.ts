@@ -229,7 +229,7 @@ export function refusalText(answer: EngineAnswer): string {
   return `${foreignText(text)} (status ${answer.status})`
 }
 
-/** A text that a registry, an engine or a helper wrote, for messages: on one line and not too long. */
+/** A text that a registry, an engine or a helper wrote, for messages: one line, not too long. */
 export function foreignText(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')

@@ -16,7 +16,7 @@ interface LoginSources {
   readonly helperMsMax?: number
 }
 
-/** A login that the operator has left on the node for this registry: the file's, then the helper's. */
+/** A login that the operator left on the node for this registry: the file's, then the helper's. */
 export async function findLogin(
   registry: string,
   sources: LoginSources,
@@ -67,7 +67,7 @@ function namesOf(registry: string): readonly string[] {
 
 /** `{"auths": {"registry": {"auth": base64 of "name:password"}}}` */
 export function findAuth(file: unknown, registry: string): RegistryAuth | undefined {
-  const auths = Object.entries(Object(member(file, 'auths')) as Record<string, unknown>)
+  const auths: [string, unknown][] = Object.entries(member(file, 'auths') ?? {})
   const names = namesOf(registry)
   const exact = names.flatMap((name) => auths.filter(([key]) => key === name))
   const hosts = new Set(names.map(hostOf))
