@@ -4,10 +4,25 @@ import { mkdtemp, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
+/** One line of the kernel's table of mounts. */
+interface MountEntry {
+  readonly point: string
+  /** Device and path on it: what is mounted, whatever it is called. */
+  readonly origin: string
+}
+
+/** The mounts that a process sees; none when there is no such process. */
+export async function readMounts(pid: number | 'self'): Promise<readonly MountEntry[]> {
+  const table = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
+  return table.split('\n').map((line) => {
+    const [, , device = '', root = '', point = ''] = line.split(' ')
+    return { point: unescapeMount(point), origin: `${device} ${root}` }
+  })
+}
+
 /** What is mounted at a path and below it, the deepest first. */
 async function mountsBelow(path: string): Promise<readonly string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
-  const points = table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? ''))
+  const points = (await readMounts('self')).map(({ point }) => point)
   const below = points.filter((point) => point === path || point.startsWith(`${path}/`))
   return below.toReversed()
 }

@@ -147,7 +147,7 @@ test('docker: a stop ends the pull of a start that is prepared', async (t) => {
   const { bench, engine } = await openBench(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   engine.pullsEnd = promise
-  t.after(resolve)
+  t.after(() => resolve())
   engine.registry.set('far/away:2', [])
   const driver = new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy })
   const launch = bench.script('exit 0')

@@ -19,7 +19,16 @@ import { readDockerConfig, type DockerConfig } from './docker-config.ts'
 import { checkAllowed, type DockerPolicy } from './docker-policy.ts'
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
 import { DockerTask, type ContainerRecord } from './docker-task.ts'
-import { Engine, isSuccess, member, parsed, refusalText, textAt, type TcpEngine } from './engine.ts'
+import {
+  Engine,
+  isSuccess,
+  member,
+  numberAt,
+  parsed,
+  refusalText,
+  textAt,
+  type TcpEngine,
+} from './engine.ts'
 import { checkPaths, openMounts, type ContainerMounts, type PathRules } from './host-paths.ts'
 import { Images } from './images.ts'
 import { PinnedPaths } from './pinned-paths.ts'
@@ -107,7 +116,9 @@ export class DockerDriver implements TaskDriver {
       const { clock } = this.#options
       const record = await this.#create(launch, config, this.#spec(launch, config, mounts))
       await this.#begin(record.containerId)
-      const address = await this.#addressOf(record)
+      const container = await this.#ask(`/containers/${record.containerId}/json`)
+      await requireMounts(container, mounts)
+      const address = addressOf(container, record)
       return new DockerTask({ handle: launch.handle, record, address, engine: this.#engine, clock })
     } catch (thrown) {
       await this.#removeAll(launch.handle).catch(() => undefined)
@@ -168,7 +179,8 @@ export class DockerDriver implements TaskDriver {
       return { kind: 'never-started' }
     }
     const { clock } = this.#options
-    const address = await this.#addressOf(record).catch(() => undefined)
+    const path = `/containers/${record.containerId}/json`
+    const address = addressOf(await this.#ask(path).catch(() => undefined), record)
     const task = new DockerTask({ handle, record, address, engine: this.#engine, clock })
     return { kind: 'attached', task }
   }
@@ -237,16 +249,6 @@ export class DockerDriver implements TaskDriver {
     throw new Fault(kind, `the container cannot be started: ${text}`)
   }
 
-  async #addressOf(record: ContainerRecord): Promise<DriverAddress | undefined> {
-    const { containerId, isIpv6Advertised } = record
-    const container = await this.#ask(`/containers/${containerId}/json`)
-    const networks = member(container, 'NetworkSettings', 'Networks')
-    const first: unknown = Object.values(networks ?? {})[0]
-    const field = isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
-    const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
-    return ip === '' ? undefined : { ip, ports: {} }
-  }
-
   async #containersOf(handle: TaskHandle): Promise<readonly unknown[]> {
     const filters = JSON.stringify({ label: [`${START_LABEL}=${handle.id}`] })
     const call = {
@@ -273,6 +275,26 @@ export class DockerDriver implements TaskDriver {
     }
     return containers.length
   }
+}
+
+/** Where others reach the container; as the engine describes it. */
+function addressOf(container: unknown, record: ContainerRecord): DriverAddress | undefined {
+  const networks = member(container, 'NetworkSettings', 'Networks')
+  const first: unknown = Object.values(networks ?? {})[0]
+  const field = record.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
+  const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
+  return ip === '' ? undefined : { ip, ports: {} }
+}
+
+/** An empty directory in place of a volume would look like lost data. */
+async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
+  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+  if (await mounts.areMountedIn({ id, pid })) return
+  throw new Fault(
+    'task-start',
+    'volumes: the container engine does not see the mounts of the agent. Let both share a mount ' +
+      'namespace (a service manager must not give the agent one of its own)',
+  )
 }
 
 /** Of a start that nobody can interrupt. */

@@ -24,6 +24,8 @@ export interface ContainerMounts {
   /** `host:container[:options]`. */
   readonly binds: readonly string[]
   readonly mounts: readonly MountConfig[]
+  /** Whether a container that was started has them, as far as can be found out. */
+  areMountedIn(container: { readonly pid: number; readonly id: string }): Promise<boolean>
   /** To be called once the container has started, or could not be. */
   release(): Promise<void>
 }
@@ -85,7 +87,10 @@ export async function openMounts(config: DockerConfig, rules: PathRules): Promis
       const isBind = mount.type === 'bind'
       opened.push(isBind ? { ...mount, source: await sourceOf(mount.source) } : mount)
     }
-    return { binds, mounts: opened, release }
+    const areMountedIn: ContainerMounts['areMountedIn'] = async (container) => {
+      return pins === undefined || pins.areMountedIn(container)
+    }
+    return { binds, mounts: opened, areMountedIn, release }
   } catch (thrown) {
     await release()
     throw thrown

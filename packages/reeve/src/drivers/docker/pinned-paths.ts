@@ -1,14 +1,15 @@
 import {
   mkdir,
   readdir,
+  readFile,
   realpath,
   rmdir,
   unlink,
   writeFile,
   type FileHandle,
 } from 'node:fs/promises'
-import { join } from 'node:path'
-import { bindDescriptor, detachMount, errorCode, isMissing } from '../../agent/index.ts'
+import { dirname, join } from 'node:path'
+import { bindDescriptor, detachMount, errorCode, isMissing, readMounts } from '../../agent/index.ts'
 
 /** Below the state directory of the driver. */
 const MOUNTS = 'docker-mounts'
@@ -52,6 +53,21 @@ export class PinnedPaths {
     else await writeFile(path, '', { mode: 0o600, flag: 'wx' })
     await bindDescriptor(file.fd, path)
     return path
+  }
+
+  /**
+   * Whether a container that was started has what is pinned here: an engine that does not see the
+   * mounts of the agent mounts the empty places below them. True where that cannot be found out.
+   */
+  async areMountedIn({ pid, id }: { readonly pid: number; readonly id: string }): Promise<boolean> {
+    if (this.#count === 0 || pid <= 0 || id === '') return true
+    // The number may be that of another process here, when the engine counts its own.
+    const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
+    if (!groups.includes(id)) return true
+    const theirs = new Set((await readMounts(pid)).map(({ origin }) => origin))
+    const ours = (await readMounts('self')).filter(({ point }) => dirname(point) === this.#dir)
+    // A container that has ended meanwhile has no mounts at all.
+    return theirs.size <= 1 || ours.every(({ origin }) => theirs.has(origin))
   }
 
   /** The mounts of a container that has started are its own: these are needed no longer. */

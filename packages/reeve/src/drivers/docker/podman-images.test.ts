@@ -17,7 +17,9 @@ import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import type { DockerPolicy } from './docker-policy.ts'
 import type { DockerSettings } from './docker-settings.ts'
-import { Engine, member, parsed, textAt } from './engine.ts'
+import { Engine, member, numberAt, parsed, textAt } from './engine.ts'
+import { openPath } from './host-paths.ts'
+import { PinnedPaths } from './pinned-paths.ts'
 
 const CASES_AT_ONCE = 4
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
@@ -153,11 +155,13 @@ else {
   const openCase = async (
     t: TestContext,
     settings: Partial<DockerSettings> = {},
+    allowed: Partial<DockerPolicy> = {},
   ): Promise<Case> => {
     let driver: DockerDriver | undefined
     const bench = await ProgramBench.open(t, (benchDir) => {
       const stateDir = join(benchDir, 'state')
-      driver = new DockerDriver({ clock: systemClock, socketPath, policy, settings, stateDir })
+      const rules = { policy: { ...policy, ...allowed }, settings }
+      driver = new DockerDriver({ clock: systemClock, socketPath, ...rules, stateDir })
       return { driver, config: () => ({}) }
     })
     assert.ok(driver !== undefined)
@@ -351,15 +355,39 @@ else {
       })
     }
 
-    test('rights: no new privileges unless the node allows them; the node’s network', async (t) => {
-      const script = 'grep NoNewPrivs /proc/self/status; ls /sys/class/net | sort | tr "\\n" " "'
-      for (const noNewPrivileges of [true, false]) {
-        const { driver, launch, output } = await openCase(t, { noNewPrivileges })
+    test('rights: what is held back unless the node allows it; the node’s network', async (t) => {
+      const script =
+        'grep NoNewPrivs /proc/self/status; ls /sys/class/net | sort | tr "\\n" " "; sleep 60'
+      for (const isOpen of [false, true]) {
+        const allowed = { pidsMax: isOpen ? 0 : 4_096 }
+        const { driver, launch, inspect, output } = await openCase(
+          t,
+          { noNewPrivileges: !isOpen },
+          allowed,
+        )
         const task = await driver.start(launch(script, { network_mode: 'host' }))
-        assert.equal((await task.exited).exitCode, 0)
         const names = readdirSync('/sys/class/net').toSorted().join(' ')
-        assert.equal(await output(), `NoNewPrivs:\t${noNewPrivileges ? 1 : 0}\n${names} `)
+        const want = `NoNewPrivs:\t${isOpen ? 0 : 1}\n${names} `
+        await until('the output', async () => ((await output()) === want ? true : undefined))
+        const limit = Number(member(await inspect(task), 'HostConfig', 'PidsLimit'))
+        assert.ok(isOpen ? limit <= 0 : limit === 4_096, String(limit))
       }
+    })
+
+    test('volumes: an engine that does not see the mounts of the agent is noticed', async (t) => {
+      const { driver, bench, launch, inspect } = await openCase(t)
+      await mkdir(join(bench.dir, 'web/local/d'))
+      const task = await driver.start(launch('sleep 60', { volumes: ['local/d:/x'] }))
+      const found = await PinnedPaths.open(join(bench.dir, 'state'), 'another')
+      const file = await openPath(join(bench.dir, 'alloc/data'))
+      await found.add(file)
+      await file.close()
+      const container = await inspect(task)
+      const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+      // It was not there when the container started.
+      assert.equal(await found.areMountedIn({ id, pid }), false)
+      assert.equal(await found.areMountedIn({ id: 'other', pid }), true)
+      await found.release()
     })
 
     test('a pull is interrupted, also on the side of the engine', async (t) => {
