@@ -17,7 +17,7 @@ import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import type { DockerPolicy } from './docker-policy.ts'
 import type { DockerSettings } from './docker-settings.ts'
-import { Engine, member, numberAt, parsed, textAt } from './engine.ts'
+import { Engine, isSuccess, member, numberAt, parsed, textAt } from './engine.ts'
 import { openPath } from './host-paths.ts'
 import { PinnedPaths } from './pinned-paths.ts'
 
@@ -61,12 +61,20 @@ async function buildRoot(root: string): Promise<void> {
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\n')
 }
 
-/** A service with storage of its own that trusts the registries of this test. */
+interface PodmanService {
+  readonly socketPath: string
+  readonly close: () => Promise<void>
+}
+
+/**
+ * A service with storage of its own that trusts the registries of this test. With a network of its
+ * own it may make bridges that the machine does not see, and reaches no registry.
+ */
 async function startPodman(
   dir: string,
-  registries: readonly ImageRegistry[],
-): Promise<{ readonly socketPath: string; close(): Promise<void> }> {
-  const socketPath = join(dir, 'podman.sock')
+  { registries, ownNetwork }: { registries: readonly ImageRegistry[]; ownNetwork: boolean },
+): Promise<PodmanService> {
+  const socketPath = join(dir, ownNetwork ? 'networked.sock' : 'podman.sock')
   const [conf, registriesConf] = [join(dir, 'containers.conf'), join(dir, 'registries.conf')]
   await writeFile(
     conf,
@@ -77,6 +85,8 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 runtime = "runc"
 exit_command_delay = 5
+[network]
+network_config_dir = "${join(dir, 'networks')}"
 `,
   )
   const trusted = registries.map(({ address }) => {
@@ -85,7 +95,10 @@ exit_command_delay = 5
   await writeFile(registriesConf, trusted.join('\n'))
   const storage = ['--root', join(dir, 'root'), '--runroot', join(dir, 'run')]
   const args = [...storage, '--storage-driver', 'vfs', 'system', 'service', '--time=0']
-  const service = spawn('podman', [...args, `unix://${socketPath}`], {
+  const podman = ['podman', ...args, `unix://${socketPath}`]
+  const isolated = ['unshare', '-n', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', ...podman]
+  const [program = '', ...rest] = ownNetwork ? isolated : podman
+  const service = spawn(program, rest, {
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: dir,
@@ -106,8 +119,6 @@ exit_command_delay = 5
       engine.close()
       service.kill('SIGTERM')
       await ended
-      endLeftovers(dir)
-      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
@@ -141,13 +152,15 @@ else {
   await buildRoot(join(dir, 'image'))
   const open = await ImageRegistry.open(join(dir, 'image'))
   const closed = await ImageRegistry.open(join(dir, 'image'))
-  const podman = await startPodman(dir, [open, closed])
+  const podman = await startPodman(dir, { registries: [open, closed], ownNetwork: false })
+  const services = [podman]
   after(async () => {
     open.close()
     closed.close()
-    await podman.close()
+    for (const service of services) await service.close()
+    endLeftovers(dir)
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 })
   })
-  const { socketPath } = podman
   const image = (name: string, config: ImageConfig): string =>
     open.add(name, { Env: ['PATH=/bin'], ...config })
   const plain = image('plain', {})
@@ -156,6 +169,7 @@ else {
     t: TestContext,
     settings: Partial<DockerSettings> = {},
     allowed: Partial<DockerPolicy> = {},
+    socketPath = podman.socketPath,
   ): Promise<Case> => {
     let driver: DockerDriver | undefined
     const bench = await ProgramBench.open(t, (benchDir) => {
@@ -388,6 +402,49 @@ else {
       assert.equal(await found.areMountedIn({ id, pid }), false)
       assert.equal(await found.areMountedIn({ id: 'other', pid }), true)
       await found.release()
+    })
+
+    const bridge = [
+      '/usr/lib/cni/bridge',
+      '/opt/cni/bin/bridge',
+      '/usr/lib/podman/netavark',
+      '/usr/libexec/podman/netavark',
+    ]
+    const skip = bridge.some((path) => existsSync(path)) ? false : 'podman has no networks here'
+    test('networks that users make: names and addresses of their own', { skip }, async (t) => {
+      // Its image is fetched by the service that reaches the registry.
+      const { driver: fetching, launch: fetched } = await openCase(t)
+      await fetching.prepare(fetched('true'), {
+        signal: new AbortController().signal,
+        report: () => undefined,
+      })
+      const service = await startPodman(dir, { registries: [open], ownNetwork: true })
+      services.push(service)
+      const engine = new Engine(service.socketPath)
+      t.after(() => engine.close())
+      const IPAM = { Config: [{ Subnet: '10.77.0.0/24' }] }
+      const body = { Name: 'lan', IPAM }
+      const made = await engine.call({ method: 'POST', path: '/networks/create', body })
+      assert.ok(isSuccess(made), made.text)
+      const { driver, launch, inspect } = await openCase(t, {}, {}, service.socketPath)
+      const server = await driver.start(
+        launch('while :; do echo hi | nc -l -p 80; done', {
+          network_mode: 'lan',
+          network_aliases: ['db'],
+          ipv4_address: '10.77.0.9',
+        }),
+      )
+      assert.equal(server.address?.ip, '10.77.0.9')
+      const networks = member(await inspect(server), 'NetworkSettings', 'Networks', 'lan')
+      const aliases = member(networks, 'Aliases')
+      assert.ok(Array.isArray(aliases) && aliases.includes('db'), JSON.stringify(networks))
+      const client = await openCase(t, {}, {}, service.socketPath)
+      const asking = client.launch('until nc 10.77.0.9 80; do sleep 0.1; done', {
+        network_mode: 'lan',
+      })
+      const task = await client.driver.start(asking)
+      assert.equal((await task.exited).exitCode, 0)
+      assert.equal(await client.output(), 'hi\n')
     })
 
     test('a pull is interrupted, also on the side of the engine', async (t) => {
