@@ -30,6 +30,13 @@ export interface TaskDriver {
   expectStart?(): void
 
   /**
+   * Fetches what the start needs and the node may lack, such as an image. May take minutes, beside
+   * any number of others. Rejects like `start`, and soon after the signal is aborted. Nothing of
+   * the task runs afterwards; a start without it fetches by itself.
+   */
+  prepare?(launch: TaskLaunch, context: DriverContext): Promise<void>
+
+  /**
    * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
    * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another
    * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is

@@ -22,11 +22,14 @@ export { BridgeNetwork } from './network/bridge-network.ts'
 export { bridgeSettings } from './network/bridge-rules.ts'
 export { NodeAgent } from './node-agent.ts'
 export type { NodeSettings } from './node-description.ts'
+export { Beneath } from './store/beneath.ts'
+export { bindDescriptor, detachMount, readMounts } from './store/mounts.ts'
 export { errorCode, isMissing } from './store/state-file.ts'
 export { diskStorage, memoryStorage, type AgentStorage } from './store/storage.ts'
 export { ALLOCATION_MARK, TASK_MARK } from './task/environment.ts'
 export {
   HOST_NETWORK,
+  NO_JOB,
   type LogFiles,
   type TaskHandle,
   type TaskLaunch,

@@ -17,9 +17,20 @@ export interface TaskHandle {
   readonly bootId: string
 }
 
+/** What the task belongs to and where it runs, as the servers say: no task can change it. */
+export interface TaskAbout {
+  readonly namespace: string
+  readonly jobId: string
+  readonly jobName: string
+  readonly group: string
+  readonly nodeId: string
+  readonly nodeName: string
+}
+
 /** Everything a driver is told about one start of one task. */
 export interface TaskLaunch {
   readonly handle: TaskHandle
+  readonly about: TaskAbout
   /** The task's `Config`, interpolated. The driver checks it. */
   readonly config: Readonly<Record<string, unknown>>
   /** The whole environment: the driver adds nothing of the agent's own. */
@@ -102,6 +113,16 @@ export interface TaskPort {
   readonly hostPort: number
   /** What the program listens on inside; 0: the same number. */
   readonly to: number
+}
+
+/** Of a start that belongs to no job: a trial of a driver. */
+export const NO_JOB: TaskAbout = {
+  namespace: '',
+  jobId: '',
+  jobName: '',
+  group: '',
+  nodeId: '',
+  nodeName: '',
 }
 
 /** What a launch on the machine's own network says about it. */

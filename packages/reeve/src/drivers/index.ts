@@ -1,5 +1,7 @@
 export { DockerDriver, type DockerDriverOptions } from './docker/docker-driver.ts'
 export type { DockerPolicy } from './docker/docker-policy.ts'
+export { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker/docker-settings.ts'
+export type { EngineTls } from './docker/engine.ts'
 export { ExecDriver, type ExecPolicy } from './exec/exec-driver.ts'
 export { CGROUP_PARENT } from './native/cgroup-plan.ts'
 export { NativeRuntime } from './native/native-runtime.ts'

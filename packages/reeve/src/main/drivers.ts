@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import type { TaskDriver } from '../agent/index.ts'
-import { DockerDriver, ExecDriver, NativeRuntime, RawExecDriver } from '../drivers/index.ts'
+import {
+  DockerDriver,
+  ExecDriver,
+  NativeRuntime,
+  RawExecDriver,
+  type DockerDriverOptions,
+} from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { tcpEndpoint } from './config/docker-options.ts'
 import { helperProgram } from './task-program.ts'
 import { systemClock as clock } from './system.ts'
 
@@ -24,10 +31,24 @@ export function createDrivers(
     drivers.push(new ExecDriver({ clock, helper, stateDir, policy: { ...exec, chrootEnv } }))
   }
   if (docker.enabled) {
-    const socketPath = docker.endpoint.slice('unix://'.length)
-    const auth = docker.authFile === undefined ? {} : { authFile: docker.authFile }
-    const { policy, gc } = docker
-    drivers.push(new DockerDriver({ clock, socketPath, policy, gc, stateDir, ...auth }))
+    drivers.push(new DockerDriver({ clock, stateDir, ...dockerOf(docker) }))
   }
   return drivers
+}
+
+function dockerOf(
+  config: AgentConfig['client']['docker'],
+): Omit<DockerDriverOptions, 'clock' | 'stateDir'> {
+  const { policy, settings, gc, authFile, endpoint, tls } = config
+  const tcp = tcpEndpoint(endpoint)
+  const hasTls = Object.values(tls).some((file) => file !== undefined)
+  return {
+    policy,
+    settings,
+    gc,
+    ...(authFile === undefined ? {} : { authFile }),
+    ...(tcp === undefined
+      ? { socketPath: endpoint.slice('unix://'.length) }
+      : { tcp: { ...tcp, tls: hasTls ? tls : undefined } }),
+  }
 }

@@ -49,6 +49,14 @@ export class FakeEngine {
   readonly images = new Set(['box:1'])
   /** What the registry answers, by image; absent ones are not found. */
   readonly registry = new Map<string, readonly object[]>()
+  /** Pulls send their lines, and wait for this before they end. */
+  pullsEnd: Promise<void> = Promise.resolve()
+  /** Pulls whose caller left before their end. */
+  cutPulls = 0
+  /** What images ask for; the engine's default where they ask for none. */
+  stopSignal = 'SIGTERM'
+  /** The signals of `kill`, in order. */
+  readonly signals: string[] = []
   readonly sizes: string[] = []
   readonly #containers = new Map<string, Container>()
   readonly #execs = new Map<string, Exec>()
@@ -100,7 +108,7 @@ export class FakeEngine {
     })
     const id = decodeURIComponent(route?.pattern.exec(path)?.[1] ?? '')
     if (route === undefined) return send(response, 404, { message: `page not found: ${line}` })
-    return route.run(this, { id, url, body, response })
+    return route.run(this, { id, url, body, response, auth: this.requests.at(-1)?.auth ?? '' })
   }
 
   info(response: ServerResponse): void {
@@ -124,13 +132,24 @@ export class FakeEngine {
     send(response, 200, [{ Untagged: name }])
   }
 
-  pull(url: URL, response: ServerResponse): void {
+  /** Engines decode the login with padding, and refuse one that they cannot decode. */
+  static decodeLogin(header: string): unknown {
+    const isWhole = header.length % 4 === 0 && /^[A-Za-z0-9_-]*={0,2}$/.test(header)
+    return isWhole ? JSON.parse(Buffer.from(header, 'base64url').toString('utf8')) : undefined
+  }
+
+  async pull(url: URL, auth: string, response: ServerResponse): Promise<void> {
+    if (auth !== '' && FakeEngine.decodeLogin(auth) === undefined) {
+      return send(response, 400, { message: 'failed to parse "X-Registry-Auth": unexpected EOF' })
+    }
     const tag = url.searchParams.get('tag')
     const name = `${url.searchParams.get('fromImage') ?? ''}${tag === null ? '' : `:${tag}`}`
     const lines = this.registry.get(name)
     if (lines === undefined) return send(response, 404, { message: `manifest for ${name} unknown` })
     response.writeHead(200, { 'Content-Type': 'application/json' })
     for (const line of lines) response.write(`${JSON.stringify(line)}\r\n`)
+    response.once('close', () => (this.cutPulls += response.writableEnded ? 0 : 1))
+    await this.pullsEnd
     if (!lines.some((line) => 'error' in line)) this.images.add(name)
     response.end()
   }
@@ -223,7 +242,7 @@ export class FakeEngine {
     const { status, exitCode, finishedAt } = container
     send(response, 200, {
       Id: id,
-      Config: { StopSignal: 'SIGTERM' },
+      Config: { StopSignal: this.stopSignal },
       State: {
         Status: status,
         Running: status === 'running',
@@ -232,7 +251,9 @@ export class FakeEngine {
         Error: '',
         FinishedAt: finishedAt,
       },
-      NetworkSettings: { Networks: { bridge: { IPAddress: '172.17.0.9' } } },
+      NetworkSettings: {
+        Networks: { bridge: { IPAddress: '172.17.0.9', GlobalIPv6Address: 'fd00::9' } },
+      },
     })
   }
 
@@ -257,7 +278,11 @@ export class FakeEngine {
       return send(response, this.dialect.notRunningStatus, { message })
     }
     const name = url.searchParams.get('signal') ?? 'SIGKILL'
-    const signal = Object.entries(constants.signals).find(([known]) => known === name)?.[1]
+    this.signals.push(name)
+    const signal = Object.entries(constants.signals).find(([known, number]) => {
+      return known === name || String(number) === name
+    })?.[1]
+    if (signal === undefined) return send(response, 400, { message: `Invalid signal: ${name}` })
     // The first process of a container ignores what it has no handler for, all others die with it.
     if (signal === constants.signals.SIGKILL) endGroup(container.child)
     else kill(pid, signal)
@@ -391,12 +416,13 @@ interface RouteInput {
   readonly url: URL
   readonly body: unknown
   readonly response: ServerResponse
+  readonly auth: string
 }
 
 interface Route {
   readonly method: string
   readonly pattern: RegExp
-  run(engine: FakeEngine, input: RouteInput): void
+  run(engine: FakeEngine, input: RouteInput): void | Promise<void>
 }
 
 const route = (method: string, pattern: RegExp, run: Route['run']): Route => ({
@@ -415,7 +441,12 @@ const ROUTES: readonly Route[] = [
   route('DELETE', /^\/images\/(.+)$/, (engine, { id, response }) => {
     engine.removeImage(id, response)
   }),
-  route('POST', /^\/images\/create$/, (engine, { url, response }) => engine.pull(url, response)),
+  route('POST', /^\/images\/create$/, (engine, { url, auth, response }) => {
+    return engine.pull(url, auth, response)
+  }),
+  route('POST', /^\/images\/load$/, (_, { response }) => {
+    send(response, 200, { stream: 'Loaded image' })
+  }),
   route('POST', /^\/containers\/create$/, (engine, { url, body, response }) => {
     engine.create(url, body, response)
   }),

@@ -122,13 +122,35 @@ plugin "exec" {
 plugin "docker" {
   config {
     enabled               = false
-    endpoint              = "unix:///run/podman.sock"
+    endpoint              = "tcp://10.0.0.9:2376"
     allow_privileged      = true
     allow_host_namespaces = true
+    allow_host_network    = false
     allow_caps            = ["all"]
+    allow_runtimes        = ["runsc"]
+    nvidia_runtime        = "nvidia-cdi"
+    no_new_privileges     = false
     pids_limit            = 200
-    auth { config = "/etc/logins.json" }
-    volumes { enabled = true }
+    pull_activity_timeout = "30s"
+    extra_labels          = ["job_*"]
+    disable_log_collection = true
+    tls {
+      ca   = "/etc/engine/ca.pem"
+      cert = "/etc/engine/cert.pem"
+      key  = "/etc/engine/key.pem"
+    }
+    auth {
+      config = "/etc/logins.json"
+      helper = "ecr-login"
+    }
+    logging {
+      type = "journald"
+      config { tag = "shop" }
+    }
+    volumes {
+      enabled      = true
+      selinuxlabel = "Z"
+    }
     gc {
       image       = false
       image_delay = "2h"
@@ -265,13 +287,26 @@ export const FULL_CONFIG_JSON = {
     docker: {
       config: {
         enabled: false,
-        endpoint: 'unix:///run/podman.sock',
+        endpoint: 'tcp://10.0.0.9:2376',
         allow_privileged: true,
         allow_host_namespaces: true,
+        allow_host_network: false,
         allow_caps: ['all'],
+        allow_runtimes: ['runsc'],
+        nvidia_runtime: 'nvidia-cdi',
+        no_new_privileges: false,
         pids_limit: 200,
-        auth: { config: '/etc/logins.json' },
-        volumes: { enabled: true },
+        pull_activity_timeout: '30s',
+        extra_labels: ['job_*'],
+        disable_log_collection: true,
+        tls: {
+          ca: '/etc/engine/ca.pem',
+          cert: '/etc/engine/cert.pem',
+          key: '/etc/engine/key.pem',
+        },
+        auth: { config: '/etc/logins.json', helper: 'ecr-login' },
+        logging: { type: 'journald', config: { tag: 'shop' } },
+        volumes: { enabled: true, selinuxlabel: 'Z' },
         gc: {
           image: false,
           image_delay: '2h',

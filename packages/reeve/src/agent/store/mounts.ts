@@ -4,10 +4,25 @@ import { mkdtemp, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
+/** One line of the kernel's table of mounts. */
+interface MountEntry {
+  readonly point: string
+  /** Device and path on it: what is mounted, whatever it is called. */
+  readonly origin: string
+}
+
+/** The mounts that a process sees; none when there is no such process. */
+export async function readMounts(pid: number | 'self'): Promise<readonly MountEntry[]> {
+  const table = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
+  return table.split('\n').map((line) => {
+    const [, , device = '', root = '', point = ''] = line.split(' ')
+    return { point: unescapeMount(point), origin: `${device} ${root}` }
+  })
+}
+
 /** What is mounted at a path and below it, the deepest first. */
 async function mountsBelow(path: string): Promise<readonly string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
-  const points = table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? ''))
+  const points = (await readMounts('self')).map(({ point }) => point)
   const below = points.filter((point) => point === path || point.startsWith(`${path}/`))
   return below.toReversed()
 }
@@ -27,6 +42,28 @@ export async function unmountBelow(path: string): Promise<void> {
       throw new Fault('agent-state', `${point} stays mounted: ${complaint}`)
     }
   }
+}
+
+/**
+ * Mounts at a path what a descriptor is open for. The kernel follows the descriptor and not a name,
+ * so that nobody can swap the source; `-c` keeps the program from resolving it to a name first.
+ */
+export async function bindDescriptor(fd: number, path: string): Promise<void> {
+  const complaint = await run(
+    'mount',
+    ['-c', '--bind', '--', `/proc/self/fd/${GIVEN_FD}`, path],
+    fd,
+  )
+  if (complaint === undefined) return
+  throw new Fault('agent-state', `nothing could be mounted at ${path}: ${complaint}`)
+}
+
+/** Removes a mount from the tree at once, also while something still uses it. */
+export async function detachMount(path: string): Promise<void> {
+  if (!(await mountsBelow(path)).includes(path)) return
+  const complaint = await run('umount', ['-l', '--', path])
+  if (complaint === undefined) return
+  throw new Fault('agent-state', `${path} stays mounted: ${complaint}`)
 }
 
 /** Memory as a directory: what it holds never reaches a disk, and it is full at its size. */
@@ -65,14 +102,21 @@ interface MemoryMount {
   readonly owner: { readonly uid: number; readonly gid: number } | undefined
 }
 
+/** Under this number a program finds the descriptor that it is given. */
+const GIVEN_FD = 3
+
 /** What the program complained of; undefined when it did its work. */
-async function run(program: string, args: readonly string[]): Promise<string | undefined> {
+async function run(
+  program: string,
+  args: readonly string[],
+  fd?: number,
+): Promise<string | undefined> {
   const child = spawn(program, args, {
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', ...(fd === undefined ? [] : [fd])],
   })
   let complaint = ''
-  child.stderr.on('data', (piece: Buffer) => {
+  child.stderr?.on('data', (piece: Buffer) => {
     complaint = `${complaint}${piece.toString('utf8')}`.slice(0, 1_024)
   })
   try {

@@ -182,6 +182,23 @@ for (const isolation of ['chroot', 'image'] as const) {
   })
 }
 
+for (const [isolation, path] of [
+  ['chroot', '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+  ['image', undefined],
+] as const) {
+  test(`the PATH of a task (${isolation}) is ${path === undefined ? 'its image’s' : 'the usual'}`, () => {
+    const input = {
+      assignment: anAssignment(),
+      node,
+      paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+      isolation,
+    }
+    assert.equal(buildEnvironment({ ...input, task: aTask() }).env['PATH'], path)
+    const own = buildEnvironment({ ...input, task: aTask({ Env: { PATH: '/opt/bin' } }) })
+    assert.equal(own.env['PATH'], '/opt/bin')
+  })
+}
+
 test("the task's own variables win, with references resolved, but cannot hide whose it is", () => {
   const { env } = environment({
     Env: {

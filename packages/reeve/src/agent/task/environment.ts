@@ -40,7 +40,8 @@ export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
   const { assignment, task } = input
   const { job, group } = assignment
   refuseTooMany([task.Env, job.Meta, group.Meta, task.Meta])
-  const product: Vars = new Map([['PATH', DEFAULT_PATH]])
+  // An image says itself where its programs are.
+  const product: Vars = new Map(input.isolation === 'image' ? [] : [['PATH', DEFAULT_PATH]])
   addIdentity(product, input)
   addResources(product, input)
   addPorts(product, input)

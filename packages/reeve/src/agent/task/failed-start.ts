@@ -24,6 +24,7 @@ export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
     case 'task-artifact':
       return { type: 'Failed Artifact Download', fields: { DownloadError: message } }
     case 'task-unstartable':
+    case 'task-start':
       return { type: 'Driver Failure', fields: { DriverError: message } }
     default:
       return wasAsked

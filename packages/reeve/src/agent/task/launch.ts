@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentTask, Assignment } from '../assignment.ts'
+import type { DriverContext } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { groupPorts, taskNetwork } from '../network/allocation-network.ts'
@@ -48,8 +49,17 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
   const config = Object.entries(task.Config ?? {}).map(
     ([key, value]) => [key, interpolator.deep(value, key)] as const,
   )
+  const { allocation, job, group } = assignment
   return {
     handle,
+    about: {
+      namespace: allocation.Namespace,
+      jobId: job.ID,
+      jobName: job.Name,
+      group: group.Name,
+      nodeId: node.ID,
+      nodeName: node.Name,
+    },
     config: Object.fromEntries(config),
     env,
     user,
@@ -65,6 +75,19 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
       ports: portsOf(assignment, task),
     },
   }
+}
+
+/**
+ * Lets the driver fetch what the start needs; its reports become events of the task. This is no
+ * start: an image may take minutes, and the starts of other tasks must not wait for it.
+ */
+export async function fetchFor(
+  drivers: AgentHost['drivers'],
+  launch: TaskLaunch,
+  context: DriverContext,
+): Promise<TaskLaunch> {
+  if (!context.signal.aborted) await drivers.get(launch.handle.driver)?.prepare?.(launch, context)
+  return launch
 }
 
 /** What the scheduler granted, else what the task asks for. */

@@ -31,10 +31,15 @@ export class RestartCall {
     return this.#pending
   }
 
+  /** Whether a wish changes nothing, because one that waits reaches as far back. */
+  has(wish: PendingRestart): boolean {
+    const known = this.#pending
+    return known !== undefined && REACH[wish.manner] <= REACH[known.manner]
+  }
+
   /** Resolves when the old process has ended, rejects when it could not be ended. */
   make(wish: PendingRestart): Promise<void> {
-    const known = this.#pending
-    if (known === undefined || REACH[wish.manner] > REACH[known.manner]) this.#pending = wish
+    if (!this.has(wish)) this.#pending = wish
     this.#noticed.resolve()
     return this.#done.promise
   }

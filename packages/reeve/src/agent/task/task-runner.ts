@@ -18,7 +18,7 @@ import { driverContext, getDriver } from './driver-context.ts'
 import { endTask, killTimeoutMs, terminatedEvent } from './end-task.ts'
 import { failedStart } from './failed-start.ts'
 import { HookChain } from './hook-chain.ts'
-import { handleFor, planLaunch, prepareContext } from './launch.ts'
+import { fetchFor, handleFor, planLaunch, prepareContext } from './launch.ts'
 import { notRunning } from './not-running.ts'
 import { begunKill, recoverTask, restOfDelayMs } from './recover-task.ts'
 import { RestartCall } from './restart-call.ts'
@@ -120,8 +120,10 @@ export class TaskRunner implements TaskControl {
 
   restart({ reason, withDelay = false }: RestartRequest): Promise<void> {
     if (this.#findRunning() === undefined) return Promise.reject(notRunning(this.name))
-    this.#ledger.note('Restart Signaled', { RestartReason: reason })
-    return this.#restarts.make({ reason, manner: withDelay ? 'by-policy' : 'at-once' })
+    const wish = { reason, manner: withDelay ? 'by-policy' : 'at-once' } as const
+    // A check goes on failing while the task is being ended for it.
+    if (!this.#restarts.has(wish)) this.#ledger.note('Restart Signaled', { RestartReason: reason })
+    return this.#restarts.make(wish)
   }
 
   /**
@@ -335,7 +337,7 @@ export class TaskRunner implements TaskControl {
     }
   }
 
-  /** Runs the hooks, resolves the references. */
+  /** Runs the hooks, resolves the references, lets the driver fetch what it needs. */
   async #readyToLaunch(): Promise<TaskLaunch> {
     const { host } = this.#options
     const chars = jobChars(this.#assignment.job)
@@ -351,7 +353,8 @@ export class TaskRunner implements TaskControl {
       recordsDir: host.recordsDir,
       bootId: host.bootId,
     })
-    return planLaunch({ context, additions, handle })
+    const launch = planLaunch({ context, additions, handle })
+    return fetchFor(host.drivers, launch, driverContext(this.#ledger, context.signal))
   }
 
   #context(): TaskHookContext {

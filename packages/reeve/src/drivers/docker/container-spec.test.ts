@@ -3,19 +3,27 @@ import { test } from 'node:test'
 import { aLaunch } from '../../../test/build/launch.ts'
 import { HOST_NETWORK, type TaskLaunch } from '../../agent/index.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
-import { containerSpec } from './container-spec.ts'
+import { containerSpec, isLogCollected } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
 import { member } from './engine.ts'
+import { engineSignal } from './engine-signal.ts'
 
 const MB = 1024 * 1024
 
 interface Given {
   readonly config?: Readonly<Record<string, unknown>>
   readonly launch?: Partial<TaskLaunch>
+  readonly settings?: Partial<DockerSettings>
   readonly canJoinByPath?: boolean
 }
 
-function specOf({ config = {}, launch = {}, canJoinByPath = false }: Given): unknown {
+function specOf({
+  config = {},
+  launch = {},
+  settings = {},
+  canJoinByPath = false,
+}: Given): unknown {
   return containerSpec({
     launch: aLaunch(launch),
     config: readDockerConfig({ image: 'box:1', ...config }),
@@ -26,8 +34,10 @@ function specOf({ config = {}, launch = {}, canJoinByPath = false }: Given): unk
       allowCaps: DEFAULT_CAPS,
       pidsMax: 4_096,
     },
+    settings: { ...DEFAULT_DOCKER_SETTINGS, ...settings },
     coreCount: 4,
     binds: [],
+    runtimes: ['runc', 'nvidia-cdi'],
     canJoinByPath,
     agentId: 'agent-1',
   })
@@ -199,6 +209,61 @@ const cases: readonly (Given & {
     at: ['Labels', 'reeve.agent'],
     want: 'agent-1',
   },
+  {
+    name: 'labels of the node, which a task cannot claim',
+    config: { labels: { 'reeve.job_id': 'bank', team: 'a' } },
+    settings: { extraLabels: ['job_*', 'short_alloc_id'] },
+    at: ['Labels'],
+    want: {
+      team: 'a',
+      'reeve.job_id': 'shop',
+      'reeve.job_name': 'shop',
+      'reeve.short_alloc_id': aLaunch().handle.allocationId.slice(0, 8),
+      'reeve.start': 'start-1',
+      'reeve.agent': 'agent-1',
+      'reeve.alloc': aLaunch().handle.allocationId,
+      'reeve.task': 'web',
+    },
+  },
+  {
+    name: 'the log driver of the node',
+    settings: { logging: { type: 'journald', config: { tag: 'x' } } },
+    at: ['HostConfig', 'LogConfig'],
+    want: { Type: 'journald', Config: { tag: 'x' } },
+  },
+  {
+    name: 'the log driver of the task before that of the node',
+    config: { logging: [{ config: [{ 'max-size': '1m' }] }] },
+    settings: { logging: { type: 'journald', config: {} } },
+    at: ['HostConfig', 'LogConfig'],
+    want: { Type: 'json-file', Config: { 'max-size': '1m' } },
+  },
+  {
+    name: 'the runtime of NVIDIA devices',
+    launch: { env: { NVIDIA_VISIBLE_DEVICES: 'all' } },
+    settings: { nvidiaRuntime: 'nvidia-cdi' },
+    at: ['HostConfig', 'Runtime'],
+    want: 'nvidia-cdi',
+  },
+  {
+    name: 'no runtime where no device is wanted',
+    launch: { env: { NVIDIA_VISIBLE_DEVICES: 'void' } },
+    at: ['HostConfig', 'Runtime'],
+    want: undefined,
+  },
+  {
+    name: 'new privileges where the node allows them',
+    settings: { noNewPrivileges: false },
+    at: ['HostConfig', 'SecurityOpt'],
+    want: [],
+  },
+  {
+    name: 'a label of SELinux on the files of the allocation, not on host volumes',
+    launch: { taskDir: '/t', mounts: [{ hostPath: '/v', taskPath: '/data', readOnly: true }] },
+    settings: { selinuxLabel: 'z' },
+    at: ['HostConfig', 'Binds'],
+    want: ['/t/alloc:/alloc:z', '/t/local:/local:z', '/t/secrets:/secrets:z', '/v:/data:ro'],
+  },
   { name: 'no restart by the engine', at: ['HostConfig', 'RestartPolicy'], want: { Name: 'no' } },
 ]
 for (const c of cases) {
@@ -213,3 +278,43 @@ test('container: an engine that cannot join the allocation’s network says so',
     message: /cannot join the allocation's network "bridge"; set network_mode$/,
   })
 })
+
+test('container: devices of NVIDIA need a runtime that the engine has', () => {
+  assert.throws(() => specOf({ launch: { env: { NVIDIA_VISIBLE_DEVICES: 'all' } } }), {
+    kind: 'task-unstartable',
+    message: /has no runtime "nvidia" \(nvidia_runtime\)$/,
+  })
+})
+
+const collected = [
+  { config: {}, settings: {}, want: true },
+  { config: {}, settings: { collectsLogs: false }, want: false },
+  { config: { logging: [{ type: 'journald' }] }, settings: {}, want: true },
+  { config: { logging: [{ type: 'syslog' }] }, settings: {}, want: false },
+  { config: {}, settings: { logging: { type: 'syslog', config: {} } }, want: false },
+]
+for (const { config, settings, want } of collected) {
+  test(`container: logs of ${JSON.stringify({ config, settings })} are collected: ${want}`, () => {
+    const read = readDockerConfig({ image: 'box:1', ...config })
+    assert.equal(isLogCollected(read, { ...DEFAULT_DOCKER_SETTINGS, ...settings }), want)
+  })
+}
+
+const signals = [
+  { name: 'SIGINT', want: 'SIGINT' },
+  { name: 'int', want: 'SIGINT' },
+  { name: '3', want: '3' },
+  { name: '64', want: '64' },
+  { name: '65', want: undefined },
+  { name: '0', want: undefined },
+  { name: 'RTMIN+3', want: 'SIGRTMIN+3' },
+  { name: 'SIGRTMAX-14', want: 'SIGRTMAX-14' },
+  { name: 'RTMIN+16', want: undefined },
+  { name: 'NOPE', want: undefined },
+  { name: '', want: undefined },
+]
+for (const { name, want } of signals) {
+  test(`signals: the engine is told ${JSON.stringify(name)} as ${want ?? 'nothing'}`, () => {
+    assert.equal(engineSignal(name), want)
+  })
+}

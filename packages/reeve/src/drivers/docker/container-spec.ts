@@ -1,9 +1,12 @@
 import type { TaskLaunch, TaskPort } from '../../agent/index.ts'
 import { Fault } from '../../kit/fault.ts'
+import { matchGlob } from '../../kit/glob.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
-import type { DockerConfig, MountConfig } from './docker-config.ts'
+import type { DockerConfig, LoggingConfig, MountConfig } from './docker-config.ts'
 import type { DockerPolicy } from './docker-policy.ts'
+import type { DockerSettings } from './docker-settings.ts'
 import { localName } from './image-reference.ts'
+import { withLabel } from './volume.ts'
 
 /** By these a container is known to be ours, whoever looks. */
 export const START_LABEL = 'reeve.start'
@@ -11,6 +14,7 @@ const ALLOCATION_LABEL = 'reeve.alloc'
 const TASK_LABEL = 'reeve.task'
 /** Which agent it belongs to: several may use one engine. */
 export const AGENT_LABEL = 'reeve.agent'
+const LABEL_PREFIX = 'reeve.'
 
 const BYTES_PER_MB = 1024 * 1024
 const CPU_PERIOD_US = 100_000
@@ -23,10 +27,13 @@ export interface ContainerInput {
   readonly launch: TaskLaunch
   readonly config: DockerConfig
   readonly policy: DockerPolicy
+  readonly settings: DockerSettings
   /** Of the machine. */
   readonly coreCount: number
   /** `host:container[:options]`, checked. */
   readonly binds: readonly string[]
+  /** The names of the engine's runtimes. */
+  readonly runtimes: readonly string[]
   /** Whether the engine can join a network namespace by its path. */
   readonly canJoinByPath: boolean
   /** Of this agent, among those that use the engine. */
@@ -52,6 +59,7 @@ export function containerSpec(input: ContainerInput): Readonly<Record<string, un
     OpenStdin: process.interactive,
     Labels: {
       ...config.labels,
+      ...extraLabels(launch, input.settings.extraLabels),
       [START_LABEL]: launch.handle.id,
       [ALLOCATION_LABEL]: launch.handle.allocationId,
       [TASK_LABEL]: launch.handle.task,
@@ -64,6 +72,27 @@ export function containerSpec(input: ContainerInput): Readonly<Record<string, un
   }
 }
 
+/** What the node adds for tools that read labels; a task cannot claim another job's. */
+function extraLabels(
+  { handle, about }: TaskLaunch,
+  patterns: readonly string[],
+): Readonly<Record<string, string>> {
+  const known: Readonly<Record<string, string>> = {
+    job_id: about.jobId,
+    job_name: about.jobName,
+    task_group_name: about.group,
+    task_name: handle.task,
+    namespace: about.namespace,
+    node_id: about.nodeId,
+    node_name: about.nodeName,
+    short_alloc_id: handle.allocationId.slice(0, 8),
+  }
+  const wanted = Object.entries(known).filter(([name]) => {
+    return patterns.some((pattern) => matchGlob(pattern, name))
+  })
+  return Object.fromEntries(wanted.map(([name, value]) => [`${LABEL_PREFIX}${name}`, value]))
+}
+
 function hostnameOf({ launch, config }: ContainerInput): { readonly Hostname?: string } {
   const name = config.process.hostname ?? launch.network.hostname
   return name === '' ? {} : { Hostname: name }
@@ -73,7 +102,7 @@ function hostConfig(
   input: ContainerInput,
   ports: readonly PublishedPort[],
 ): Readonly<Record<string, unknown>> {
-  const { launch, config, policy } = input
+  const { config, policy } = input
   const { rights, storage, limits } = config
   const { namespaces } = rights
   const caps = grantedCaps({
@@ -88,7 +117,8 @@ function hostConfig(
     ...nameService(input),
     ...memoryOf(input),
     ...cpuOf(input),
-    PidsLimit: limits.pids ?? policy.pidsMax,
+    // Engines differ in what 0 means.
+    PidsLimit: (limits.pids ?? policy.pidsMax) || -1,
     ...(limits.oomScoreAdj === undefined ? {} : { OomScoreAdj: limits.oomScoreAdj }),
     Ulimits: ulimitsOf(limits.ulimits),
     Sysctls: limits.sysctls,
@@ -97,16 +127,16 @@ function hostConfig(
     ...(rights.isPrivileged
       ? {}
       : { CapDrop: ['ALL'], CapAdd: caps.map((name) => `CAP_${name.toUpperCase()}`) }),
-    SecurityOpt: securityOptions(rights.securityOptions, rights.isPrivileged),
+    SecurityOpt: securityOptions(input),
     Init: config.process.init,
     GroupAdd: config.process.groupAdd,
-    ...(rights.runtime === undefined ? {} : { Runtime: rights.runtime }),
+    ...optional('Runtime', runtimeOf(input)),
     ...optional('IpcMode', namespaces.ipc),
     ...optional('PidMode', namespaces.pid),
     ...optional('UTSMode', namespaces.uts),
     ...optional('UsernsMode', namespaces.userns),
     ...optional('CgroupnsMode', namespaces.cgroupns),
-    Binds: [...taskBinds(launch), ...input.binds],
+    Binds: bindsOf(input),
     Mounts: storage.mounts.map(mountBody),
     Devices: storage.devices.map((device) => ({
       PathOnHost: device.hostPath,
@@ -126,13 +156,40 @@ function optional(name: string, value: string | undefined): Readonly<Record<stri
   return value === undefined || value === '' ? {} : { [name]: value }
 }
 
+/** The NVIDIA runtime reads this variable; these values of it mean no device. */
+const NVIDIA_VARIABLE = 'NVIDIA_VISIBLE_DEVICES'
+const NO_NVIDIA: ReadonlySet<string> = new Set(['', 'none', 'void'])
+
+function runtimeOf({ launch, config, settings, runtimes }: ContainerInput): string | undefined {
+  const { runtime } = config.rights
+  if (runtime !== undefined && runtime !== '') return runtime
+  if (NO_NVIDIA.has(launch.env[NVIDIA_VARIABLE] ?? '')) return undefined
+  const { nvidiaRuntime } = settings
+  if (runtimes.includes(nvidiaRuntime)) return nvidiaRuntime
+  throw new Fault(
+    'task-unstartable',
+    `${NVIDIA_VARIABLE} asks for devices, and the container engine has no runtime ` +
+      `${JSON.stringify(nvidiaRuntime)} (nvidia_runtime)`,
+  )
+}
+
+/** The node's label goes on the files of the allocation; host volumes are the operator's own. */
+function bindsOf({ launch, settings, binds }: ContainerInput): readonly string[] {
+  const labelled = [...taskBinds(launch), ...binds].map((one) => {
+    return withLabel(one, settings.selinuxLabel)
+  })
+  const volumes = launch.mounts.map(({ hostPath, taskPath, readOnly }) => {
+    return bind(hostPath, taskPath, readOnly)
+  })
+  return [...labelled, ...volumes]
+}
+
 /** Reference scheduling §33: the three directories of the task at their usual places. */
-function taskBinds({ allocDir, localDir, secretsDir, mounts }: TaskLaunch): readonly string[] {
+function taskBinds({ allocDir, localDir, secretsDir }: TaskLaunch): readonly string[] {
   return [
     bind(allocDir, '/alloc', false),
     bind(localDir, '/local', false),
     bind(secretsDir, '/secrets', false),
-    ...mounts.map(({ hostPath, taskPath, readOnly }) => bind(hostPath, taskPath, readOnly)),
   ]
 }
 
@@ -247,9 +304,11 @@ function ulimitsOf(limits: Readonly<Record<string, string>>): readonly object[] 
   })
 }
 
-function securityOptions(asked: readonly string[], isPrivileged: boolean): readonly string[] {
+function securityOptions({ config, settings }: ContainerInput): readonly string[] {
+  const { securityOptions: asked, isPrivileged } = config.rights
   const isSaid = asked.some((option) => option.startsWith('no-new-privileges'))
-  return isSaid || isPrivileged ? asked : [...asked, 'no-new-privileges']
+  const isLeft = isSaid || isPrivileged || !settings.noNewPrivileges
+  return isLeft ? asked : [...asked, 'no-new-privileges']
 }
 
 function mountBody(mount: MountConfig): Readonly<Record<string, unknown>> {
@@ -293,13 +352,30 @@ function mountBody(mount: MountConfig): Readonly<Record<string, unknown>> {
  */
 const ENGINE_LOG_BYTES_MIN = 32 * BYTES_PER_MB
 
-function logConfig({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
-  if (config.logging !== undefined) {
-    return { Type: config.logging.type, Config: config.logging.config }
-  }
+function logConfig({
+  launch,
+  config,
+  settings,
+}: ContainerInput): Readonly<Record<string, unknown>> {
+  const logging = loggingOf(config, settings)
+  if (logging !== undefined) return { Type: logging.type, Config: logging.config }
   if (launch.logs === undefined) return { Type: 'none', Config: {} }
   const size = String(Math.max(ENGINE_LOG_BYTES_MIN, 2 * launch.logs.maxFileBytes))
   return { Type: 'json-file', Config: { 'max-size': size, 'max-file': '2' } }
+}
+
+/** The task's own log settings, else the node's; undefined: ours. */
+function loggingOf(config: DockerConfig, settings: DockerSettings): LoggingConfig | undefined {
+  return config.logging ?? settings.logging
+}
+
+/** Log drivers whose output every engine gives back to whoever follows a container. */
+const READABLE_LOGS: ReadonlySet<string> = new Set(['json-file', 'k8s-file', 'local', 'journald'])
+
+/** Whether the agent follows the output; other log drivers keep it where they are told to. */
+export function isLogCollected(config: DockerConfig, settings: DockerSettings): boolean {
+  const logging = loggingOf(config, settings)
+  return settings.collectsLogs && (logging === undefined || READABLE_LOGS.has(logging.type))
 }
 
 /** Names and addresses of its own, in a network that was made for them. */

@@ -12,10 +12,14 @@ export interface DockerConfig {
   readonly rights: RightsConfig
   readonly labels: Readonly<Record<string, string>>
   /** The engine's own log settings, in place of ours. */
-  readonly logging:
-    | { readonly type: string; readonly config: Readonly<Record<string, string>> }
-    | undefined
+  readonly logging: LoggingConfig | undefined
   readonly isHealthcheckDisabled: boolean
+}
+
+export interface LoggingConfig {
+  /** The name of a log driver of the engine. */
+  readonly type: string
+  readonly config: Readonly<Record<string, string>>
 }
 
 interface ProcessConfig {
@@ -45,6 +49,8 @@ export interface RegistryAuth {
   readonly password: string
   readonly email: string
   readonly serverAddress: string
+  /** In place of name and password, for registries that gave one out; empty: none. */
+  readonly identityToken: string
 }
 
 interface NetworkConfig {
@@ -131,6 +137,7 @@ const FIELDS = `
   .split(/\s+/)
 
 const PULL_MS = 5 * 60_000
+const DEFAULT_LOG_DRIVER = 'json-file'
 const MEMORY_MB_MAX = 2 ** 30
 const TIMES_MAX = 100
 
@@ -158,7 +165,7 @@ export function readDockerConfig(config: Readonly<Record<string, unknown>>): Doc
       logging === undefined
         ? undefined
         : {
-            type: logging.text('type') ?? logging.text('driver') ?? '',
+            type: logging.text('type') || logging.text('driver') || DEFAULT_LOG_DRIVER,
             config: logging.map('config'),
           },
     isHealthcheckDisabled: health?.bool('disable') ?? false,
@@ -193,6 +200,7 @@ function readPull(settings: TaskSettings): PullConfig {
             password: auth.text('password') ?? '',
             email: auth.text('email') ?? '',
             serverAddress: auth.text('server_address') ?? '',
+            identityToken: '',
           },
     isAuthSoft: settings.bool('auth_soft_fail') ?? false,
   }

@@ -17,16 +17,27 @@ import type {
 import { isMissing, pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { containerSpec, START_LABEL } from './container-spec.ts'
+import { containerSpec, isLogCollected, START_LABEL } from './container-spec.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
 import { findDangling, listContainers, type ListedContainer } from './dangling-containers.ts'
 import { checkAllowed, DEFAULT_GC, type DockerGc, type DockerPolicy } from './docker-policy.ts'
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
 import { DockerTask, removeContainer, throwAway, type ContainerRecord } from './docker-task.ts'
-import { Engine, isSuccess, member, parsed, refusalText, textAt } from './engine.ts'
-import { checkedBinds, checkedMounts } from './host-paths.ts'
+import {
+  Engine,
+  isSuccess,
+  member,
+  numberAt,
+  parsed,
+  refusalText,
+  textAt,
+  type TcpEngine,
+} from './engine.ts'
+import { checkPaths, openMounts, type ContainerMounts, type PathRules } from './host-paths.ts'
 import { ImageCollector } from './image-collector.ts'
 import { localName } from './image-reference.ts'
 import { Images } from './images.ts'
+import { PinnedPaths } from './pinned-paths.ts'
 
 const RECORD_FILE = 'container.json'
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
@@ -50,15 +61,19 @@ const CLEANUP_RETRY_MS = 1_000
 
 export interface DockerDriverOptions {
   readonly clock: Clock
-  readonly socketPath: string
+  /** Where the engine listens; not asked for when it listens on TCP. */
+  readonly socketPath?: string
+  readonly tcp?: TcpEngine
   readonly policy: DockerPolicy
+  readonly settings?: Partial<DockerSettings>
   /** Logins by registry, as the engine's own client writes them. */
   readonly authFile?: string
   /** What is removed from the engine when no task needs it; the defaults unless given. */
   readonly gc?: DockerGc
   /**
    * A directory that is kept from one agent to the next, and tells this agent from others at the
-   * engine. Without one nothing that an agent before this one left is removed.
+   * engine. Without one nothing that an agent before this one left is removed, and volumes that
+   * tasks could swap are refused.
    */
   readonly stateDir?: string
 }
@@ -74,19 +89,27 @@ export class DockerDriver implements ReconcilingDriver {
   readonly #options: DockerDriverOptions
   readonly #engine: Engine
   readonly #images: Images
+  readonly #settings: DockerSettings
   readonly #gc: DockerGc
   readonly #collector: ImageCollector
   readonly #agentId: string
+  /** Launches whose image was fetched by `prepare`. */
+  readonly #prepared = new WeakSet<TaskLaunch>()
   #danglingCheckedMs = Number.NEGATIVE_INFINITY
+  #swept: Promise<void> | undefined
   #isPodman = false
+  #runtimes: readonly string[] = []
   /** Of the engine that answered last: one that is away for a while is still here. */
   #attributes: Readonly<Record<string, string>> | undefined
 
   constructor(options: DockerDriverOptions) {
+    const { tcp, socketPath = '', clock, authFile } = options
     this.#options = options
-    this.#engine = new Engine(options.socketPath)
-    this.#images = new Images({ engine: this.#engine, authFile: options.authFile })
-    const { clock, stateDir, gc = DEFAULT_GC } = options
+    this.#settings = { ...DEFAULT_DOCKER_SETTINGS, ...options.settings }
+    this.#engine = new Engine(tcp ?? socketPath)
+    const settings = this.#settings
+    this.#images = new Images({ engine: this.#engine, clock, authFile, settings })
+    const { stateDir, gc = DEFAULT_GC } = options
     this.#gc = gc
     this.#agentId = stateDir === undefined ? '' : agentIdOf(stateDir)
     const file = stateDir === undefined ? undefined : join(stateDir, IMAGES_FILE)
@@ -100,8 +123,10 @@ export class DockerDriver implements ReconcilingDriver {
       const info = await this.#ask('/info')
       const components = member(version, 'Components')
       this.#isPodman = JSON.stringify(components ?? '').includes('Podman')
+      this.#runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
       const attributes = {
         ...engineAttributes(version, info, this.#options.policy),
+        'driver.docker.runtimes': this.#runtimes.join(','),
         ...(await this.#bridgeAddress()),
       }
       this.#attributes = attributes
@@ -113,58 +138,92 @@ export class DockerDriver implements ReconcilingDriver {
     }
   }
 
-  async start(launch: TaskLaunch, context?: DriverContext): Promise<RunningTask> {
-    const { policy, socketPath } = this.#options
-    const config = readDockerConfig(launch.config)
-    checkAllowed(config, policy)
-    const rules = { launch, allowOutside: policy.allowVolumes, socketPath }
-    const binds = await checkedBinds(config, rules)
-    const mounts = await checkedMounts(config.storage.mounts, rules)
-    const checked = { ...config, storage: { ...config.storage, mounts } }
-    const spec = containerSpec({
-      launch,
-      config: checked,
-      policy,
-      binds,
-      coreCount: availableParallelism(),
-      canJoinByPath: this.#isPodman,
-      agentId: this.#agentId,
+  async prepare(launch: TaskLaunch, context: DriverContext): Promise<void> {
+    const config = await this.#validate(launch)
+    const wish = { ...context, taskDir: launch.taskDir }
+    await this.#holding(config, () => this.#images.ensure(config, wish))
+    this.#prepared.add(launch)
+  }
+
+  async start(launch: TaskLaunch, context: DriverContext = ALONE): Promise<RunningTask> {
+    const config = await this.#validate(launch)
+    const wish = { ...context, taskDir: launch.taskDir }
+    return this.#holding(config, async () => {
+      if (this.#prepared.has(launch)) await this.#images.ensureStill(config, wish)
+      else await this.#images.ensure(config, wish)
+      await this.#collector.note(localName(config.image))
+      return this.#run(launch, config, context)
     })
-    const image = localName(config.image)
-    const release = await this.#collector.hold(image)
-    try {
-      await this.#images.ensure(config, launch.taskDir)
-      await this.#collector.note(image)
-      return await this.#run(launch, { config, spec, context })
-    } finally {
-      release()
-    }
+  }
+
+  /** The image of a start that is under way is not removed. */
+  async #holding<T>({ image }: DockerConfig, work: () => Promise<T>): Promise<T> {
+    const release = await this.#collector.hold(localName(image))
+    return work().finally(release)
   }
 
   async #run(
     launch: TaskLaunch,
-    parts: {
-      readonly config: DockerConfig
-      readonly spec: Readonly<Record<string, unknown>>
-      readonly context: DriverContext | undefined
-    },
+    config: DockerConfig,
+    context: DriverContext,
   ): Promise<RunningTask> {
-    const { config, spec, context } = parts
+    // Not before the image is there: a task of the allocation may change what a path leads to.
+    const { stateDir } = this.#options
+    this.#swept ??= stateDir === undefined ? Promise.resolve() : PinnedPaths.sweep(stateDir)
+    await this.#swept
+    const mounts = await openMounts(config, this.#pathRules(launch))
     try {
-      const record = await this.#create(launch, config, spec)
+      const record = await this.#create(launch, config, this.#spec(launch, config, mounts))
       await this.#begin(record.containerId)
-      const address = await this.#addressOf(record.containerId, config)
+      const container = await this.#ask(`/containers/${record.containerId}/json`)
+      await requireMounts(container, mounts)
+      const address = addressOf(container, record)
       return this.#makeTask({ handle: launch.handle, record, address, context })
     } catch (thrown) {
-      await this.#removeRemains(launch.handle, context?.signal)
+      await this.#removeRemains(launch.handle, context.signal)
       await rm(launch.handle.dir, { recursive: true, force: true })
       throw thrown instanceof Fault && thrown.kind === 'engine'
         ? new Fault('task-start', thrown.message, { cause: thrown })
         : thrown
+    } finally {
+      // What stays is released by the next agent; a task that runs must not be lost for it.
+      await mounts.release().catch(() => undefined)
     }
   }
 
-  async recover(handle: TaskHandle, context?: DriverContext): Promise<Recovery> {
+  /** What can be refused is, before an image is fetched. */
+  async #validate(launch: TaskLaunch): Promise<DockerConfig> {
+    const config = readDockerConfig(launch.config)
+    checkAllowed(config, this.#options.policy, this.#settings)
+    await checkPaths(config, this.#pathRules(launch))
+    this.#spec(launch, config, { binds: [], mounts: config.storage.mounts })
+    return config
+  }
+
+  #pathRules(launch: TaskLaunch): PathRules {
+    const { policy, stateDir, socketPath } = this.#options
+    return { launch, allowOutside: policy.allowVolumes, socketPath, stateDir }
+  }
+
+  #spec(
+    launch: TaskLaunch,
+    config: DockerConfig,
+    { binds, mounts }: Pick<ContainerMounts, 'binds' | 'mounts'>,
+  ): Readonly<Record<string, unknown>> {
+    return containerSpec({
+      launch,
+      config: { ...config, storage: { ...config.storage, mounts } },
+      policy: this.#options.policy,
+      settings: this.#settings,
+      binds,
+      coreCount: availableParallelism(),
+      runtimes: this.#runtimes,
+      canJoinByPath: this.#isPodman,
+      agentId: this.#agentId,
+    })
+  }
+
+  async recover(handle: TaskHandle, context: DriverContext = ALONE): Promise<Recovery> {
     const bootId = (await readFile(BOOT_ID, 'utf8')).trim()
     if (handle.bootId === bootId) return this.#find(handle, context).catch(throwAway)
     // No container runs on after that, so an engine that is not up yet need not be waited for.
@@ -175,7 +234,7 @@ export class DockerDriver implements ReconcilingDriver {
   }
 
   /** An engine that went away during a start may have started the container all the same. */
-  async #removeRemains(handle: TaskHandle, signal: AbortSignal | undefined): Promise<void> {
+  async #removeRemains(handle: TaskHandle, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     const endMs = clock.monotonicMs() + CLEANUP_MS_MAX
     for (;;) {
@@ -188,7 +247,7 @@ export class DockerDriver implements ReconcilingDriver {
     }
   }
 
-  async #find(handle: TaskHandle, context: DriverContext | undefined): Promise<Recovery> {
+  async #find(handle: TaskHandle, context: DriverContext): Promise<Recovery> {
     const [container] = await this.#containersOf(handle)
     const record = await readRecord(handle)
     if (container === undefined && record === undefined) return { kind: 'never-started' }
@@ -198,7 +257,8 @@ export class DockerDriver implements ReconcilingDriver {
       await this.#removeAll(handle)
       return { kind: 'never-started' }
     }
-    const address = await this.#addressOf(record.containerId, undefined).catch(() => undefined)
+    const path = `/containers/${record.containerId}/json`
+    const address = addressOf(await this.#ask(path).catch(() => undefined), record)
     return { kind: 'attached', task: this.#makeTask({ handle, record, address, context }) }
   }
 
@@ -206,14 +266,14 @@ export class DockerDriver implements ReconcilingDriver {
     readonly handle: TaskHandle
     readonly record: ContainerRecord
     readonly address: DriverAddress | undefined
-    readonly context: DriverContext | undefined
+    readonly context: DriverContext
   }): DockerTask {
     const { context, ...own } = parts
     return new DockerTask({
       ...own,
       engine: this.#engine,
       clock: this.#options.clock,
-      report: (message) => context?.report(message),
+      report: (message) => context.report(message),
       keepsContainer: !this.#gc.removesContainers,
     })
   }
@@ -266,13 +326,12 @@ export class DockerDriver implements ReconcilingDriver {
     const { handle, logs, resources } = launch
     await mkdir(handle.dir, { recursive: true, mode: 0o700 })
     const containerId = await this.#createContainer(handle, spec)
-    // Other log drivers of the engine keep the output where they are told to.
-    const isOurLog = config.logging === undefined
     const record: ContainerRecord = {
       containerId,
-      logs: isOurLog ? (logs ?? null) : null,
+      logs: isLogCollected(config, this.#settings) ? (logs ?? null) : null,
       isTty: config.process.tty,
       hasMemoryLimit: resources.memoryMB > 0,
+      isIpv6Advertised: config.network.isIpv6Advertised,
     }
     await writeFile(join(handle.dir, RECORD_FILE), JSON.stringify(record), { mode: 0o600 })
     return record
@@ -308,18 +367,6 @@ export class DockerDriver implements ReconcilingDriver {
     throw new Fault(kind, `the container cannot be started: ${text}`)
   }
 
-  async #addressOf(
-    containerId: string,
-    config: DockerConfig | undefined,
-  ): Promise<DriverAddress | undefined> {
-    const container = await this.#ask(`/containers/${containerId}/json`)
-    const networks = member(container, 'NetworkSettings', 'Networks')
-    const first: unknown = Object.values(networks ?? {})[0]
-    const field = config?.network.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
-    const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
-    return ip === '' ? undefined : { ip, ports: {} }
-  }
-
   async #containersOf(handle: TaskHandle): Promise<readonly unknown[]> {
     const filters = JSON.stringify({ label: [`${START_LABEL}=${handle.id}`] })
     const call = {
@@ -353,6 +400,29 @@ function reconcileMs({ dangling, removesImages, imageDelayMs }: DockerGc): numbe
   return Math.max(RECONCILE_MS_MIN, Math.min(containersMs, imagesMs, RECONCILE_MS_MAX))
 }
 
+/** Where others reach the container; as the engine describes it. */
+function addressOf(container: unknown, record: ContainerRecord): DriverAddress | undefined {
+  const networks = member(container, 'NetworkSettings', 'Networks')
+  const first: unknown = Object.values(networks ?? {})[0]
+  const field = record.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
+  const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
+  return ip === '' ? undefined : { ip, ports: {} }
+}
+
+/** An empty directory in place of a volume would look like lost data. */
+async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
+  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+  if (await mounts.areMountedIn({ id, pid })) return
+  throw new Fault(
+    'task-start',
+    'volumes: the container engine does not see the mounts of the agent. Let both share a mount ' +
+      'namespace (a service manager must not give the agent one of its own)',
+  )
+}
+
+/** Of a start that nobody interrupts, and that nobody listens to. */
+const ALONE: DriverContext = { signal: new AbortController().signal, report: () => undefined }
+
 /** What another try would meet again. */
 const UNSTARTABLE =
   /executable file|no such file|not found|permission denied|exec format|unable to find user|no matching entries|not a directory/i
@@ -373,12 +443,10 @@ function engineAttributes(
   info: unknown,
   policy: DockerPolicy,
 ): Readonly<Record<string, string>> {
-  const runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
   return {
     'driver.docker': '1',
     'driver.docker.version': textAt(version, 'Version'),
     'driver.docker.os_type': textAt(info, 'OSType'),
-    'driver.docker.runtimes': runtimes.join(','),
     'driver.docker.privileged.enabled': String(policy.allowPrivileged),
     'driver.docker.volumes.enabled': String(policy.allowVolumes),
   }

@@ -1,5 +1,7 @@
 import { Fault } from '../../kit/fault.ts'
+import { matchGlob } from '../../kit/glob.ts'
 import type { DockerConfig } from './docker-config.ts'
+import type { DockerSettings } from './docker-settings.ts'
 
 /** What containers may do on this node. */
 export interface DockerPolicy {
@@ -7,10 +9,11 @@ export interface DockerPolicy {
   readonly allowPrivileged: boolean
   /** Paths of the machine outside the allocation, and volumes of the engine. */
   readonly allowVolumes: boolean
-  /** Joining the machine's own network, process or other namespaces. */
+  /** Joining the machine's process or other namespaces, or the network of another container. */
   readonly allowHostNamespaces: boolean
   /** Capabilities that tasks may have; `all` is any. */
   readonly allowCaps: readonly string[]
+  /** 0: any number. */
   readonly pidsMax: number
 }
 
@@ -46,23 +49,34 @@ interface Need {
 }
 
 /**
- * Reference task-drivers §15, row "docker socket". Fault `task-config` names what is not allowed.
+ * What a container could take over the machine with is allowed by the node or not at all. Fault
+ * `task-config` names what is not allowed.
  */
-export function checkAllowed(config: DockerConfig, policy: DockerPolicy): void {
-  const refused = needsOf(config, policy).find((need) => need.wanted && !need.allowed)
-  if (refused === undefined) return
-  throw new Fault('task-config', `${refused.field} is not allowed on this node`)
+export function checkAllowed(
+  config: DockerConfig,
+  policy: DockerPolicy,
+  settings: DockerSettings,
+): void {
+  const needs = [...rightsNeeded(config, policy, settings), ...namespacesNeeded(config, policy)]
+  const refused = needs.find((need) => need.wanted && !need.allowed)
+  const isHostRefused = config.network.mode === 'host' && !settings.allowHostNetwork
+  const field = isHostRefused ? 'network_mode "host"' : refused?.field
+  if (field !== undefined) throw new Fault('task-config', `${field} is not allowed on this node`)
 }
 
-function needsOf({ rights, storage, network, limits }: DockerConfig, policy: DockerPolicy): Need[] {
-  const { allowPrivileged, allowVolumes, allowHostNamespaces, pidsMax } = policy
-  const modes = { network_mode: network.mode, ...modesOf(rights.namespaces) }
+function rightsNeeded(
+  { rights, storage, limits }: DockerConfig,
+  { allowPrivileged, allowVolumes, pidsMax }: DockerPolicy,
+  { allowRuntimes, noNewPrivileges }: DockerSettings,
+): Need[] {
   return [
     { field: 'privileged', wanted: rights.isPrivileged, allowed: allowPrivileged },
     { field: 'devices', wanted: storage.devices.length > 0, allowed: allowPrivileged },
     {
       field: 'security_opt',
-      wanted: rights.securityOptions.some((one) => !isTightening(one)),
+      wanted: rights.securityOptions.some((one) => {
+        return !isTightening(one) && (noNewPrivileges || !isAboutNewPrivileges(one))
+      }),
       allowed: allowPrivileged,
     },
     { field: 'volume_driver', wanted: storage.volumeDriver !== undefined, allowed: allowVolumes },
@@ -71,17 +85,28 @@ function needsOf({ rights, storage, network, limits }: DockerConfig, policy: Doc
       wanted: storage.mounts.some((mount) => mount.type === 'volume'),
       allowed: allowVolumes,
     },
-    ...Object.entries(modes).map(([field, mode]) => ({
-      field: `${field} ${JSON.stringify(mode ?? '')}`,
-      wanted: isForeign(mode),
-      allowed: allowHostNamespaces,
-    })),
+    {
+      field: `runtime ${JSON.stringify(rights.runtime ?? '')} (allow_runtimes)`,
+      wanted: rights.runtime !== undefined && rights.runtime !== '',
+      allowed: allowRuntimes.some((pattern) => matchGlob(pattern, rights.runtime ?? '')),
+    },
     {
       field: `pids_limit over ${pidsMax}`,
       wanted: limits.pids !== undefined && (limits.pids > pidsMax || limits.pids === 0),
-      allowed: false,
+      allowed: pidsMax === 0,
     },
   ]
+}
+
+function namespacesNeeded({ rights, network }: DockerConfig, policy: DockerPolicy): Need[] {
+  // The machine's own network is what tasks of other drivers have too: it has a setting of its own.
+  const networkMode = network.mode === 'host' ? undefined : network.mode
+  const modes = { network_mode: networkMode, ...modesOf(rights.namespaces) }
+  return Object.entries(modes).map(([field, mode]) => ({
+    field: `${field} ${JSON.stringify(mode ?? '')}`,
+    wanted: isForeign(mode),
+    allowed: policy.allowHostNamespaces,
+  }))
 }
 
 function modesOf(
@@ -94,6 +119,10 @@ function modesOf(
 /** The machine's own, another container's, or any given by path: not what the task was given. */
 function isForeign(mode: string | undefined): boolean {
   return mode === 'host' || /^(container|ns):/.test(mode ?? '')
+}
+
+function isAboutNewPrivileges(option: string): boolean {
+  return /^no-new-privileges([:=](true|false))?$/.test(option)
 }
 
 function isTightening(option: string): boolean {

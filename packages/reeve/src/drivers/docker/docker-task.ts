@@ -19,6 +19,7 @@ import { Fault } from '../../kit/fault.ts'
 import { execInContainer } from './container-session.ts'
 import { usageFromStats } from './container-usage.ts'
 import { isSuccess, member, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
+import { engineSignal } from './engine-signal.ts'
 import { LogFollower } from './log-follower.ts'
 
 /** Reference scheduling §28: containers are told with this one. */
@@ -36,6 +37,8 @@ export interface ContainerRecord {
   readonly logs: LogFiles | null
   readonly isTty: boolean
   readonly hasMemoryLimit: boolean
+  /** Absent in records of agents that did not keep it. */
+  readonly isIpv6Advertised?: boolean
 }
 
 interface DockerTaskOptions {
@@ -85,10 +88,11 @@ export class DockerTask implements RunningTask {
   }
 
   async signal(name: string): Promise<void> {
-    if (!Object.hasOwn(constants.signals, name)) {
+    const signal = engineSignal(name)
+    if (signal === undefined) {
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     }
-    if (this.#hasExited || !(await this.#kill(name))) {
+    if (this.#hasExited || !(await this.#kill(signal))) {
       throw new Fault('task-gone', 'the task is not running')
     }
   }
@@ -101,9 +105,7 @@ export class DockerTask implements RunningTask {
 
   async #endContainer({ signal, timeoutMs }: StopRequest): Promise<void> {
     const { clock } = this.#options
-    // A misspelt signal must not keep the task alive.
-    const name = Object.hasOwn(constants.signals, signal) ? signal : await this.#stopSignal()
-    await this.#kill(name)
+    await this.#sendStopSignal(signal)
     const inTime = new AbortController()
     const isLate = pause(clock, timeoutMs, inTime.signal)
     const ended = this.#containerEnded.promise
@@ -164,11 +166,18 @@ export class DockerTask implements RunningTask {
     throw new Fault('task-signal', `the container cannot be signalled: ${text}`)
   }
 
-  /** What the image asks for, else the usual one. */
-  async #stopSignal(): Promise<string> {
-    const state = await this.#inspect().catch(() => undefined)
-    const wanted = textAt(state, 'Config', 'StopSignal')
-    return Object.hasOwn(constants.signals, wanted) ? wanted : DEFAULT_SIGNAL
+  /** The task's own signal, else what the image asks for, in the words of the engine. */
+  async #sendStopSignal(asked: string): Promise<void> {
+    const own = engineSignal(asked)
+    const state = own === undefined ? await this.#inspect().catch(() => undefined) : undefined
+    const wanted = own ?? textAt(state, 'Config', 'StopSignal')
+    try {
+      await this.#kill(wanted === '' ? DEFAULT_SIGNAL : wanted)
+    } catch (thrown) {
+      // A misspelt signal must not keep the task alive.
+      if (!(thrown instanceof Fault) || thrown.kind !== 'task-signal') throw thrown
+      await this.#kill(DEFAULT_SIGNAL)
+    }
   }
 
   async #watch(): Promise<TaskExit> {

@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https'
+import type { Duplex, Readable } from 'node:stream'
 import { Fault, messageOf } from '../../kit/fault.ts'
+import { DOCKER_LIMITS } from './docker-limits.ts'
 
 /** What the endpoints below have meant since then; later engines answer it too. */
 const API_VERSION = 'v1.41'
@@ -17,6 +20,8 @@ interface EngineCall {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** In place of a body: sent as it is read, and closed whatever happens. */
+  readonly upload?: Readable
   readonly headers?: Readonly<Record<string, string>>
   /** Ends the call. Without one it may take `ANSWER_MS_MAX`. */
   readonly signal?: AbortSignal
@@ -27,16 +32,36 @@ export interface EngineAnswer {
   readonly text: string
 }
 
+/** An engine that listens on TCP. Without certificates anybody who reaches it is root there. */
+export interface TcpEngine {
+  readonly host: string
+  readonly port: number
+  readonly tls: EngineTls | undefined
+}
+
+/** Paths of PEM files. */
+export interface EngineTls {
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+}
+
+const CONNECTIONS = { keepAlive: true, maxFreeSockets: 8, timeout: 60_000 } as const
+
 /**
- * A container engine behind its unix socket. Speaks the Engine API with plain HTTP. Every failure
- * to get an answer is a Fault `engine`; what the answer says is the caller's business.
+ * A container engine behind its unix socket, or behind TCP. Speaks the Engine API with plain HTTP
+ * or TLS. Every failure to get an answer is a Fault `engine`; what the answer says is the caller's
+ * business.
  */
 export class Engine {
+  /** Empty for an engine behind TCP. */
   readonly socketPath: string
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 8, timeout: 60_000 })
+  readonly #tcp: TcpEngine | undefined
+  #agent: Agent | undefined
 
-  constructor(socketPath: string) {
-    this.socketPath = socketPath
+  constructor(address: string | TcpEngine) {
+    this.socketPath = typeof address === 'string' ? address : ''
+    this.#tcp = typeof address === 'string' ? undefined : address
   }
 
   /** The whole answer, whatever its status. */
@@ -54,17 +79,18 @@ export class Engine {
       }
     } catch (thrown) {
       response.destroy()
-      throw unreachable(this.socketPath, thrown)
+      throw this.#unreachable(thrown)
     }
     return { status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') }
   }
 
   /** The answer as a stream, once its head is there. The caller reads or destroys it. */
-  open(call: EngineCall): Promise<IncomingMessage> {
+  async open(call: EngineCall): Promise<IncomingMessage> {
+    const agent = await this.#connections()
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const request = this.#send(call)
+    const request = this.#send(call, agent)
     request.once('response', resolve)
-    request.once('error', (error) => reject(unreachable(this.socketPath, error)))
+    request.once('error', (error) => reject(this.#unreachable(error)))
     return promise
   }
 
@@ -72,10 +98,11 @@ export class Engine {
    * Takes the connection over for raw bytes in both directions. The answer instead, when the engine
    * refuses.
    */
-  hijack(call: EngineCall): Promise<Duplex | EngineAnswer> {
+  async hijack(call: EngineCall): Promise<Duplex | EngineAnswer> {
+    const agent = await this.#connections()
     const { promise, resolve, reject } = Promise.withResolvers<Duplex | EngineAnswer>()
     const headers = { ...call.headers, Connection: 'Upgrade', Upgrade: 'tcp' }
-    const request = this.#send({ ...call, headers }, false)
+    const request = this.#send({ ...call, headers }, agent, false)
     request.once('upgrade', (_response, socket, head) => {
       socket.setTimeout(0)
       if (head.length > 0) socket.unshift(head)
@@ -84,37 +111,98 @@ export class Engine {
     request.once('response', (response) => {
       void wholeText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }))
     })
-    request.once('error', (error) => reject(unreachable(this.socketPath, error)))
+    request.once('error', (error) => reject(this.#unreachable(error)))
     return promise
   }
 
   /** Lets the process end. */
   close(): void {
-    this.#agent.destroy()
+    this.#agent?.destroy()
   }
 
-  #send(call: EngineCall, isShared = true): ClientRequest {
+  /** Certificates are read when they are first needed, and again after a connection failed. */
+  async #connections(): Promise<Agent> {
+    if (this.#agent !== undefined) return this.#agent
+    try {
+      const tls = this.#tcp?.tls
+      const created =
+        tls === undefined
+          ? new Agent(CONNECTIONS)
+          : new TlsAgent({ ...CONNECTIONS, ...(await certificates(tls)) })
+      this.#agent ??= created
+      return this.#agent
+    } catch (thrown) {
+      throw this.#unreachable(thrown)
+    }
+  }
+
+  #send(call: EngineCall, agent: Agent, isShared = true): ClientRequest {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body)
     const query = new URLSearchParams(call.query)
-    const request = httpRequest({
-      socketPath: this.socketPath,
+    const tcp = this.#tcp
+    const options = {
+      ...(tcp === undefined
+        ? { socketPath: this.socketPath }
+        : { host: tcp.host, port: tcp.port, ...(isShared ? {} : tlsOf(agent)) }),
       method: call.method,
       path: `/${API_VERSION}${call.path}${query.size > 0 ? `?${query.toString()}` : ''}`,
       headers: {
-        Host: 'engine',
+        // Over TLS the certificate is checked against it.
+        ...(tcp === undefined ? { Host: 'engine' } : {}),
         ...(body === undefined
           ? {}
           : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
         ...call.headers,
       },
-      agent: isShared ? this.#agent : false,
-      ...(call.signal === undefined
-        ? { signal: AbortSignal.timeout(ANSWER_MS_MAX) }
-        : { signal: call.signal }),
-    })
-    request.end(body)
+      agent: isShared ? agent : (false as const),
+      signal: call.signal ?? AbortSignal.timeout(ANSWER_MS_MAX),
+    }
+    const request = tcp?.tls === undefined ? httpRequest(options) : httpsRequest(options)
+    if (call.upload === undefined) request.end(body)
+    else sendStream(call.upload, request)
     return request
   }
+
+  #unreachable(cause: unknown): Fault {
+    const tcp = this.#tcp
+    // Not destroyed: other calls may still be under way on it.
+    if (tcp?.tls !== undefined) this.#agent = undefined
+    const where = tcp === undefined ? this.socketPath : `${tcp.host}:${tcp.port}`
+    const text = `the container engine at ${where} does not answer: ${messageOf(cause)}`
+    return new Fault('engine', text, { cause })
+  }
+}
+
+interface Certificates {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+async function certificates({ caFile, certFile, keyFile }: EngineTls): Promise<Certificates> {
+  const read = async (file: string | undefined): Promise<string | undefined> =>
+    file === undefined ? undefined : readFile(file, 'utf8')
+  const [ca, cert, key] = await Promise.all([read(caFile), read(certFile), read(keyFile)])
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  }
+}
+
+/** A connection of its own shows the same certificates as the shared ones. */
+function tlsOf(agent: Agent): Certificates {
+  if (!(agent instanceof TlsAgent)) return {}
+  const { ca, cert, key } = agent.options
+  // Set by `certificates`, which reads texts.
+  return { ca, cert, key } as Certificates
+}
+
+/** An engine that has heard enough answers before the end; what it says is then its answer. */
+function sendStream(upload: Readable, request: ClientRequest): void {
+  upload.once('error', (error) => request.destroy(error))
+  request.once('close', () => upload.destroy())
+  upload.pipe(request)
 }
 
 async function wholeText(response: IncomingMessage): Promise<string> {
@@ -129,11 +217,6 @@ async function wholeText(response: IncomingMessage): Promise<string> {
   return text
 }
 
-function unreachable(socketPath: string, cause: unknown): Fault {
-  const text = `the container engine at ${socketPath} does not answer: ${messageOf(cause)}`
-  return new Fault('engine', text, { cause })
-}
-
 export function isSuccess(answer: EngineAnswer): boolean {
   // Engines differ in which success they tell: 200, 201 or 204.
   return answer.status >= 200 && answer.status < 300
@@ -143,7 +226,15 @@ export function isSuccess(answer: EngineAnswer): boolean {
 export function refusalText(answer: EngineAnswer): string {
   const message = member(parsed(answer.text), 'message')
   const text = typeof message === 'string' && message !== '' ? message : answer.text.trim()
-  return `${text.slice(0, 1_000)} (status ${answer.status})`
+  return `${foreignText(text)} (status ${answer.status})`
+}
+
+/** A text that a registry, an engine or a helper wrote, for messages: one line, not too long. */
+export function foreignText(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, DOCKER_LIMITS.foreignTextCharsMax)
 }
 
 /** What a JSON text says; undefined when it is none. */

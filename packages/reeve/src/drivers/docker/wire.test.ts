@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { usageFromStats } from './container-usage.ts'
 import { FrameReader, type Frame } from './frames.ts'
 import { parseImageReference } from './image-reference.ts'
-import { findAuth } from './images.ts'
 import { LineReader } from './line-reader.ts'
 import { LogCursor, LOG_START, readEntry, sinceOf } from './log-position.ts'
 
@@ -126,15 +125,6 @@ for (const image of ['', 'A', 'a:', 'a b', 'a@sha256:1', '../a', 'a'.repeat(600)
     assert.throws(() => parseImageReference(image), { kind: 'task-config' })
   })
 }
-
-test('logins are found by registry', () => {
-  const auth = Buffer.from('ann:pa:ss').toString('base64')
-  const file = { auths: { 'reg.test:5000': { auth }, 'https://index.docker.io/v1/': { auth } } }
-  assert.equal(findAuth(file, 'reg.test:5000')?.password, 'pa:ss')
-  assert.equal(findAuth(file, 'docker.io')?.username, 'ann')
-  assert.equal(findAuth(file, 'other.test'), undefined)
-  assert.equal(findAuth('nonsense', 'docker.io'), undefined)
-})
 
 test('usage: both kinds of control groups, and engines that tell less', () => {
   const v1 = {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pid } from 'node:process'
 import {
   HOST_NETWORK,
+  NO_JOB,
   readHostAccounts,
   withDeadline,
   type DriverHealth,
@@ -206,6 +207,7 @@ async function trialLaunch(dir: string): Promise<TaskLaunch> {
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
   return {
     handle: { driver: 'exec', id, allocationId: id, task: 'trial', dir: join(dir, id), bootId },
+    about: NO_JOB,
     config: { command: 'true' },
     env: { PATH: '/usr/bin:/bin' },
     user: '',

@@ -1,3 +1,4 @@
+import type { DockerSettings, EngineTls } from '../../drivers/index.ts'
 import type { TlsVersion } from '../../tls/index.ts'
 import type { Secret } from './secret.ts'
 
@@ -132,9 +133,12 @@ interface ExecConfig {
 /** How tasks may run in containers on the node. */
 interface DockerConfig {
   readonly enabled: boolean
-  /** `unix://` and an absolute path. */
+  /** `unix://` and an absolute path, or `tcp://host:port`. */
   readonly endpoint: string
+  /** Of an engine behind TCP. */
+  readonly tls: EngineTls
   readonly authFile: string | undefined
+  readonly settings: DockerSettings
   readonly policy: {
     readonly allowPrivileged: boolean
     readonly allowVolumes: boolean

@@ -138,7 +138,13 @@ function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 
     docker: {
       enabled: settings.docker,
       endpoint: settings.dockerEndpoint,
+      tls: {
+        caFile: settings.dockerTlsCa,
+        certFile: settings.dockerTlsCert,
+        keyFile: settings.dockerTlsKey,
+      },
       authFile: settings.dockerAuth,
+      settings: dockerSettings(settings),
       policy: {
         allowPrivileged: settings.dockerPrivileged,
         allowVolumes: settings.dockerVolumes,
@@ -158,6 +164,23 @@ function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 
         },
       },
     },
+  }
+}
+
+function dockerSettings(settings: Settings): AgentConfig['client']['docker']['settings'] {
+  const type = settings.dockerLogDriver
+  return {
+    pullActivityMs: settings.dockerPullActivity,
+    authHelper: settings.dockerAuthHelper ?? '',
+    extraLabels: settings.dockerExtraLabels,
+    logging: type === undefined ? undefined : { type, config: settings.dockerLogOptions },
+    collectsLogs: !settings.dockerNoLogs,
+    allowHostNetwork: settings.dockerHostNetwork,
+    allowRuntimes: settings.dockerRuntimes,
+    nvidiaRuntime: settings.dockerNvidiaRuntime,
+    noNewPrivileges: settings.dockerNoNewPrivileges,
+    // The setting takes nothing else.
+    selinuxLabel: (settings.dockerSelinuxLabel ?? '') as '' | 'z' | 'Z',
   }
 }
 

@@ -59,7 +59,10 @@ const PIDS_MAX = 4_096
 const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-z][a-z_]{1,31}$/i)
 const user = matching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
 const group = matching('the name or number of a group', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
-const engineEndpoint = matching('`unix://` and an absolute path', /^unix:\/\/\/\S{1,200}$/)
+const engineEndpoint = matching(
+  '`unix://` and an absolute path, or `tcp://host:port`',
+  /^(?:unix:\/\/\/\S{1,200}|tcp:\/\/(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:]{2,39}\]):[0-9]{1,5})$/,
+)
 const MINUTE_MS = 60_000
 const gcTime = duration({ msMin: 1_000, msMax: 366 * 24 * 60 * MINUTE_MS })
 const pids = integer({ min: 1, max: 4_194_304 })
@@ -171,14 +174,18 @@ export const driverOptions = {
     file: ['plugin', 'docker', 'config', 'endpoint'],
     environment: 'REEVE_DOCKER_ENDPOINT',
     byDefault: always('unix:///var/run/docker.sock', '`unix:///var/run/docker.sock`'),
-    help: 'Where the container engine listens.',
+    help:
+      'Where the container engine of this machine listens: `unix://` and a path, or `tcp://` with ' +
+      '`config.tls` (loopback also without).',
     read: (config) => config.client.docker.endpoint,
   }),
   dockerAuth: option({
     kind: path,
     file: ['plugin', 'docker', 'config', 'auth', 'config'],
     byDefault: always(undefined, 'none'),
-    help: 'A file with logins by registry, in the form that the engine’s own client writes.',
+    help:
+      'A file with logins by registry, in the form that the engine’s own client writes: `auths`, ' +
+      '`credHelpers` and `credsStore` are read.',
     read: (config) => config.client.docker.authFile,
   }),
   dockerPrivileged: option({
@@ -199,7 +206,9 @@ export const driverOptions = {
     kind: bool,
     file: ['plugin', 'docker', 'config', 'allow_host_namespaces'],
     byDefault: always(false, '`false`'),
-    help: 'Whether containers may join the network, the processes or the like of the machine.',
+    help:
+      'Whether containers may join the processes or the like of the machine, or the network of ' +
+      'another container.',
     read: (config) => config.client.docker.policy.allowHostNamespaces,
   }),
   dockerCaps: option({
@@ -210,10 +219,12 @@ export const driverOptions = {
     read: (config) => config.client.docker.policy.allowCaps,
   }),
   dockerPids: option({
-    kind: pids,
+    kind: integer({ min: 0, max: 4_194_304 }),
     file: ['plugin', 'docker', 'config', 'pids_limit'],
     byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
-    help: 'How many processes and threads a container may have at most.',
+    help:
+      'How many processes and threads a container has at most; a task may ask for fewer. `0` is ' +
+      'any number.',
     read: (config) => config.client.docker.policy.pidsMax,
   }),
   dockerGcImage: option({

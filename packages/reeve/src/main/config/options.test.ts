@@ -63,6 +63,7 @@ test('options: what is in force is shown in the words of its file, without secre
   assert.deepEqual(shown, {
     dev: true,
     server: {
+      commit_timeout: '15s',
       enabled: true,
       shared_join_token: true,
       max_new_nodes_per_minute: 1_200,
@@ -138,6 +139,13 @@ test('options: what is in force is shown in the words of its file, without secre
               creation_grace: '5m',
             },
           },
+          pull_activity_timeout: '2m',
+          extra_labels: [],
+          disable_log_collection: false,
+          allow_host_network: true,
+          allow_runtimes: ['runc', 'nvidia'],
+          nvidia_runtime: 'nvidia',
+          no_new_privileges: true,
         },
       },
     },

@@ -2,6 +2,7 @@ import { admissionOptions } from './admission-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
 import { backupOptions } from './backup-options.ts'
 import { clientOptions } from './client-options.ts'
+import { dockerOptions } from './docker-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { limitOptions } from './limit-options.ts'
 import { always, depends, option, type Option } from './option.ts'
@@ -298,6 +299,7 @@ export const options = {
   }),
   ...clientOptions,
   ...driverOptions,
+  ...dockerOptions,
   acl: option({
     kind: bool,
     file: ['acl', 'enabled'],

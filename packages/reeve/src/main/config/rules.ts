@@ -1,5 +1,6 @@
 import { isLoopback } from './address.ts'
 import { backupProblem } from './backup-options.ts'
+import { dockerEndpointProblem } from './docker-options.ts'
 import { options } from './options.ts'
 import { subjectOf, type ConfigProblem } from './problem.ts'
 import type { Resolved } from './resolved.ts'
@@ -19,6 +20,8 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
   if (backup !== undefined) return [{ origin: originOf('backupInterval'), message: backup }]
   const regions = findRegionContradiction({ settings, originOf })
   if (regions !== undefined) return [regions]
+  const docker = findDockerProblem({ settings, originOf })
+  if (docker !== undefined) return [docker]
   const tls = findTlsProblem({ settings, originOf })
   if (tls !== undefined) return [tls]
   if (!dev || isLoopback(bind)) return []
@@ -41,6 +44,25 @@ function findRegionContradiction({ settings, originOf }: Resolved): ConfigProble
     `where its servers are. Add server { region "${authoritativeRegion}" { addresses = [...] } } ` +
     'to a file.'
   return { origin, message }
+}
+
+/** An engine that anybody can reach, or settings of one that has none of them. */
+function findDockerProblem({ settings, originOf }: Resolved): ConfigProblem | undefined {
+  const { client, docker, dockerEndpoint, dockerTlsCa, dockerTlsCert, dockerTlsKey } = settings
+  const hasTls = [dockerTlsCa, dockerTlsCert, dockerTlsKey].some((file) => file !== undefined)
+  const says = client && docker ? dockerEndpointProblem(dockerEndpoint, hasTls) : undefined
+  if (says !== undefined) {
+    const origin = originOf('dockerEndpoint')
+    return { origin, message: `${subjectOf(options.dockerEndpoint, origin)} ${says}` }
+  }
+  if (settings.dockerLogDriver !== undefined) return undefined
+  if (Object.keys(settings.dockerLogOptions).length === 0) return undefined
+  const origin = originOf('dockerLogOptions')
+  const subject = subjectOf(options.dockerLogOptions, origin)
+  return {
+    origin,
+    message: `${subject} is given without the type of the log driver. Add logging.type.`,
+  }
 }
 
 /** What an agent cannot start without. */

@@ -8,7 +8,7 @@ import {
   FULL_CONFIG_FILE,
   FULL_CONFIG_JSON,
 } from '../../../test/build/full-agent-config.ts'
-import { DEFAULT_CAPS } from '../../drivers/index.ts'
+import { DEFAULT_CAPS, DEFAULT_DOCKER_SETTINGS } from '../../drivers/index.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
@@ -33,7 +33,9 @@ const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
 const DEFAULT_DOCKER: AgentConfig['client']['docker'] = {
   enabled: true,
   endpoint: 'unix:///var/run/docker.sock',
+  tls: { caFile: undefined, certFile: undefined, keyFile: undefined },
   authFile: undefined,
+  settings: DEFAULT_DOCKER_SETTINGS,
   policy: {
     allowPrivileged: false,
     allowVolumes: false,
@@ -191,8 +193,25 @@ for (const [path, text] of [
         },
         docker: {
           enabled: false,
-          endpoint: 'unix:///run/podman.sock',
+          endpoint: 'tcp://10.0.0.9:2376',
+          tls: {
+            caFile: '/etc/engine/ca.pem',
+            certFile: '/etc/engine/cert.pem',
+            keyFile: '/etc/engine/key.pem',
+          },
           authFile: '/etc/logins.json',
+          settings: {
+            pullActivityMs: 30_000,
+            authHelper: 'ecr-login',
+            extraLabels: ['job_*'],
+            logging: { type: 'journald', config: { tag: 'shop' } },
+            collectsLogs: false,
+            allowHostNetwork: false,
+            allowRuntimes: ['runsc'],
+            nvidiaRuntime: 'nvidia-cdi',
+            noNewPrivileges: false,
+            selinuxLabel: 'Z',
+          },
           policy: {
             allowPrivileged: true,
             allowVolumes: true,

@@ -1,0 +1,19 @@
+/** Every bound and every wait of pulls and registry logins. */
+export const DOCKER_LIMITS = {
+  /** Progress is told in lines of some hundred bytes; a longer one is dropped. */
+  progressLineCharsMax: 64 * 1024,
+  /** Layers whose progress is counted. Engines take images of at most 127. */
+  layersMax: 256,
+  /** When a pull is first reported again; each pause after that is twice as long. */
+  pullReportMsFirst: 10_000,
+  /** The longest pause between two reports: only the newest ten events of a task are kept. */
+  pullReportMsMax: 10 * 60_000,
+  /** How long a credential helper may take: some ask a service of the cloud. */
+  helperMsMax: 30_000,
+  /** What a credential helper may print; a login is some kilobytes at most. */
+  helperBytesMax: 64 * 1024,
+  /** How long an archive may take to be loaded. */
+  loadMsMax: 10 * 60_000,
+  /** What is shown of a text that a registry or a helper wrote. */
+  foreignTextCharsMax: 1_000,
+} as const
