@@ -24,6 +24,8 @@ export class LogEngine {
   breaksAfter = Number.POSITIVE_INFINITY
   /** Leaves streams that follow open when the container has ended, as some engines do. */
   leavesOpen = false
+  /** Leaves out every other entry of streams that follow a container which has ended. */
+  hasGaps = false
   readonly #entries: Entry[] = []
   readonly #changed = new Set<() => void>()
   #server: Server | undefined
@@ -82,6 +84,7 @@ export class LogEngine {
         const entry = this.#entries[next]
         // Some engines leave out what bears exactly the time that is asked for.
         if (entry === undefined || entry.atNs <= sinceNs) continue
+        if (this.hasGaps && follows && !this.isRunning && next % 2 === 1) continue
         sent += 1
         // What was sent before it breaks off arrives.
         if (sent === this.breaksAfter) response.write(framed(entry), () => response.destroy())
