@@ -24,6 +24,8 @@ export class LogEngine {
   breaksAfter = Number.POSITIVE_INFINITY
   /** Leaves streams that follow open when the container has ended, as some engines do. */
   leavesOpen = false
+  /** Leaves out every other entry of streams that follow a container which has ended. */
+  hasGaps = false
   readonly #entries: Entry[] = []
   readonly #changed = new Set<() => void>()
   #server: Server | undefined
@@ -78,16 +80,21 @@ export class LogEngine {
   ): void {
     let [next, sent] = [0, 0]
     const give = (): void => {
+      const pieces: Buffer[] = []
       for (; next < this.#entries.length; next += 1) {
         const entry = this.#entries[next]
         // Some engines leave out what bears exactly the time that is asked for.
         if (entry === undefined || entry.atNs <= sinceNs) continue
+        if (this.hasGaps && follows && !this.isRunning && next % 2 === 1) continue
         sent += 1
+        pieces.push(framed(entry))
+        if (sent < this.breaksAfter) continue
         // What was sent before it breaks off arrives.
-        if (sent === this.breaksAfter) response.write(framed(entry), () => response.destroy())
-        if (sent >= this.breaksAfter) return
-        response.write(framed(entry))
+        response.write(Buffer.concat(pieces), () => response.destroy())
+        this.#changed.delete(give)
+        return
       }
+      if (pieces.length > 0) response.write(Buffer.concat(pieces))
       if (follows && (this.isRunning || this.leavesOpen)) return
       this.#changed.delete(give)
       response.end()

@@ -24,4 +24,5 @@ new LogFollower({
     },
   },
   report: () => undefined,
+  isRunning: () => Promise.resolve(true),
 })

@@ -92,9 +92,21 @@ export class Podman {
 
   /** Ends the service and everything that its containers left. */
   async close(): Promise<void> {
+    if (this.#service !== undefined) await this.#removeContainers()
     await this.kill('SIGTERM')
     endLeftovers(this.dir)
     await rm(this.dir, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  async #removeContainers(): Promise<void> {
+    const engine = new Engine(this.socketPath)
+    const query = { all: 'true' }
+    const { text } = await engine.call({ method: 'GET', path: '/containers/json', query })
+    // The engine's own answer.
+    for (const { Id } of JSON.parse(text) as { readonly Id: string }[]) {
+      await engine.call({ method: 'DELETE', path: `/containers/${Id}`, query: { force: 'true' } })
+    }
+    engine.close()
   }
 
   /** Makes the image under a further name. */

@@ -16,6 +16,7 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault } from '../../kit/fault.ts'
+import { isAlive, readProc, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import { execInContainer } from './container-session.ts'
 import { usageFromStats } from './container-usage.ts'
 import { isSuccess, member, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
@@ -63,6 +64,7 @@ export class DockerTask implements RunningTask {
   readonly #follower: LogFollower | undefined
   /** Settles when the container does not run any more; its output may still be read. */
   readonly #containerEnded = Promise.withResolvers<void>()
+  #process: ProcessRef | undefined
   #hasExited = false
   #wasSignalled = false
 
@@ -81,6 +83,7 @@ export class DockerTask implements RunningTask {
         dir: handle.dir,
         clock,
         report: (message) => options.report?.(message),
+        isRunning: () => this.#isRunning(),
         logBytes: () => this.#logBytes(),
       })
     }
@@ -232,6 +235,20 @@ export class DockerTask implements RunningTask {
     const isUnexplained = exitCode === 128 + constants.signals.SIGKILL && !this.#wasSignalled
     const { hasMemoryLimit } = this.#options.record
     return isUnexplained && hasMemoryLimit && !oomKilled ? 'possibly out of memory' : ''
+  }
+
+  /**
+   * Asked for each batch of output, so the kernel answers where it can: the first process of the
+   * container is known by its number, and by the container's id in its control groups.
+   */
+  async #isRunning(): Promise<boolean> {
+    if (this.#process !== undefined) return isAlive(this.#process)
+    const state = member(await this.#inspect(), 'State')
+    const pid = numberAt(state, 'Pid')
+    const groups = pid > 0 ? readProc(pid, 'cgroup') : undefined
+    // Another number space, or the groups are hidden: the engine is asked each time.
+    if (groups?.includes(this.#id) === true) this.#process = readProcess(pid)
+    return this.#process === undefined ? member(state, 'Running') === true : isAlive(this.#process)
   }
 
   /** The engine's own file, where it has one and it is on this machine. */

@@ -17,12 +17,6 @@ const RETRY_MS = 1_000
  */
 export const BATCH_BYTES_MAX = 1024 * 1024
 
-/**
- * How long a stream may be silent that should have ended with its container. After that the whole
- * log is asked for, which has an end of its own.
- */
-const FOLLOW_SILENCE_MS_MAX = 2_000
-
 /** How long the engine may send nothing of a log that it has. */
 const READ_SILENCE_MS_MAX = 30_000
 
@@ -42,6 +36,8 @@ export interface FollowerOptions {
   readonly clock: Clock
   /** Told when output is lost. */
   report(message: string): void
+  /** Whether the container runs at this moment. */
+  isRunning(): Promise<boolean>
   /** Size of the engine's log of this container; undefined where it cannot be told. */
   logBytes?(): Promise<number | undefined>
   /** `DRAIN_MS_MAX` unless given. */
@@ -50,7 +46,9 @@ export interface FollowerOptions {
 
 /**
  * Carries the output of a container from the engine into the files of the task, in batches: what
- * was read during a write is the next one. The engine keeps the output while no agent is there; the
+ * was read during a write is the next one. Some engines leave out lines of a stream that follows a
+ * container which has ended, so a batch counts only if the container still ran when it was whole;
+ * the rest is read from the finished log. The engine keeps the output while no agent is there; the
  * next agent goes on behind the last byte, because the saved position says how long the files were
  * with it, and what they are longer is left out.
  */
@@ -60,13 +58,17 @@ export class LogFollower {
   readonly #file: PositionFile
   readonly #stopped = new AbortController()
   readonly #containerOver = new AbortController()
-  readonly #followingOver = new AbortController()
   readonly #following: Promise<void>
   #position: LogPosition = LOG_START
   #batch = new LogBatch()
   #writing: Promise<void> | undefined
   /** Bytes at the start of each stream that an agent wrote and had no time to note. */
   readonly #surplus = { stdout: 0, stderr: 0 }
+  /** The same behind what is written: what is discarded comes again. */
+  #writtenSurplus: StreamBytes = { stdout: 0, stderr: 0 }
+  /** Whether the stream that is read follows a container, and may have gaps once that has ended. */
+  #isLive = false
+  #isDiscarding = false
   /** Grows with each piece that is read and each batch that is written. */
   #progress = 0
   #reportedDrop = false
@@ -86,11 +88,6 @@ export class LogFollower {
   async finish(): Promise<void> {
     const { clock, drainMsMax = DRAIN_MS_MAX } = this.#options
     this.#containerOver.abort()
-    const drained = new AbortController()
-    const isSilent = this.#silence(FOLLOW_SILENCE_MS_MAX, drained.signal)
-    await Promise.race([this.#following, isSilent])
-    drained.abort()
-    this.#followingOver.abort()
     await this.#following
     const endMs = clock.monotonicMs() + drainMsMax
     let isWhole = false
@@ -116,15 +113,12 @@ export class LogFollower {
 
   async #follow(): Promise<void> {
     const { clock } = this.#options
-    const over = this.#containerOver.signal
-    const signal = AbortSignal.any([this.#stopped.signal, this.#followingOver.signal])
+    const signal = AbortSignal.any([this.#stopped.signal, this.#containerOver.signal])
     await this.#open()
     while (!signal.aborted) {
       // An engine that went away comes back with the same log.
       await this.#read({ follow: '1' }, signal).catch(() => false)
-      if (over.aborted) return
-      await pause(clock, RETRY_MS, AbortSignal.any([signal, over]))
-      if (over.aborted) return
+      await pause(clock, RETRY_MS, signal)
     }
   }
 
@@ -138,6 +132,7 @@ export class LogFollower {
       if (surplus > 0 && surplus <= 2 * BATCH_BYTES_MAX) this.#surplus[stream] = surplus
     }
     this.#position = saved
+    this.#writtenSurplus = { ...this.#surplus }
     await this.#save(this.#surplus)
   }
 
@@ -180,6 +175,7 @@ export class LogFollower {
       // Removed, with its log: there is no more to come.
       return response.statusCode === 404
     }
+    this.#isLive = query.follow === '1'
     await this.#carry(response)
     return response.complete
   }
@@ -194,11 +190,14 @@ export class LogFollower {
         this.#gather(reader.read(piece as Buffer), cursor)
         const written = this.#write()
         if (this.#batch.bytes >= BATCH_BYTES_MAX) await written
+        // What comes now is read again when the container has ended.
+        if (this.#isDiscarding) break
       }
       this.#gather(reader.end(), cursor)
     } finally {
       // A frame that broke off is not gathered: it comes again, whole, with the next read.
       await this.#write()
+      this.#isDiscarding = false
     }
   }
 
@@ -224,15 +223,26 @@ export class LogFollower {
     while (!this.#batch.isEmpty) {
       const batch = this.#batch
       this.#batch = new LogBatch()
+      if (this.#isDiscarding || !(await this.#isTrusted())) {
+        this.#isDiscarding = true
+        Object.assign(this.#surplus, this.#writtenSurplus)
+        continue
+      }
       await Promise.all([
         this.#logs.stdout.write(batch.take('stdout')),
         this.#logs.stderr.write(batch.take('stderr')),
       ])
       this.#position = batch.position
+      this.#writtenSurplus = batch.surplus
       this.#progress += 1
       await this.#save(batch.surplus)
       this.#reportDropped(false)
     }
+  }
+
+  /** Asked when the batch is whole: what was sent before the container ended has no gaps. */
+  async #isTrusted(): Promise<boolean> {
+    return !this.#isLive || (await this.#options.isRunning().catch(() => false))
   }
 
   /** One position for each batch; one that cannot be saved repeats output after a restart. */

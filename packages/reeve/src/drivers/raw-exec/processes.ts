@@ -96,7 +96,7 @@ export function readProc(pid: number, name: ProcFile): Buffer | undefined {
   }
 }
 
-type ProcFile = 'stat' | 'status' | 'environ' | 'cmdline'
+type ProcFile = 'stat' | 'status' | 'environ' | 'cmdline' | 'cgroup'
 
 /** Processes read before other work gets its turn. */
 const SLICE = 128
