@@ -15,7 +15,7 @@ import {
   type Member,
 } from '../cluster/index.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import { UNANSWERED, type PostgresEngine } from '../storage/index.ts'
+import type { PostgresEngine } from '../storage/index.ts'
 import {
   SYSTEM_TIMING,
   type ClusterMemberOptions,
@@ -23,6 +23,7 @@ import {
   type MemberTiming,
 } from './cluster-member-options.ts'
 import { LeasePause } from './lease-pause.ts'
+import { GIVEN_UP, inDoubt, KEEPS_STATE, OTHER_LOG, SUSPENDING, toFault } from './member-faults.ts'
 import { PortKeeper } from './port-keeper.ts'
 import { portOf } from './port-of.ts'
 import { peerSecurity } from './port-security.ts'
@@ -476,29 +477,4 @@ export class ClusterMember {
     await engine.close().catch(note)
     await keeper.stop().catch(note)
   }
-}
-
-/** Faults after which what is in memory is older than the log at most. */
-const KEEPS_STATE: ReadonlySet<string> = new Set(['storage-fenced', 'storage-failed'])
-
-/** Faults of the database after which the leader goes on answering reads. */
-const SUSPENDING: ReadonlySet<string> = new Set(['storage-full', UNANSWERED])
-
-const GIVEN_UP = new Fault(
-  'storage-failed',
-  'the database has carried out a commit that this server had given up',
-)
-
-/** Faults of a follower whose state the log does not continue. */
-const OTHER_LOG: ReadonlySet<string> = new Set(['follower-behind', LOG_DIVERGED])
-
-function toFault(thrown: unknown): Fault {
-  if (thrown instanceof Fault) return thrown
-  return new Fault('storage-failed', messageOf(thrown), { cause: thrown })
-}
-
-/** What callers are told whose commits were under way. */
-function inDoubt(fault: Fault): Fault {
-  const message = `${fault.message}; try again. What was asked for may or may not have happened.`
-  return new Fault('no-leader', message, { cause: fault })
 }

@@ -16,6 +16,11 @@ export const LIMITS = {
   largeBodiesWaitingPerTenantMax: 32,
   largeBodiesWaitingMax: 256,
   largeBodyWaitMsMax: 60_000,
+  /**
+   * Bytes of an uploaded plan in one write to the log: commits of others wait behind it. A larger
+   * plan is stored in parts of this size. Decision 0082.
+   */
+  planPartBytes: 1024 * 1024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
   /** Nesting of the JSON of a body, and its objects and lists together. Decision 0021. */

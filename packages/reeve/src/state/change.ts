@@ -27,3 +27,7 @@ export interface CommitSubject {
   /** Ids of what was written. */
   readonly subjects: readonly string[]
 }
+
+export function isDelete({ row }: Change): boolean {
+  return row === undefined
+}

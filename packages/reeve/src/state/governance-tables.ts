@@ -2,6 +2,7 @@ import type {
   ApiTokenRow,
   OrganizationMembershipRow,
   OrganizationRow,
+  PlanPartRow,
   PolicyCheckRow,
   PolicyCodeRow,
   PolicyEvaluationRow,
@@ -33,6 +34,7 @@ export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
+  readonly plan_parts: PlanPartRow
   readonly policy_checks: PolicyCheckRow
   readonly policy_codes: PolicyCodeRow
   readonly policy_evaluations: PolicyEvaluationRow
@@ -90,6 +92,11 @@ export function policyCodeKey(sha256: string): string {
 /** The blob that holds an uploaded plan. */
 export function planKey(planId: string): string {
   return `plan/${planId}`
+}
+
+/** The blob that holds a part of a plan. */
+export function planPartKey(partId: string): string {
+  return `plan-part/${partId}`
 }
 
 /** Group of the sets of an organization that apply without naming anything. */
@@ -156,6 +163,18 @@ export const GOVERNANCE_SPECS: {
     ...plain,
     key: (row) => row.id,
     groups: { name: (row) => foldName(row.name) },
+  },
+  plan_parts: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      run,
+      plan: (row) => row.planId,
+      blob: (row) => planPartKey(row.id),
+    },
+    blobGroup: 'blob',
   },
   policy_checks: {
     ...large,

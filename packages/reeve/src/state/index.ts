@@ -26,6 +26,7 @@ export {
   broadSetGroup,
   foldName,
   planKey,
+  planPartKey,
   policyCodeKey,
   policySetMemberGroup,
   SCHEDULED_WORKSPACES,

@@ -3,7 +3,7 @@ import { assert, Fault } from '../kit/fault.ts'
 import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
-import { put, type Change, type CommitSubject, type Stamp } from './change.ts'
+import { isDelete, put, type Change, type CommitSubject, type Stamp } from './change.ts'
 import { CheckpointParts } from './checkpoint-parts.ts'
 import { CommitEntry } from './commit-entry.ts'
 import { CommittedRows } from './committed-rows.ts'
@@ -485,10 +485,6 @@ export class Store {
     // Table<Row> differs from Table<object> only in what its edges promise to callers.
     return this.tables[name] as unknown as Table<object>
   }
-}
-
-function isDelete({ row }: Change): boolean {
-  return row === undefined
 }
 
 const DONE = Promise.resolve()

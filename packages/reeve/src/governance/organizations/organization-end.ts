@@ -4,6 +4,7 @@ import { remove, type Change, type GovernanceRows, type Tables } from '../../sta
 const IN_ORGANIZATION = [
   'api_tokens',
   'organization_memberships',
+  'plan_parts',
   'policy_checks',
   'policy_codes',
   'policy_evaluations',

@@ -13,7 +13,8 @@ import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
 import { judgeSets } from './judge-sets.ts'
 import { parseSmallObject, trialOf } from './try-policy.ts'
 import { runSubject, workspaceSubject } from './run-subject.ts'
-import { inspectedPlan, readStoredBytes } from './upload-plan.ts'
+import { readStoredBytes } from './plan-blobs.ts'
+import { inspectedPlan } from './upload-plan.ts'
 
 export interface PlanQuestion {
   readonly workspaceId: string

@@ -10,7 +10,7 @@ import {
 import type { GovernanceContext } from '../context.ts'
 import { runSubject } from './run-subject.ts'
 import { plain } from './try-policy.ts'
-import { readStoredBytes } from './upload-plan.ts'
+import { readStoredBytes } from './plan-blobs.ts'
 
 /** Jobs that are looked at for their versions; those of larger namespaces are not all replayed. */
 const JOBS_MAX = 20_000

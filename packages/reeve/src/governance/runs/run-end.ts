@@ -3,6 +3,7 @@ import { remove, type Change, type Tables } from '../../state/index.ts'
 /** Every table that holds something about runs. */
 const ABOUT_RUNS = [
   'run_plans',
+  'plan_parts',
   'policy_checks',
   'task_stages',
   'policy_evaluations',

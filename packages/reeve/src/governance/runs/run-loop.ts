@@ -12,7 +12,7 @@ import { judgedRows, unaskedRows } from './judged-run.ts'
 import { judgeSets } from './judge-sets.ts'
 import { runSubject } from './run-subject.ts'
 import { movedRun } from './run-states.ts'
-import { readStoredBytes } from './upload-plan.ts'
+import { readStoredBytes } from './plan-blobs.ts'
 
 /** A run that nobody uploads a plan for may be this much late in ending. */
 const EXPIRE_EVERY_MS = 60_000

@@ -2,7 +2,7 @@ import { Fault } from '../../kit/fault.ts'
 import type { RunPlanRow } from '../../model/index.ts'
 import { organizationTenant, planOf, redactPlan } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import { readStoredBytes } from './upload-plan.ts'
+import { readStoredBytes } from './plan-blobs.ts'
 
 /** A plan that is redacted here in a millisecond. */
 const REDACTED_HERE_BYTES_MAX = 64 * 1024

@@ -17,13 +17,14 @@ import {
   type InspectedPlan,
   type PlanFacts,
 } from '../../policy/index.ts'
-import { planKey, put, type Change } from '../../state/index.ts'
+import { put, type Change } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { findPlan, type SeenRun } from './find-run.ts'
 import { freezeSets, pinCode, sealSets, type FrozenSet } from './frozen-sets.ts'
+import { storePlanParts } from './plan-blobs.ts'
 import { afterPolicies } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
@@ -48,14 +49,52 @@ export async function uploadPlan(
   const origin = { tenant: organizationTenant(first.value.run.organizationId) }
   const facts = await inspectedPlan(context, text.value, origin)
   if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
-  // To unzip and read takes a while: only what is true now counts.
-  const seen = findUploadable(context, caller, planId)
+  return await oneUpload(context, planId, () =>
+    storeUpload(context, caller, { planId, facts: facts.value }),
+  )
+}
+
+/** Plans whose parts are being stored, by the state that they are stored in. */
+const uploading = new WeakMap<object, Set<string>>()
+
+/** Two uploads of one plan would mix their parts. */
+async function oneUpload(
+  { store }: GovernanceContext,
+  planId: string,
+  upload: () => Promise<Result<SeenRun, GovernanceRefusal>>,
+): Promise<Result<SeenRun, GovernanceRefusal>> {
+  const plans = uploading.get(store) ?? new Set()
+  uploading.set(store, plans)
+  if (plans.has(planId))
+    return err({ code: 'conflict', detail: 'The plan of the run is being uploaded already' })
+  plans.add(planId)
+  try {
+    return await upload()
+  } finally {
+    plans.delete(planId)
+  }
+}
+
+async function storeUpload(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { planId, facts }: { readonly planId: string; readonly facts: InspectedPlan },
+): Promise<Result<SeenRun, GovernanceRefusal>> {
+  // To unzip, to read and to store takes a while: only what is true at the end counts.
+  const find = (): Result<SeenRun, GovernanceRefusal> => findUploadable(context, caller, planId)
+  const first = find()
+  if (!first.ok) return first
+  const { bytes } = facts
+  const isWanted = (): boolean => find().ok
+  const stored = await storePlanParts(context.store, first.value.plan, { bytes, isWanted })
+  const seen = find()
   if (!seen.ok) return seen
+  if (stored === undefined)
+    return err({ code: 'conflict', detail: 'The run did not wait for its plan any more' })
   const sets = freezeSets(context, seen.value.workspace.id)
-  const ingested = ingest(context, seen.value, { facts: facts.value, sets })
+  const ingested = ingest(context, seen.value, { facts, sets })
   const { run } = ingested
-  const { bytes: stored } = facts.value
-  const plan = { ...ingested.plan, bytes: stored.length }
+  const plan = { ...ingested.plan, bytes: bytes.length }
   await commitWrite(context, {
     action: 'RunPlanUploaded',
     caller,
@@ -64,10 +103,11 @@ export async function uploadPlan(
     changes: [
       put('runs', run),
       put('run_plans', plan),
+      ...stored.changes,
       ...waitingRows(context, run, sets),
       ...pinCode(context, sets, plan),
     ],
-    blobs: [{ key: planKey(plan.id), bytes: stored }],
+    blobs: stored.blobs,
   })
   return ok({ ...seen.value, run, plan })
 }
@@ -218,14 +258,4 @@ function newEvaluation({ ids, stage, kind, ...owner }: NewEvaluation): PolicyEva
     createdMs,
     updatedMs: createdMs,
   }
-}
-
-/** The plan as it was uploaded; undefined before that. */
-export async function readStoredBytes(
-  { store }: Pick<GovernanceContext, 'store'>,
-  { id, bytes }: Pick<RunPlanRow, 'id' | 'bytes'>,
-): Promise<Uint8Array | undefined> {
-  if (bytes === null) return undefined
-  await store.settled()
-  return await store.readBlob(planKey(id))
 }

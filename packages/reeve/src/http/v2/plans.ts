@@ -46,7 +46,7 @@ async function readJson(
   return ok({
     kind: 'bytes',
     status: 200,
-    bytes: Buffer.from(plan),
+    bytes: plan,
     headers: { 'content-type': 'application/json' },
   })
 }

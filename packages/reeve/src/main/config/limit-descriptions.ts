@@ -31,6 +31,7 @@ export const LIMIT_DESCRIPTIONS = {
     largeBodiesWaitingPerTenantMax: ['Such bodies of one tenant that wait for the thread', '429'],
     largeBodiesWaitingMax: ['Such bodies of all tenants', '429'],
     largeBodyWaitMsMax: ['Wait for the thread', '429'],
+    planPartBytes: ['Bytes of an uploaded plan that one commit stores', 'it is stored in parts'],
     jsonBodyDepthMax: ['Nesting of the JSON of a body', REJECTED_400],
     jsonContainersMax: ['Objects and lists in the JSON of a body', REJECTED_400],
     jsonShapesMax: ['Different names in the JSON of a body', REJECTED_400],

@@ -71,6 +71,16 @@ export interface RunPlanRow {
   readonly frozenSets: string | null
 }
 
+/** A part of a plan that is too large for one write to the log; its bytes are a blob. */
+export interface PlanPartRow {
+  /** The plan's id and the place of the part among the others, so that parts sort. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly planId: string
+}
+
 /** What the policies of one set said. */
 export interface JudgedSetRow {
   readonly id: string

@@ -59,11 +59,16 @@ export class Retry {
    */
   async runWithin<T>(ms: number, doing: string, attempt: Attempt<T>): Promise<T> {
     const ended = new AbortController()
-    const signal = AbortSignal.any([ended.signal, this.#stopped.signal])
-    const attempting = this.#attempt(attempt, { doing, giveUpMs: Infinity, signal })
+    const { signal } = ended
+    // What was given up is not asked for again.
+    const unlessEnded: Attempt<T> = async (isInDoubt) => {
+      if (signal.aborted) throw unansweredFault(this.#name, ms)
+      return await attempt(isInDoubt)
+    }
+    const attempting = this.#attempt(unlessEnded, { doing, giveUpMs: Infinity, signal })
     // Nobody waits for an attempt that ends late.
     attempting.catch(() => undefined)
-    const late = this.#timing.wait(ms, ended.signal).then((): typeof LATE => LATE)
+    const late = this.#timing.wait(ms, signal).then((): typeof LATE => LATE)
     try {
       const result = await Promise.race([attempting, late])
       if (result === LATE) throw unansweredFault(this.#name, ms)
@@ -80,7 +85,8 @@ export class Retry {
       try {
         return await attempt(isInDoubt)
       } catch (thrown) {
-        const isOver = signal.aborted || this.#timing.nowMs() + waitMs > untilMs
+        const isEnded = signal.aborted || this.#stopped.signal.aborted
+        const isOver = isEnded || this.#timing.nowMs() + waitMs > untilMs
         if (isOver || !isPassing(thrown)) throw toPostgresFault(thrown, this.#name, doing)
         isInDoubt = true
       }

@@ -1,0 +1,106 @@
+import { assert } from '../../kit/fault.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { LIMITS, type PlanPartRow, type RunPlanRow } from '../../model/index.ts'
+import {
+  planKey,
+  planPartKey,
+  put,
+  remove,
+  type Change,
+  type Store,
+  type Tables,
+} from '../../state/index.ts'
+
+/** The bytes of a plan in the commit that completes its upload. */
+export interface StoredPlan {
+  readonly changes: readonly Change[]
+  readonly blobs: readonly { readonly key: string; readonly bytes: Uint8Array }[]
+}
+
+/**
+ * Stores all of a large plan but its last part, one part in each commit, so that commits of others
+ * are written in between (decision 0082). Gives what is left for the commit that completes the
+ * upload; until then nobody reads the parts. Undefined when `isWanted` says before a part that
+ * nobody waits for the plan any more: then what was stored of it is removed.
+ */
+export async function storePlanParts(
+  store: Store,
+  plan: RunPlanRow,
+  { bytes, isWanted }: { readonly bytes: Uint8Array; readonly isWanted: () => boolean },
+): Promise<StoredPlan | undefined> {
+  const parts = partsOf(plan, bytes)
+  const last = parts.at(-1)
+  if (last === undefined)
+    return { changes: partsEnd(store.tables, plan.id), blobs: [{ key: planKey(plan.id), bytes }] }
+  for (const { row, blob } of parts.slice(0, -1)) {
+    if (!isWanted()) break
+    await commit(store, [put('plan_parts', row)], [blob])
+  }
+  if (!isWanted()) {
+    await commit(store, partsEnd(store.tables, plan.id), [])
+    return undefined
+  }
+  const known = new Set(parts.map(({ row }) => row.id))
+  // An upload that was broken off may have been longer.
+  const left = [...store.tables.plan_parts.keysIn('plan', plan.id)].filter((id) => !known.has(id))
+  const changes = [put('plan_parts', last.row), ...left.map((id) => remove('plan_parts', id))]
+  return { changes, blobs: [last.blob] }
+}
+
+interface PlanPart {
+  readonly row: PlanPartRow
+  readonly blob: { readonly key: string; readonly bytes: Uint8Array }
+}
+
+/** None of a plan that fits into one commit. */
+function partsOf(plan: RunPlanRow, bytes: Uint8Array): readonly PlanPart[] {
+  const size = LIMITS.planPartBytes
+  if (bytes.length <= size) return []
+  const { organizationId, workspaceId, runId, id: planId } = plan
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => {
+    const id = `${planId}/${String(at).padStart(PART_DIGITS, '0')}`
+    return {
+      row: { id, organizationId, workspaceId, runId, planId },
+      blob: { key: planPartKey(id), bytes: bytes.subarray(at * size, (at + 1) * size) },
+    }
+  })
+}
+
+const PART_DIGITS = 6
+
+function partsEnd({ plan_parts }: Tables, planId: string): readonly Change[] {
+  return [...plan_parts.keysIn('plan', planId)].map((id) => remove('plan_parts', id))
+}
+
+async function commit(
+  store: Store,
+  changes: readonly Change[],
+  blobs: StoredPlan['blobs'],
+): Promise<void> {
+  // A part is no event, and the record of the audit log is that of the whole upload.
+  await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
+}
+
+/**
+ * The plan as it was uploaded; undefined before that, and when it was deleted meanwhile. A large
+ * one is in memory that threads share.
+ */
+export async function readStoredBytes(
+  { store }: { readonly store: Store },
+  { id, bytes }: Pick<RunPlanRow, 'id' | 'bytes'>,
+): Promise<Uint8Array | undefined> {
+  if (bytes === null) return undefined
+  await store.settled()
+  const partIds = [...store.tables.plan_parts.keysIn('plan', id)].toSorted(compareText)
+  if (partIds.length === 0) return await store.readBlob(planKey(id))
+  const whole = new Uint8Array(new SharedArrayBuffer(bytes))
+  let at = 0
+  for (const partId of partIds) {
+    const part = await store.readBlob(planPartKey(partId))
+    if (part === undefined) return undefined
+    assert(at + part.length <= bytes, 'parts have the bytes of their plan')
+    whole.set(part, at)
+    at += part.length
+  }
+  return at === bytes ? whole : undefined
+}
