@@ -66,7 +66,8 @@ async function runOne(
     seed,
     signal,
     progress: ({ counts }) => {
-      if (performance.now() - printedMs < PROGRESS_EVERY_MS) return
+      const isSoon = performance.now() - printedMs < PROGRESS_EVERY_MS
+      if (isSoon || Object.keys(counts).length === 0) return
       printedMs = performance.now()
       print(`  … ${formatCounts(counts)}`)
     },

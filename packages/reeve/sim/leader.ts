@@ -88,6 +88,7 @@ export class Leader {
   readonly #memoryWatch: MemoryWatch
   readonly #growth = new GrowthCheck()
   #shortages = 0
+  #starts = 0
   #isDead = false
   #isCalm = false
 
@@ -159,6 +160,16 @@ export class Leader {
 
   get isDead(): boolean {
     return this.#isDead
+  }
+
+  /** Its loops run, and its storage works. */
+  get isWorking(): boolean {
+    return !this.#isDead && this.#loops.length > 0 && this.store.fault === undefined
+  }
+
+  /** How often its loops were started. */
+  get starts(): number {
+    return this.#starts
   }
 
   /** Begins to work. Whoever watches has subscribed by now. */
@@ -239,6 +250,7 @@ export class Leader {
   }
 
   #startLoops(): void {
+    this.#starts += 1
     this.#presence = this.#newPresence()
     this.#loops = leaderLoops({
       context: this.context,

@@ -1,6 +1,7 @@
 import { decodeCommit } from '../src/state/codec.ts'
 import { MemoryDisk } from '../src/storage/index.ts'
 import type { Draws } from './draws.ts'
+import { jumpWithDeadlines } from './invariants/deadlines.ts'
 import { Leader } from './leader.ts'
 import { pressMemory, type SimMemory } from './memory.ts'
 import { CLOCK_SKEWS_MS, type ServerFault, type Serving } from './serving.ts'
@@ -114,7 +115,7 @@ export class SingleServer implements Serving {
     this.#trouble.slowMsMax = 1
     this.#trouble.next = undefined
     // Its clock is set right: one that was ahead jumps back.
-    this.#skew.ms = 0
+    this.#setClock(0)
     this.useMemory(0)
     this.#leader?.calm()
   }
@@ -168,6 +169,17 @@ export class SingleServer implements Serving {
   #jumpClock(draws: Draws): void {
     const skewMs = draws.choose(0, ...CLOCK_SKEWS_MS)
     this.#world.trace.say(`the leader's clock jumps by ${skewMs - this.#skew.ms} ms`)
-    this.#skew.ms = skewMs
+    this.#setClock(skewMs)
+  }
+
+  #setClock(skewMs: number): void {
+    const world = this.#world
+    jumpWithDeadlines(
+      this.#leader,
+      () => {
+        this.#skew.ms = skewMs
+      },
+      (work) => world.guard(work),
+    )
   }
 }

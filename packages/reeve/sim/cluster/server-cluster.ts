@@ -4,6 +4,7 @@ import type { Commit } from '../../src/state/index.ts'
 import { escapeText, unescapeText } from '../../src/storage/embedded/text-escape.ts'
 import type { Draws } from '../draws.ts'
 import type { ServerChannel } from '../channel-socket.ts'
+import { jumpWithDeadlines } from '../invariants/deadlines.ts'
 import type { Leader } from '../leader.ts'
 import type { ServerFault, Serving } from '../serving.ts'
 import { Violation } from '../trace.ts'
@@ -166,7 +167,14 @@ export class ServerCluster implements Serving, ClusterView {
 
   setClock(server: SimServer, aheadMs: number): void {
     const skew = this.#skews.get(server.name)
-    if (skew !== undefined) skew.ms = skew.atFirstMs + aheadMs
+    if (skew === undefined) return
+    jumpWithDeadlines(
+      server.leading,
+      () => {
+        skew.ms = skew.atFirstMs + aheadMs
+      },
+      (work) => this.world.guard(work),
+    )
   }
 
   calm(): void {
