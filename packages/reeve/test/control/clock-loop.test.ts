@@ -117,6 +117,25 @@ const cases: readonly {
     ],
     dueMs: ({ one_time_tokens }) => Date.parse(one_time_tokens.get('a').ExpiresAt),
   },
+  {
+    name: 'node_join_tokens.ExpiresAt',
+    durationMs: 8 * HOUR_MS,
+    rows: (nowMs) => [
+      put('node_join_tokens', {
+        ID: 'join',
+        NodeName: '',
+        NodePool: '',
+        CreatedBy: '',
+        UsedBy: '',
+        CreateTime: isoFromMs(nowMs),
+        ExpiresAt: isoFromMs(nowMs + 8 * HOUR_MS),
+        SecretHash: 'hash',
+        CreateIndex: 0,
+        ModifyIndex: 0,
+      }),
+    ],
+    dueMs: ({ node_join_tokens }) => Date.parse(node_join_tokens.get('join').ExpiresAt),
+  },
 ]
 for (const { name, durationMs, rows, dueMs } of cases) {
   test(`clock loop: ${name} from a clock that was ahead is due after its duration`, async (t) => {
@@ -141,6 +160,10 @@ for (const { name, durationMs, rows, dueMs } of cases) {
       clock.advance(1_000)
       assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 11_000)
       assert.match(warnings.join(), /clock of this server was set.*time server/)
+      // The clock is set right: that is a jump too.
+      clock.jump(-jumpMs)
+      clock.advance(1_000)
+      assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 12_000)
       loop.stop()
     })
 }
