@@ -127,6 +127,7 @@ const cases: readonly {
         NodePool: '',
         CreatedBy: '',
         UsedBy: '',
+        UsedAt: null,
         CreateTime: isoFromMs(nowMs),
         ExpiresAt: isoFromMs(nowMs + 8 * HOUR_MS),
         SecretHash: 'hash',
