@@ -51,6 +51,17 @@ for (const c of cases)
     )
   })
 
+test('proof: times are whole milliseconds, as timers need them', () => {
+  const plan = planTime(
+    100_000,
+    ['a', 'b', 'c'].map((name) => anExperiment(name)),
+  )
+  assert.deepEqual(
+    plan.map(({ totalMs }) => totalMs),
+    [33_333, 33_333, 33_333],
+  )
+})
+
 test('proof: a script is told its time without what it needs to start, and never nothing', () => {
   const plan = planTime(120_000, [anExperiment('a', { setUpSeconds: 30 })])
   assert.equal(plan[0]?.minutes, 1.5)

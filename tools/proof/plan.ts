@@ -50,7 +50,8 @@ const MINUTE_MS = 60_000
 /** However long it takes to start, something has to happen. */
 const WORK_SECONDS_MIN = 3
 
-function planned(experiment: ProofExperiment, totalMs: number): PlannedExperiment {
+function planned(experiment: ProofExperiment, shareMs: number): PlannedExperiment {
+  const totalMs = Math.round(shareMs)
   const workMs = Math.max(
     totalMs - experiment.setUpSeconds * 1_000,
     Math.min(totalMs, WORK_SECONDS_MIN * 1_000),
