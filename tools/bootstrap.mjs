@@ -23,6 +23,7 @@ const commands = {
       `packages/reeve/test/e2e/${name}.test.ts`,
       ...args,
     ]),
+  proof: (args) => [['tools/proof.ts', ...args]],
   format: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]],
 }
 
@@ -49,6 +50,11 @@ function findBenches(names) {
   ])
 }
 
+function needsPostgres(name, args) {
+  if (name === 'faults' || name === 'proof') return true
+  return name === 'test' && args.every((filter) => /postgres|storage|cluster/.test(filter))
+}
+
 function fail(message) {
   process.stderr.write(`${message}\n`)
   process.exit(2)
@@ -68,7 +74,7 @@ async function main([name, ...args]) {
     const { setUpContainers } = await import('./setup/containers.mjs')
     await setUpContainers(root)
   }
-  if (name === 'test' && args.every((filter) => /postgres|storage|cluster/.test(filter))) {
+  if (needsPostgres(name, args)) {
     const { setUpPostgres } = await import('./setup/postgres.mjs')
     await setUpPostgres(root)
   }

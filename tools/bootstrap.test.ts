@@ -236,7 +236,7 @@ test('bootstrap: start passes its flags on, and signals', async (t) => {
 test('bootstrap: an unknown command says which there are', async (t) => {
   const { code, stderr } = await aCheckout(t).run('fly')
   assert.equal(code, 2)
-  assert.match(stderr, /<start\|test\|check\|tidy\|arrows\|bench\|sim\|faults\|format>/)
+  assert.match(stderr, /<start\|test\|check\|tidy\|arrows\|bench\|sim\|faults\|proof\|format>/)
 })
 
 test('bootstrap: bench runs by name, and says the names it knows', async (t) => {

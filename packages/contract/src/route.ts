@@ -90,6 +90,12 @@ export function handlingOf(record: Route): RouteHandling {
   return { answeredBy, region, audit, cost, growsState }
 }
 
+/** Whether a request to the route may add to the state, by its query. */
+export function mayGrowState({ growsState }: RouteHandling, query: object): boolean {
+  if (typeof growsState === 'boolean') return growsState
+  return !growsState.unlessQuery.some((name) => name in query)
+}
+
 /** Keeps the literal types of a route so that handlers and SDK methods are typed by it. */
 export function route<const R extends Route>(definition: R): R {
   return definition

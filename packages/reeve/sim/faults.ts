@@ -1,5 +1,6 @@
 import type { Draws } from './draws.ts'
 import { changeNode } from './make-node.ts'
+import { CLOCK_SKEWS_MS } from './serving.ts'
 import type { SimNode } from './sim-node.ts'
 import type { World } from './world.ts'
 
@@ -20,20 +21,30 @@ const FAULTS: readonly (readonly [number, FaultKind])[] = [
   [2, joinNode],
   [1, leaveNode],
   [2, changeFacts],
+  [1, jumpNodeClock],
 ]
-const WEIGHT = FAULTS.reduce((sum, [weight]) => sum + weight, 0)
+const CLOCK_FAULTS: readonly (readonly [number, FaultKind])[] = [
+  [4, jumpNodeClock],
+  [1, restartAgent],
+]
 /** Silences around the time after which a node counts as gone. */
 const AWAY_MS_MAX = 40_000
 const NODES_MAX_GROWTH = 5
 
 export function strike(world: World, draws: Draws): void {
-  const { faults } = world.serving
-  const serverWeight = faults.reduce((sum, [weight]) => sum + weight, 0)
-  let at = draws.next() * (serverWeight + WEIGHT)
-  const ofServers = faults.find(([weight]) => (at -= weight) < 0)
-  if (ofServers !== undefined) return ofServers[1](draws)
-  const [, fault] = FAULTS.find(([weight]) => (at -= weight) < 0) ?? [0, changeFacts]
+  const { serving, isAboutClocks } = world
+  const ofServers = isAboutClocks ? serving.clockFaults : serving.faults
+  const ofNodes = isAboutClocks ? CLOCK_FAULTS : FAULTS
+  world.faults += 1
+  let at = draws.next() * (weightOf(ofServers) + weightOf(ofNodes))
+  const ofServer = ofServers.find(([weight]) => (at -= weight) < 0)
+  if (ofServer !== undefined) return ofServer[1](draws)
+  const [, fault] = ofNodes.find(([weight]) => (at -= weight) < 0) ?? [0, jumpNodeClock]
   fault({ world, draws })
+}
+
+function weightOf(faults: readonly (readonly [number, unknown])[]): number {
+  return faults.reduce((sum, [weight]) => sum + weight, 0)
 }
 
 function badNetwork({ world, draws }: Strike): void {
@@ -97,6 +108,14 @@ function leaveNode(one: Strike): void {
   one.world.trace.say(`${node.id} leaves for good`)
   node.powerOff()
   one.world.nodes.delete(node.id)
+}
+
+function jumpNodeClock(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined) return
+  const aheadMs = one.draws.choose(0, ...CLOCK_SKEWS_MS)
+  one.world.trace.say(`the clock of ${node.id} is set ${aheadMs} ms ahead`)
+  node.setClock(aheadMs)
 }
 
 function changeFacts(one: Strike): void {

@@ -2,6 +2,7 @@ import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/cont
 import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
+import { MemoryWatch } from '../src/main/memory-watch.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
 import { StateCapacity } from '../src/kit/state-capacity.ts'
 import type { Clock, IdSource, Random } from '../src/kit/clock.ts'
@@ -19,6 +20,8 @@ import {
   type WorkloadContext,
 } from '../src/workload/index.ts'
 import { ChannelSocket, type ServerChannel } from './channel-socket.ts'
+import { GrowthCheck, memoryUse, type SimMemory } from './memory.ts'
+import { Violation } from './trace.ts'
 
 /** Short, so that a short life sees things go. */
 const AGES: GarbageAges = {
@@ -35,6 +38,7 @@ const AUDIT = { ageMsMax: 600_000, recordsMax: 100 } as const
 /** How long nodes wait between two signs of life once nothing goes wrong any more. */
 const CALM_HEARTBEAT_MS = 600_000
 const CALM_SEEN_MS = 10_000
+const UNDER_WAY_MS = 1_000
 
 export const JOIN_TOKEN = 'join'
 
@@ -51,6 +55,7 @@ export interface LeaderParts {
   readonly say: (text: string) => void
   /** Told of every message to a node. */
   readonly sent: (text: string) => void
+  readonly blame: (violation: Violation) => void
   /** A loop has met a mistake of ours. */
   readonly mistake: (text: string) => void
 }
@@ -59,6 +64,7 @@ export interface LeaderOptions extends LeaderParts {
   readonly engine: StorageEngine
   /** That of its process, which may end. */
   readonly clock: Clock & { die(): void }
+  readonly memory: SimMemory
   /** Told of every commit that is durable, before anybody else. */
   readonly revealed: (commits: readonly Commit[]) => void
   readonly failed: (fault: Fault) => void
@@ -79,6 +85,10 @@ export class Leader {
   #presence: Presence
   #loops: readonly LeaderLoop[] = []
   readonly #sockets = new Set<ChannelSocket>()
+  readonly #memoryWatch: MemoryWatch
+  readonly #growth = new GrowthCheck()
+  #shortages = 0
+  #starts = 0
   #isDead = false
   #isCalm = false
 
@@ -91,7 +101,10 @@ export class Leader {
   private constructor(options: LeaderOptions, store: Store) {
     const { clock, ids, random, failed } = options
     this.#options = options
-    store.log.subscribe(options.revealed)
+    store.log.subscribe((commits) => {
+      this.#checkGrowth(commits)
+      options.revealed(commits)
+    })
     this.store = store
     const policyAsker = new PolicyThread({ clock, version: '' })
     this.#policyAsker = policyAsker
@@ -120,6 +133,13 @@ export class Leader {
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
     }
+    this.#memoryWatch = new MemoryWatch({
+      clock,
+      capacity: this.context.capacity,
+      log: this.#memoryLog(),
+      read: () => memoryUse(options.memory),
+    })
+    this.checkMemory()
     this.#presence = this.#newPresence()
     this.hub = new EventHub(store.log, clock, store.durableIndex)
     this.sessions = new NodeSessions(store)
@@ -142,10 +162,53 @@ export class Leader {
     return this.#isDead
   }
 
+  /** Its loops run, and its storage works. */
+  get isWorking(): boolean {
+    return !this.#isDead && this.#loops.length > 0 && this.store.fault === undefined
+  }
+
+  /** How often its loops were started. */
+  get starts(): number {
+    return this.#starts
+  }
+
   /** Begins to work. Whoever watches has subscribed by now. */
   async start(): Promise<void> {
+    this.#growth.leads(this.store.index)
     await ensureBuiltIns(this.context)
     this.#startLoops()
+  }
+
+  /** As the watch does several times a second; here only when the memory has changed. */
+  checkMemory(): void {
+    const { capacity } = this.context
+    const wasShort = capacity.shortage !== undefined
+    this.#memoryWatch.check()
+    const isShort = capacity.shortage !== undefined
+    if (wasShort && !isShort) this.#growth.end(this.store.index)
+    if (wasShort || !isShort) return
+    const shortage = ++this.#shortages
+    // A registration that was accepted before may still place what it asked for.
+    this.#options.clock.after(UNDER_WAY_MS, () => {
+      if (capacity.shortage !== undefined && shortage === this.#shortages)
+        this.#growth.begin(this.store.index)
+    })
+  }
+
+  #checkGrowth(commits: readonly Commit[]): void {
+    for (const commit of commits) {
+      const placed = this.#growth.findPlaced(commit)
+      if (placed !== undefined && !this.#isDead)
+        this.#options.blame(
+          new Violation('nothing is placed while memory is short', `#${commit.index} ${placed}`),
+        )
+    }
+  }
+
+  #memoryLog() {
+    const say = (fields: object, message: string): void =>
+      this.#options.say(`memory: ${message} ${JSON.stringify(fields)}`)
+    return { info: say, warn: say, error: say }
   }
 
   /** A follower begins to lead, as `main/server.ts` does. */
@@ -187,6 +250,7 @@ export class Leader {
   }
 
   #startLoops(): void {
+    this.#starts += 1
     this.#presence = this.#newPresence()
     this.#loops = leaderLoops({
       context: this.context,

@@ -1,3 +1,4 @@
+import { handlingOf, mayGrowState, v1Routes } from '@reeve/contract'
 import { MANAGEMENT } from '../src/acl/index.ts'
 import { nsFromMs } from '../src/kit/duration.ts'
 import { Fault } from '../src/kit/fault.ts'
@@ -58,26 +59,26 @@ interface Answer {
 type Outcome = Promise<Result<Answer, Refusal> | undefined> | undefined
 type Operation = (call: Call) => Outcome
 
-/** What people ask for, and how often. */
-const OPERATIONS: readonly (readonly [number, string, Operation])[] = [
-  [16, 'register', register],
-  [5, 'scale', scale],
-  [3, 'stop', stop],
-  [3, 'dispatch', dispatch],
-  [3, 'revert', revert],
-  [2, 'evaluate', evaluate],
-  [1, 'force periodic', forcePeriodic],
-  [4, 'drain', drain],
-  [2, 'end a drain', endDrain],
-  [2, 'eligibility', eligibility],
-  [4, 'promote', promote],
-  [2, 'pause', pause],
-  [3, 'fail', fail],
-  [1, 'set health', setHealth],
-  [2, 'stop an allocation', stopOne],
-  [2, 'collect', collect],
-  [1, 'settings', settings],
-  [1, 'purge a node', purge],
+/** What people ask for, by which route, and how often. */
+const OPERATIONS: readonly (readonly [number, keyof typeof v1Routes, Operation])[] = [
+  [16, 'registerJob', register],
+  [5, 'scaleJob', scale],
+  [3, 'stopJob', stop],
+  [3, 'dispatchJob', dispatch],
+  [3, 'revertJob', revert],
+  [2, 'evaluateJob', evaluate],
+  [1, 'forcePeriodicJob', forcePeriodic],
+  [4, 'drainNode', drain],
+  [2, 'drainNode', endDrain],
+  [2, 'setNodeEligibility', eligibility],
+  [4, 'promoteDeployment', promote],
+  [2, 'pauseDeployment', pause],
+  [3, 'failDeployment', fail],
+  [1, 'setDeploymentHealth', setHealth],
+  [2, 'stopAllocation', stopOne],
+  [2, 'collectGarbage', collect],
+  [1, 'writeSchedulerConfiguration', settings],
+  [1, 'purgeNode', purge],
 ]
 const WEIGHT = OPERATIONS.reduce((sum, [weight]) => sum + weight, 0)
 
@@ -86,7 +87,10 @@ export function operate(world: World, draws: Draws): void {
   const { leader } = world
   if (leader === undefined) return
   let at = draws.next() * WEIGHT
-  const [, name, operation] = OPERATIONS.find(([weight]) => (at -= weight) < 0) ?? [0, '', register]
+  const drawn = OPERATIONS.find(([weight]) => (at -= weight) < 0)
+  const [, name, operation] = drawn ?? ([0, 'registerJob', register] as const)
+  const rejection = findRejection(leader.context, name)
+  if (rejection !== undefined) return world.trace.say(`${name}: rejected, ${rejection}`)
   const outcome = attempt(() => operation({ context: leader.context, draws, world }))
   if (outcome === undefined) return
   void outcome.then(
@@ -100,6 +104,14 @@ export function operate(world: World, draws: Draws): void {
       world.blame(new Violation('use cases make no mistakes', `${name}: ${stackOf(thrown)}`))
     },
   )
+}
+
+/** Why a request to the route is rejected before its use case begins, as the pipeline does. */
+export function findRejection(
+  { capacity: { shortage } }: WorkloadContext,
+  id: keyof typeof v1Routes,
+): string | undefined {
+  return mayGrowState(handlingOf(v1Routes[id]), {}) ? shortage : undefined
 }
 
 function check(world: World, name: string, answer: Result<Answer, Refusal>): void {

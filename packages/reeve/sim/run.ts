@@ -1,21 +1,24 @@
 /**
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many, `--cluster` those of three servers on one database, `--losses` those
- * whose database loses commits.
+ * `--seeds 1..2000` many, `--minutes 5` as many as fit from `--seed` on, `--cluster` those of three
+ * servers on one database, `--losses` those whose database loses commits, `--clocks` those whose
+ * clocks jump.
  * See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { messageOf } from '../src/kit/fault.ts'
 import { simulateLoss } from './cluster/loss-world.ts'
-import { clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
+import { Experiment } from '../test/build/experiment.ts'
+import { clockOptionsOf, clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
 import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
-const USAGE = `Usage: npm run sim -- [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster | --losses] [--twice] [--verbose]`
+const USAGE = `Usage: npm run sim -- [--seed N [--minutes M] | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster | --losses | --clocks] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
 
 const OPTIONS = {
   seed: { type: 'string' },
   seeds: { type: 'string' },
+  minutes: { type: 'string' },
   steps: { type: 'string' },
   nodes: { type: 'string' },
   verbose: { type: 'boolean', default: false },
@@ -23,6 +26,7 @@ const OPTIONS = {
   small: { type: 'boolean', default: false },
   cluster: { type: 'boolean', default: false },
   losses: { type: 'boolean', default: false },
+  clocks: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
 
@@ -33,6 +37,7 @@ if (values.help) {
 }
 
 const [from, to] = rangeOf(values.seed ?? values.seeds ?? '1..200')
+const experiment = Experiment.fromArguments()
 const failures: SimulationResult[] = []
 const totals = {
   seeds: 0,
@@ -44,7 +49,7 @@ const totals = {
 }
 const startedMs = performance.now()
 
-for (let seed = from; seed <= to; seed++) {
+for (let seed = from; experiment.hasTime(seed - from, to - from + 1); seed++) {
   const result = await lived(seed)
   totals.seeds += 1
   totals.commits += result.commits
@@ -52,6 +57,10 @@ for (let seed = from; seed <= to; seed++) {
   totals.allocations += result.allocations
   totals.failedDeployments += result.failedDeployments
   totals.virtualMs += result.virtualMs
+  experiment.count('worlds')
+  experiment.count('faults', result.faults)
+  experiment.count(values.losses ? 'lost commits, all reported' : 'server crashes', result.crashes)
+  experiment.count('commits', result.commits)
   if (result.violation !== undefined) {
     failures.push(result)
     report(result)
@@ -80,6 +89,7 @@ async function lived(seed: number): Promise<SimulationResult> {
 
 function sizeOf(seed: number): SimulationOptions {
   if (values.cluster) return clusterOptionsOf(seed)
+  if (values.clocks) return clockOptionsOf(seed)
   return values.small ? smallOptionsOf(seed) : optionsOf(seed)
 }
 
@@ -94,7 +104,8 @@ function unequal(first: SimulationResult, second: SimulationResult) {
 function report({ seed, violation, tail }: SimulationResult): void {
   if (!values.verbose) for (const line of tail) print(line)
   print(`seed ${seed} FAILED: ${violation?.message}`)
-  const flags = `${values.small ? ' --small' : ''}${values.cluster ? ' --cluster' : ''}${values.losses ? ' --losses' : ''}`
+  const kinds = ['small', 'cluster', 'losses', 'clocks'] as const
+  const flags = kinds.map((kind) => (values[kind] ? ` --${kind}` : '')).join('')
   print(`again: npm run sim -- --seed ${seed}${flags} --verbose\n`)
 }
 

@@ -9,12 +9,14 @@ import {
   type AllocationRow,
 } from '../src/model/index.ts'
 import { isOpenEvaluation, namespacedKey } from '../src/state/index.ts'
+import { checkNothingWaits } from './invariants/deadlines.ts'
 import { checkServiceCounts } from './invariants/service-counts.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
 /** What must hold once nothing goes wrong any more and everything had its time. */
 export function checkSettled(world: World): void {
+  if (world.leader !== undefined) checkNothingWaits(world.leader)
   checkEvaluations(world)
   checkNodesObey(world)
   checkAllocationsEnd(world)

@@ -42,11 +42,14 @@ export class SimNode {
   #clock: ProcessClock
   #agent: ProcessClock | undefined
   #boots = 0
+  /** How far the machine's clock is ahead; behind where it is negative. */
+  readonly #skew: { ms: number }
   #isOn = false
   #isDriverHealthy = true
 
   constructor(options: SimNodeOptions) {
     this.#options = options
+    this.#skew = { ms: options.skewMs }
     const { id, secret, draws, planOf, blame } = options
     this.#settings = options.machine.settings
     this.#clock = this.#newClock()
@@ -136,8 +139,13 @@ export class SimNode {
     this.#driver.setHealthy(isHealthy)
   }
 
+  /** Somebody sets the machine's clock: so far ahead of what it showed at first. */
+  setClock(aheadMs: number): void {
+    this.#skew.ms = this.#options.skewMs + aheadMs
+  }
+
   #newClock(): ProcessClock {
-    return new ProcessClock(this.#options.world, { ms: this.#options.skewMs })
+    return new ProcessClock(this.#options.world, this.#skew)
   }
 
   #log(isAlive: () => boolean) {

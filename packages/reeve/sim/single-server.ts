@@ -1,8 +1,10 @@
 import { decodeCommit } from '../src/state/codec.ts'
 import { MemoryDisk } from '../src/storage/index.ts'
 import type { Draws } from './draws.ts'
+import { jumpWithDeadlines } from './invariants/deadlines.ts'
 import { Leader } from './leader.ts'
-import type { ServerFault, Serving } from './serving.ts'
+import { pressMemory, type SimMemory } from './memory.ts'
+import { CLOCK_SKEWS_MS, type ServerFault, type Serving } from './serving.ts'
 import { SlowEngine, type DiskTrouble } from './slow-engine.ts'
 import { Violation } from './trace.ts'
 import { ProcessClock } from './virtual-clock.ts'
@@ -12,8 +14,6 @@ import type { World } from './world.ts'
 const RESTART_MS_MAX = 5_000
 /** A process whose append has failed is gone after this long. */
 const END_MS_MAX = 1_000
-/** How far a leader's clock may be wrong. All are shorter than a world waits for quiet. */
-const CLOCK_SKEWS_MS = [-90_000, -15_000, -1_000, 1_000, 15_000, 90_000] as const
 
 /** One server with a disk of its own, started again whenever it dies. */
 export class SingleServer implements Serving {
@@ -22,6 +22,11 @@ export class SingleServer implements Serving {
     [2, (draws) => this.#slowDisk(draws)],
     [1, (draws) => this.#failingDisk(draws)],
     [2, (draws) => this.#jumpClock(draws)],
+    [2, (draws) => this.#shortMemory(draws)],
+  ]
+  readonly clockFaults: readonly ServerFault[] = [
+    [6, (draws) => this.#jumpClock(draws)],
+    [1, (draws) => this.#crashLeader(draws)],
   ]
   readonly #world: World
   readonly #disk = new MemoryDisk()
@@ -29,6 +34,7 @@ export class SingleServer implements Serving {
   readonly #trouble: DiskTrouble = { slowMsMax: 5, next: undefined }
   /** How far the clock of the leader's machine is ahead; behind where it is negative. */
   readonly #skew = { ms: 0 }
+  readonly #memory: SimMemory = { share: 0 }
   #leader: Leader | undefined
   #engine: SlowEngine | undefined
   #crashes = 0
@@ -65,6 +71,7 @@ export class SingleServer implements Serving {
       ...world.leaderParts,
       engine,
       clock,
+      memory: this.#memory,
       revealed: (commits) => world.committed(commits),
       failed: (fault) => this.#crashSoon(`the storage failed: ${fault.kind}`),
     })
@@ -108,11 +115,19 @@ export class SingleServer implements Serving {
     this.#trouble.slowMsMax = 1
     this.#trouble.next = undefined
     // Its clock is set right: one that was ahead jumps back.
-    this.#skew.ms = 0
+    this.#setClock(0)
+    this.useMemory(0)
     this.#leader?.calm()
   }
 
   async judge(): Promise<void> {}
+
+  /** So much of the memory of its machine is used from now on. */
+  useMemory(share: number): void {
+    this.#memory.share = share
+    this.#world.trace.say(`the leader's memory is used to ${share}`)
+    this.#leader?.checkMemory()
+  }
 
   /** What a disk refused to sync is unknown until the next start: the process must not go on. */
   #expectEnd(engine: SlowEngine): void {
@@ -142,9 +157,29 @@ export class SingleServer implements Serving {
     this.#world.trace.say(`the next write fails: ${this.#trouble.next}`)
   }
 
+  #shortMemory(draws: Draws): void {
+    pressMemory(this.#memory, {
+      draws,
+      clock: this.#world.clock,
+      isOver: () => this.#isCalm,
+      changed: () => this.useMemory(this.#memory.share),
+    })
+  }
+
   #jumpClock(draws: Draws): void {
     const skewMs = draws.choose(0, ...CLOCK_SKEWS_MS)
     this.#world.trace.say(`the leader's clock jumps by ${skewMs - this.#skew.ms} ms`)
-    this.#skew.ms = skewMs
+    this.#setClock(skewMs)
+  }
+
+  #setClock(skewMs: number): void {
+    const world = this.#world
+    jumpWithDeadlines(
+      this.#leader,
+      () => {
+        this.#skew.ms = skewMs
+      },
+      (work) => world.guard(work),
+    )
   }
 }

@@ -15,6 +15,12 @@ export function smallOptionsOf(seed: number): SimulationOptions {
   return { seed, nodes: draws.between(2, 6), steps: draws.between(10, 40) }
 }
 
+/** Worlds whose clocks jump, of one server and of three by turns. */
+export function clockOptionsOf(seed: number): SimulationOptions {
+  const options = seed % 2 === 0 ? smallOptionsOf(seed) : clusterOptionsOf(seed)
+  return { ...options, isAboutClocks: true }
+}
+
 /** Three servers that share a database. */
 export function clusterOptionsOf(seed: number): SimulationOptions {
   const draws = new Draws(seed, 'size')

@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly print?: ((line: string) => void) | undefined
   /** Who serves it. */
   readonly serve: (world: World) => Serving
+  /** Nothing goes wrong but clocks. */
+  readonly isAboutClocks?: boolean | undefined
 }
 
 const CLOCK_SKEW_MS_MAX = 3_000
@@ -44,6 +46,9 @@ export class World {
   readonly networkTrouble: NetworkTrouble = { delayMsMax: 10, lossChance: 0 }
   readonly serving: Serving
   readonly nodesAtFirst: number
+  readonly isAboutClocks: boolean
+  /** How often something went wrong. */
+  faults = 0
   readonly #seed: number
   readonly #hash = createHash('sha256')
   readonly #names = new NameCheck()
@@ -58,8 +63,9 @@ export class World {
   #isCalm = false
   #nodesMade = 0
 
-  constructor({ seed, nodes, print, serve }: WorldOptions) {
+  constructor({ seed, nodes, print, serve, isAboutClocks = false }: WorldOptions) {
     this.#seed = seed
+    this.isAboutClocks = isAboutClocks
     this.nodesAtFirst = nodes
     this.trace = new Trace(() => this.clock.elapsedMs / 1_000, print)
     this.#random = this.draws('leader')
@@ -93,6 +99,7 @@ export class World {
       random: this.#random,
       say: (text) => this.trace.say(text),
       sent: (text) => this.#checkSent(text),
+      blame: (violation) => this.blame(violation),
       mistake: (text) => this.blame(new Violation('loops make no mistakes', text)),
     }
   }

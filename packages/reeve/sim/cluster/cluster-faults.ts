@@ -1,5 +1,6 @@
 import type { Draws } from '../draws.ts'
-import type { ServerFault } from '../serving.ts'
+import { pressMemory } from '../memory.ts'
+import { CLOCK_SKEWS_MS, type ServerFault } from '../serving.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { SimServer } from './sim-server.ts'
 
@@ -22,7 +23,17 @@ export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
     [4, (draws) => badDatabase(cluster, draws)],
     [2, (draws) => partServers(cluster, draws)],
     [2, (draws) => partNode(cluster, draws)],
-    [1, (draws) => jumpClock(cluster, draws)],
+    [2, (draws) => jumpClock(cluster, draws)],
+    [2, (draws) => shortMemory(cluster, draws)],
+  ]
+}
+
+/** What goes wrong in a world that is about clocks: they jump, also while another takes over. */
+export function clockFaults(cluster: ClusterView): readonly ServerFault[] {
+  return [
+    [6, (draws) => jumpClock(cluster, draws)],
+    [1, (draws) => killLeader(cluster, draws)],
+    [1, (draws) => pause(cluster, draws)],
   ]
 }
 
@@ -129,8 +140,22 @@ function badDatabase({ world, trouble }: ClusterView, draws: Draws): void {
 
 function jumpClock(cluster: ClusterView, draws: Draws): void {
   const server = pick(cluster, draws)
-  const byMs = draws.choose(100, 1_000, 5_000)
+  const aheadMs = draws.choose(0, ...CLOCK_SKEWS_MS)
   if (server === undefined) return
-  cluster.world.trace.say(`the clock of ${server.name} jumps by ${byMs} ms`)
-  cluster.jump(server, byMs)
+  cluster.world.trace.say(`the clock of ${server.name} is set ${aheadMs} ms ahead`)
+  cluster.setClock(server, aheadMs)
+}
+
+function shortMemory(cluster: ClusterView, draws: Draws): void {
+  const server = pick(cluster, draws)
+  if (server === undefined) return
+  pressMemory(server.memory, {
+    draws,
+    clock: cluster.world.clock,
+    isOver: () => cluster.isCalm,
+    changed: () => {
+      cluster.world.trace.say(`the memory of ${server.name} is used to ${server.memory.share}`)
+      server.checkMemory()
+    },
+  })
 }

@@ -14,8 +14,10 @@ export interface ClusterView {
   part(a: string, b: string): void
   join(a: string, b: string): void
   isApart(a: string, b: string): boolean
-  /** Sets the clock on its wall forwards. */
-  jump(server: SimServer, byMs: number): void
+  /** Nothing goes wrong any more. */
+  readonly isCalm: boolean
+  /** Sets the clock on its wall: so far ahead of what it showed at first. */
+  setClock(server: SimServer, aheadMs: number): void
   serverAt(address: string): SimServer | undefined
   /** How many entries the log had then. */
   lengthAt(elapsedMs: number): number

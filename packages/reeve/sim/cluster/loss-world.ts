@@ -110,6 +110,7 @@ class LossWorld {
         random: new Draws(this.#seed, `leader ${name}`),
         say: (text) => this.#trace.say(text),
         sent: () => undefined,
+        blame: ({ message }) => this.#blame('a leader keeps its promises', message),
         mistake: (text) => {
           // A leader whose database went back is refused before it knows why.
           if (!text.startsWith('checkpoint failed')) this.#blame('loops make no mistakes', text)
@@ -149,6 +150,7 @@ class LossWorld {
       commitHash: '',
       commits: this.#database.lastIndex,
       crashes: this.#lost,
+      faults: this.#failovers,
       allocations: 0,
       failedDeployments: 0,
       virtualMs: this.#clock.elapsedMs,

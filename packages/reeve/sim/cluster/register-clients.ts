@@ -1,12 +1,11 @@
 import type { Input, Job } from '@reeve/contract'
 import { namespacedKey, type Store } from '../../src/state/index.ts'
 import { registerJob } from '../../src/workload/index.ts'
-import { SIMULATED_ORIGIN } from '../operations.ts'
 import { checkHistory, checkIndexOrder } from '../../test/linearizability/check-history.ts'
 import { HistoryRecorder, type Told } from '../../test/linearizability/history.ts'
 import type { Draws } from '../draws.ts'
 import type { Leader } from '../leader.ts'
-import { CALLER, REGISTER_PREFIX } from '../operations.ts'
+import { CALLER, findRejection, REGISTER_PREFIX, SIMULATED_ORIGIN } from '../operations.ts'
 import { Violation } from '../trace.ts'
 import { ask } from './ask.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -151,6 +150,7 @@ async function write(
   register: string,
   { value, expected }: { readonly value: string; readonly expected: number },
 ): Promise<Told> {
+  if (findRejection(context, 'registerJob') !== undefined) return { kind: 'unknown' }
   const body = { Job: registerJobOf(register, value), EnforceIndex: true, JobModifyIndex: expected }
   const request = {
     body,

@@ -4,13 +4,14 @@ import type { Commit } from '../../src/state/index.ts'
 import { escapeText, unescapeText } from '../../src/storage/embedded/text-escape.ts'
 import type { Draws } from '../draws.ts'
 import type { ServerChannel } from '../channel-socket.ts'
+import { jumpWithDeadlines } from '../invariants/deadlines.ts'
 import type { Leader } from '../leader.ts'
 import type { ServerFault, Serving } from '../serving.ts'
 import { Violation } from '../trace.ts'
 import type { World } from '../world.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { DatabaseTrouble } from './database-link.ts'
-import { clusterFaults } from './cluster-faults.ts'
+import { clockFaults, clusterFaults } from './cluster-faults.ts'
 import { RegisterClients } from './register-clients.ts'
 import { SharedDatabase, type Sender, type WrittenEntry } from './shared-database.ts'
 import { aRequest, SimServer } from './sim-server.ts'
@@ -34,6 +35,7 @@ const NODE_CONSISTENCY: ReadConsistency = {
 /** Several servers that share one database. */
 export class ServerCluster implements Serving, ClusterView {
   readonly faults: readonly ServerFault[]
+  readonly clockFaults: readonly ServerFault[]
   readonly servers: readonly SimServer[]
   readonly trouble: DatabaseTrouble = {
     delayMsMax: 3,
@@ -49,7 +51,7 @@ export class ServerCluster implements Serving, ClusterView {
   readonly #draws: Draws
   /** Pairs that do not hear each other: servers, a server and a node, a server and the database. */
   readonly #apart = new Set<string>()
-  readonly #skews = new Map<string, { ms: number }>()
+  readonly #skews = new Map<string, { ms: number; readonly atFirstMs: number }>()
   /** What was ever written, by index. */
   readonly #texts: string[] = ['']
   readonly #writers = new Map<number, string>()
@@ -73,13 +75,15 @@ export class ServerCluster implements Serving, ClusterView {
     })
     this.servers = NAMES.map((name) => this.#makeServer(name))
     this.faults = clusterFaults(this)
+    this.clockFaults = clockFaults(this)
     this.clients = new RegisterClients(this)
   }
 
   #makeServer(name: string): SimServer {
     const { world } = this
     const draws = world.draws(`server ${name}`)
-    const skew = { ms: draws.between(-WALL_SKEW_MS_MAX, WALL_SKEW_MS_MAX) }
+    const atFirstMs = draws.between(-WALL_SKEW_MS_MAX, WALL_SKEW_MS_MAX)
+    const skew = { ms: atFirstMs, atFirstMs }
     this.#skews.set(name, skew)
     return new SimServer({
       name,
@@ -157,9 +161,20 @@ export class ServerCluster implements Serving, ClusterView {
     return this.#apart.has([a, b].toSorted().join(' '))
   }
 
-  jump(server: SimServer, byMs: number): void {
+  get isCalm(): boolean {
+    return this.#isCalm
+  }
+
+  setClock(server: SimServer, aheadMs: number): void {
     const skew = this.#skews.get(server.name)
-    if (skew !== undefined) skew.ms += byMs
+    if (skew === undefined) return
+    jumpWithDeadlines(
+      server.leading,
+      () => {
+        skew.ms = skew.atFirstMs + aheadMs
+      },
+      (work) => this.world.guard(work),
+    )
   }
 
   calm(): void {
@@ -177,6 +192,9 @@ export class ServerCluster implements Serving, ClusterView {
     for (const server of this.servers) {
       server.process.resume()
       server.start()
+      this.setClock(server, 0)
+      server.memory.share = 0
+      server.checkMemory()
       server.opened?.leader.calm()
     }
     this.world.clock.after(CALM_MS, () => this.#restFollowers())

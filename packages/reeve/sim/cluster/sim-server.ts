@@ -8,6 +8,7 @@ import type { Commit, StorageEngine } from '../../src/state/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { NumberedIds } from '../draws.ts'
 import { Leader, type LeaderParts } from '../leader.ts'
+import type { SimMemory } from '../memory.ts'
 import { DatabaseLink, type DatabaseLinkOptions } from './database-link.ts'
 import { SimProcess, type SimProcessOptions } from './sim-process.ts'
 
@@ -61,6 +62,7 @@ const FAIR_REASONS = [
 export class SimServer {
   readonly name: string
   readonly address: string
+  readonly memory: SimMemory = { share: 0 }
   readonly #options: SimServerOptions
   readonly #ids: NumberedIds
   #process: SimProcess
@@ -156,6 +158,7 @@ export class SimServer {
       ...parts,
       engine,
       clock: process,
+      memory: this.memory,
       follows: true,
       revealed: (commits) => {
         if (!process.isDead) revealed(this, commits)
@@ -174,6 +177,10 @@ export class SimServer {
       resume: () => leader.resume(),
       stop: () => leader.stop(),
     }
+  }
+
+  checkMemory(): void {
+    this.#process.enter(() => this.opened?.leader.checkMemory())
   }
 
   kill(): void {

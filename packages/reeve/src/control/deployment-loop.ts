@@ -46,6 +46,8 @@ export interface DeploymentLoopOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: ControlLog
+  /** Corrects the deadlines first if the clock has jumped. */
+  readonly checkClock: () => void
 }
 
 interface Wake {
@@ -127,7 +129,8 @@ export class DeploymentLoop {
   }
 
   #look(): void {
-    const { log } = this.#options
+    const { log, checkClock } = this.#options
+    checkClock()
     let taken = 0
     for (const id of this.#touched.keys()) {
       if (taken++ === DEPLOYMENTS_PER_LOOK) break

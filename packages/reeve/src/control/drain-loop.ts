@@ -17,6 +17,8 @@ export interface DrainLoopOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: ControlLog
+  /** Corrects the deadlines first if the clock has jumped. */
+  readonly checkClock: () => void
 }
 
 /**
@@ -28,6 +30,7 @@ export class DrainLoop {
   readonly #view: DrainView
   #unsubscribe: () => void = () => undefined
   #cancelTimer: () => void = () => undefined
+  /** When the next look is due, on the monotonic clock: the other one may be set meanwhile. */
   #dueMs = Number.POSITIVE_INFINITY
 
   constructor(options: DrainLoopOptions) {
@@ -37,7 +40,7 @@ export class DrainLoop {
 
   start(): void {
     this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
-    this.#lookAt(this.#options.clock.nowMs())
+    this.#lookIn(0)
   }
 
   stop(): void {
@@ -52,20 +55,22 @@ export class DrainLoop {
     const concerns = commits.some((commit) =>
       commit.rows.some(({ table }) => table === 'nodes' || table === 'allocations'),
     )
-    if (concerns) this.#lookAt(this.#options.clock.nowMs() + LOOK_AFTER_MS)
+    if (concerns) this.#lookIn(LOOK_AFTER_MS)
   }
 
   get #isDraining(): boolean {
     return this.#options.store.tables.nodes.countIn('draining', 'yes') > 0
   }
 
-  /** Looks at that time, or before it when an earlier look is due. */
-  #lookAt(atMs: number): void {
-    if (atMs >= this.#dueMs) return
+  /** Looks after that time, or before it when an earlier look is due. */
+  #lookIn(afterMs: number): void {
+    const { clock } = this.#options
+    const delayMs = Math.min(Math.max(0, afterMs), LOOK_AFTER_MS_MAX)
+    const dueMs = clock.monotonicMs() + delayMs
+    if (dueMs >= this.#dueMs) return
     this.#cancelTimer()
-    this.#dueMs = atMs
-    const delayMs = Math.min(Math.max(0, atMs - this.#options.clock.nowMs()), LOOK_AFTER_MS_MAX)
-    this.#cancelTimer = this.#options.clock.after(delayMs, () => {
+    this.#dueMs = dueMs
+    this.#cancelTimer = clock.after(delayMs, () => {
       this.#dueMs = Number.POSITIVE_INFINITY
       this.#look()
     })
@@ -73,16 +78,17 @@ export class DrainLoop {
 
   #look(): void {
     if (!this.#isDraining) return
-    const { clock, log } = this.#options
+    const { clock, log, checkClock } = this.#options
+    checkClock()
     const decision = decideDrain(this.#view, clock.nowMs())
     try {
       this.#commit(decision)
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: messageOf(thrown) }, 'a drain could not go on')
-      return this.#lookAt(clock.nowMs() + RETRY_AFTER_MS)
+      return this.#lookIn(RETRY_AFTER_MS)
     }
-    if (decision.nextMs !== undefined) this.#lookAt(decision.nextMs)
+    if (decision.nextMs !== undefined) this.#lookIn(decision.nextMs - clock.nowMs())
   }
 
   /** Each commit is told of by its own type of event: allocations first, then nodes. */

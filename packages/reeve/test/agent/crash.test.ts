@@ -5,6 +5,8 @@ import { open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import { test, type TestContext } from 'node:test'
+import { Experiment } from '../build/experiment.ts'
+import { seededRandom } from '../build/ids.ts'
 import { until } from '../build/until.ts'
 import {
   eventsOf,
@@ -23,6 +25,12 @@ const COUNT = 50
 const OUTPUT_BYTES = 100_000
 const TASK = 'work'
 const STORY_MS_MAX = 120_000
+const experiment = Experiment.fromArguments()
+const random = seededRandom(experiment.seed)
+
+function draw(from: number, to: number): number {
+  return from + Math.floor(random.next() * (to - from + 1))
+}
 
 /** By what each of them proves. They have jobs of their own, and end them, on one node. */
 const stories = new Map<string, (t: TestContext, cluster: RealCluster) => Promise<void>>()
@@ -142,6 +150,12 @@ async function assertWhole(cluster: RealCluster, rows: readonly AllocationRow[])
     rows.map(() => 1),
   )
   for (const row of rows) assert.equal(await cluster.log(row.ID, TASK), OUTPUT)
+  experiment.count('tasks that ended once with all output', rows.length)
+}
+
+async function killNode(cluster: RealCluster): Promise<void> {
+  await cluster.killNode()
+  experiment.count('agent kills')
 }
 
 const isOver = ({ ClientStatus }: AllocationRow): boolean =>
@@ -161,9 +175,9 @@ for (const driver of ['raw_exec', 'exec']) {
         (rows) => rows.length === COUNT,
       )
       // Before some have started, while others start and others run: wherever the kill finds them.
-      for (const count of [1, 12, 30]) {
+      for (const count of [draw(0, 5), draw(6, 20), draw(21, 40)]) {
         await untilBegun(cluster, placed, count)
-        await cluster.killNode()
+        await killNode(cluster)
         cluster.launchNode()
       }
       await untilBegun(cluster, placed, COUNT)
@@ -171,11 +185,12 @@ for (const driver of ['raw_exec', 'exec']) {
         rows.every(({ ClientStatus }) => ClientStatus === 'running'),
       )
       // While they exit: those let go first are at any point between the last byte and the report.
-      await gates.release(placed.slice(0, 25))
+      const early = draw(5, 45)
+      await gates.release(placed.slice(0, early))
       await cluster.allocations(job, 'the first end', (rows) => rows.some(isOver))
-      await cluster.killNode()
+      await killNode(cluster)
       // While nobody is there.
-      const late = placed.slice(25)
+      const late = placed.slice(early)
       await gates.release(late)
       const isWritten = ({ ID }: AllocationRow): boolean =>
         bytesIn(cluster.path(ID, `alloc/logs/${TASK}.stdout.0`)) === OUTPUT.length
@@ -202,6 +217,7 @@ stories.set(
     await untilBegun(cluster, rows, 4)
     const launcher = cluster.launcherPid()
     kill(launcher, 'SIGKILL')
+    experiment.count('launcher kills')
     await until('its end', () => (isRunning(launcher) ? undefined : true))
     await gates.release(rows)
     const ended = await cluster.allocations('old', 'their ends', (all) => all.every(isOver))
@@ -239,7 +255,10 @@ stories.set(
     const fourSleepers = (): true | undefined => (sleepers(mark).length === 4 ? true : undefined)
     await until('all processes', fourSleepers, WITHIN_MS)
     const first = sleepers(mark)
-    for (const { shimPid } of runningRecords(cluster)) kill(shimPid, 'SIGKILL')
+    for (const { shimPid } of runningRecords(cluster)) {
+      kill(shimPid, 'SIGKILL')
+      experiment.count('supervisor kills')
+    }
     const after = await cluster.allocations('orphan', 'second starts', (rows) =>
       rows.every((row) => startsTold(row) === 2),
     )
@@ -265,11 +284,12 @@ stories.set(
     const rows = await cluster.allocations('alone', 'all to run', (all) => areRunning(all, 4))
     await untilBegun(cluster, rows, 4)
     await cluster.killServer()
+    experiment.count('server kills')
     const [early, late] = [rows.slice(0, 2), rows.slice(2)]
     await gates.release(early)
     await untilNoted(cluster, early, '"State":"dead"')
     // The agent dies too, and comes back before there is a server.
-    await cluster.killNode()
+    await killNode(cluster)
     cluster.launchNode()
     await until(
       'the agent to take over',
@@ -296,9 +316,10 @@ stories.set(
     const records = runningRecords(cluster)
     assert.equal(records.length, 2)
     // What a restart does: everything ends without a word, and the boot has another id.
-    await cluster.killNode()
+    await killNode(cluster)
     for (const { shimPid, taskPid } of records) {
       kill(shimPid, 'SIGKILL')
+      experiment.count('supervisor kills')
       await until('the end of the task', () => (isRunning(taskPid) ? undefined : true))
     }
     await cluster.startNode({ wrapper: await anotherBoot(cluster.directory) })
@@ -328,8 +349,13 @@ async function anotherBoot(directory: string): Promise<readonly string[]> {
   return ['unshare', '-m', 'sh', '-c', script, 'sh']
 }
 
-test('what becomes of tasks when what watches over them dies', { skip: noIsolation }, async (t) => {
-  const cluster = await RealCluster.open(t)
-  for (const [name, story] of stories)
-    await t.test(name, { timeout: STORY_MS_MAX }, (own) => story(own, cluster))
+const skip = experiment.skipIf(noIsolation)
+
+test('what becomes of tasks when what watches over them dies', { skip }, async (t) => {
+  for (let round = 0; experiment.hasTime(round, 1); round++)
+    await t.test(`on a cluster of its own, round ${round + 1}`, async (own) => {
+      const cluster = await RealCluster.open(own)
+      for (const [name, story] of stories)
+        await own.test(name, { timeout: STORY_MS_MAX }, (one) => story(one, cluster))
+    })
 })

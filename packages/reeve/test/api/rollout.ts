@@ -41,14 +41,18 @@ export function aRollout(wish: RolloutWish = {}): Input<Job> {
   return { ID: id, TaskGroups: [aGroup({ Count: count, Update: update, ...group, Tasks })] }
 }
 
-export async function aRolloutServer(given?: TestServer, watches = true): Promise<RolloutServer> {
+export async function aRolloutServer(
+  given?: TestServer,
+  watches = true,
+  checkClock = silent,
+): Promise<RolloutServer> {
   const server = given ?? (await createTestServer({ aclEnabled: false }))
   const scheduled = await withScheduler(server, 1)
   const { clock } = server
   const { store, ids } = server.context
   const { deployments } = store.tables
   const log = { info: silent, warn: silent, error: fail }
-  const loop = new DeploymentLoop({ store, clock, ids, log })
+  const loop = new DeploymentLoop({ store, clock, ids, log, checkClock })
   if (watches) loop.start()
   const latest = (jobId = 'web'): Deployment => {
     const rows = deployments.rowsIn('job', namespacedKey('default', jobId))

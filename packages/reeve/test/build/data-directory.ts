@@ -142,3 +142,19 @@ export async function onDatabase<T>(
     await level.close()
   }
 }
+
+/** A log for `openEmbeddedEngine` that keeps its warnings. */
+export function collectWarnings() {
+  const warnings: string[] = []
+  const warn = (_fields: object, message: string): void => void warnings.push(message)
+  return { warnings, log: { warn } }
+}
+
+/** All but the entries that the checkpoint holds. */
+export function neededOf({ opened, entries, rows, blobs }: Everything) {
+  const { lastIndex, checkpoint } = opened
+  const behind = entries.filter(({ index }) => index > checkpoint.upTo)
+  return { lastIndex, checkpoint, entries: behind, rows, blobs }
+}
+
+type Everything = Awaited<ReturnType<typeof everythingIn>>

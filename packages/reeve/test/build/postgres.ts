@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,14 @@ export function whyNoPostgres(): string | undefined {
   if (process.getuid?.() === 0 && findAccount() === undefined)
     return 'PostgreSQL does not run as root, and there is no account postgres or nobody'
   return undefined
+}
+
+/** The version that tests run; undefined where there is none. */
+export function postgresVersion(): string | undefined {
+  const programs = findPrograms()
+  if (programs === undefined) return undefined
+  const text = execFileSync(join(programs, 'postgres'), ['--version'], { encoding: 'utf8' })
+  return /\) (\S+)/.exec(text)?.[1]
 }
 
 interface PostgresOptions {

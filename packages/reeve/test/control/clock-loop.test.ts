@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { ClockLoop, LockLoop } from '../../src/control/index.ts'
+import { ClockLoop, DrainLoop, LockLoop } from '../../src/control/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
 import { put, type Change, type Tables } from '../../src/state/index.ts'
 import { createTestServer, type TestServer } from '../api/harness.ts'
-import { anEvaluation, aNode, aJob } from '../build/index.ts'
+import { aRollout, aRolloutServer, minutes } from '../api/rollout.ts'
+import { aJob, anAllocation, anEvaluation, aNode } from '../build/index.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -116,6 +117,26 @@ const cases: readonly {
     ],
     dueMs: ({ one_time_tokens }) => Date.parse(one_time_tokens.get('a').ExpiresAt),
   },
+  {
+    name: 'node_join_tokens.ExpiresAt',
+    durationMs: 8 * HOUR_MS,
+    rows: (nowMs) => [
+      put('node_join_tokens', {
+        ID: 'join',
+        NodeName: '',
+        NodePool: '',
+        CreatedBy: '',
+        UsedBy: '',
+        UsedAt: null,
+        CreateTime: isoFromMs(nowMs),
+        ExpiresAt: isoFromMs(nowMs + 8 * HOUR_MS),
+        SecretHash: 'hash',
+        CreateIndex: 0,
+        ModifyIndex: 0,
+      }),
+    ],
+    dueMs: ({ node_join_tokens }) => Date.parse(node_join_tokens.get('join').ExpiresAt),
+  },
 ]
 for (const { name, durationMs, rows, dueMs } of cases) {
   test(`clock loop: ${name} from a clock that was ahead is due after its duration`, async (t) => {
@@ -140,6 +161,10 @@ for (const { name, durationMs, rows, dueMs } of cases) {
       clock.advance(1_000)
       assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 11_000)
       assert.match(warnings.join(), /clock of this server was set.*time server/)
+      // The clock is set right: that is a jump too.
+      clock.jump(-jumpMs)
+      clock.advance(1_000)
+      assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 12_000)
       loop.stop()
     })
 }
@@ -195,4 +220,51 @@ test('clock loop: a lock that is kept outlives a jump of the clock', async (t) =
   )
   loop.stop()
   locks.stop()
+})
+
+test('clock loop: a row that changes right after a jump does not fail a deployment', async (t) => {
+  const { server, loop } = await aWorld(t)
+  const { clock } = server
+  const rollout = await aRolloutServer(server, true, () => loop.check())
+  loop.start()
+  await rollout.run(aRollout({ update: { ProgressDeadline: minutes(10) } }))
+  const [first, second] = rollout.live()
+  await rollout.pass(500)
+  clock.jump(DAY_MS)
+  await rollout.report(first ?? assert.fail(), 'running')
+  await rollout.pass(200)
+  assert.equal(rollout.latest().Status, 'running')
+  await rollout.report(second ?? assert.fail(), 'running')
+  await rollout.pass(10 * MINUTE_MS)
+  assert.equal(rollout.latest().Status, 'failed')
+  loop.stop()
+})
+
+test('clock loop: a row that changes right after a jump does not end a drain', async (t) => {
+  const { server, loop, write } = await aWorld(t)
+  const { clock, context } = server
+  const silent = (): void => undefined
+  const log = { info: silent, warn: silent, error: silent }
+  const drains = new DrainLoop({ ...context, log, checkClock: () => loop.check() })
+  const [job, node] = [aJob({ Type: 'batch' }), aNode({ ID: 'draining' })]
+  const DrainStrategy = {
+    Deadline: nsFromMs(HOUR_MS),
+    IgnoreSystemJobs: false,
+    ForceDeadline: isoFromMs(clock.nowMs() + HOUR_MS),
+    StartedAt: isoFromMs(clock.nowMs()),
+  }
+  const row = { ...node, SecretHash: 'hash', DrainStrategy }
+  await write(put('jobs', job), put('nodes', row))
+  await write(put('allocations', anAllocation({ job, NodeID: node.ID })))
+  loop.start()
+  drains.start()
+  clock.advance(500)
+  clock.jump(DAY_MS)
+  await write(put('nodes', { ...row, StatusDescription: 'changed' }))
+  clock.advance(200)
+  assert.notEqual(context.store.tables.nodes.get(node.ID).DrainStrategy, null)
+  clock.advance(HOUR_MS)
+  assert.equal(context.store.tables.nodes.get(node.ID).DrainStrategy, null)
+  loop.stop()
+  drains.stop()
 })

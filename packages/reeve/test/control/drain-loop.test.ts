@@ -17,7 +17,7 @@ async function aWorld() {
   const { store, clock, ids } = scheduled.server.context
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: silent }
-  const loop = new DrainLoop({ store, clock, ids, log })
+  const loop = new DrainLoop({ store, clock, ids, log, checkClock: silent })
   loop.start()
   /** Lets time pass in steps, so that what follows from one thing happens before the next. */
   const pass = async (ms: number): Promise<void> => {
@@ -142,7 +142,8 @@ test('drain loop: one that begins anew goes on from what is stored', async () =>
   await drain(server, { Deadline: 30e9 })
   server.clock.advance(60_000)
   const silent = (): void => undefined
-  new DrainLoop({ store, clock, ids, log: { info: silent, warn: silent, error: silent } }).start()
+  const log = { info: silent, warn: silent, error: silent }
+  new DrainLoop({ store, clock, ids, log, checkClock: silent }).start()
   server.clock.advance(1)
   await scheduled.settle()
   assert.equal((await readNode(server)).Drain, false)

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { parseArgs } from 'node:util'
 import type { Random } from '../../src/kit/clock.ts'
 import { atEnd } from '../build/at-end.ts'
+import { Experiment } from '../build/experiment.ts'
 import { seededRandom } from '../build/ids.ts'
 import { startPostgres, startStandby, whyNoPostgres, type TestPostgres } from '../build/postgres.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
@@ -15,23 +15,18 @@ import { until } from '../build/until.ts'
 import { leaderOf, startServer, type ServerProcess } from './cluster-process.ts'
 
 const DATABASE = 'reeve_failover'
-const WAIT_MS_MAX = 60_000
+const WAIT_MS_MAX = 120_000
 const KINDS = ['without a loss', 'with a loss'] as const
 
-const { values: flags } = parseArgs({
-  options: { minutes: { type: 'string' }, seed: { type: 'string', default: '1' } },
-  strict: false,
-})
-const forMs = typeof flags['minutes'] === 'string' ? Number(flags['minutes']) * 60_000 : 0
-const skip = whyNoPostgres()
+const experiment = Experiment.fromArguments()
+const skip = experiment.skipIf(whyNoPostgres())
 
 test(
   'cluster: servers find the primary after a failover, and show what it has',
-  { skip, timeout: forMs + 600_000 },
+  { skip, timeout: experiment.durationMs(0) + 600_000 },
   async (t) => {
-    const world = await FailoverWorld.start(t, seededRandom(Number(flags['seed'])))
-    const endMs = performance.now() + forMs
-    for (let round = 0; round < KINDS.length || performance.now() < endMs; round++)
+    const world = await FailoverWorld.start(t, seededRandom(experiment.seed))
+    for (let round = 0; round < KINDS.length || experiment.hasTime(round, KINDS.length); round++)
       await world.failOver(KINDS[round % KINDS.length] ?? 'with a loss')
     t.diagnostic(world.said.join(', '))
   },
@@ -100,6 +95,9 @@ class FailoverWorld {
     away?.child.kill('SIGCONT')
     await this.#untilTheSame(this.#servers)
     await this.#swap()
+    experiment.count('failovers')
+    if (isPaused) experiment.count('paused servers')
+    experiment.count('lost commits, all reported', lost.length)
   }
 
   /** What was the primary starts anew as a standby of the other, under its address. */
@@ -145,6 +143,7 @@ class FailoverWorld {
       )
       names.push(name)
     }
+    experiment.count('acknowledged writes', count)
     return names
   }
 

@@ -22,6 +22,8 @@ const AT_ONCE_MAX = 2
 interface Faulty {
   readonly t: TestContext
   readonly random: Random
+  /** Told of each fault when it begins. */
+  readonly onFault: () => void
 }
 
 /** Three real servers, a real database and a real node, and what is done to them. */
@@ -173,6 +175,7 @@ export class FaultWorld {
 
   #say(what: string): void {
     this.said.push(what)
+    this.#faulty.onFault()
   }
 }
 

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
-import { parseArgs } from 'node:util'
 import { atEnd } from '../build/at-end.ts'
+import { Experiment } from '../build/experiment.ts'
 import { seededRandom } from '../build/ids.ts'
 import { whyNoPostgres } from '../build/postgres.ts'
 import { until } from '../build/until.ts'
@@ -18,24 +18,24 @@ import type { ServerProcess } from './cluster-process.ts'
 
 const SHORT_MS = 12_000
 const SEEN_MS_MAX = 120_000
-const { values: flags } = parseArgs({
-  options: { minutes: { type: 'string' }, seed: { type: 'string', default: '1' } },
-  strict: false,
-})
-const forMs = typeof flags['minutes'] === 'string' ? Number(flags['minutes']) * 60_000 : SHORT_MS
-const seed = Number(flags['seed'])
+const experiment = Experiment.fromArguments()
+const { seed } = experiment
 
 test(
   'cluster: three servers and their database are killed and paused under load, and every promise holds',
-  { skip: whyNoPostgres() },
+  { skip: experiment.skipIf(whyNoPostgres()) },
   async (t) => {
-    const world = await FaultWorld.start({ t, random: seededRandom(seed) })
+    const world = await FaultWorld.start({
+      t,
+      random: seededRandom(seed),
+      onFault: () => experiment.count('faults'),
+    })
     const clients = new FaultClients(world, seededRandom(seed + 1))
     const stream = new FaultStream(world)
     atEnd(t, () => Promise.all([stream.stop(), clients.stop()]))
     stream.start()
     clients.start()
-    await world.live(forMs)
+    await world.live(experiment.durationMs(SHORT_MS))
     await clients.stop()
     tell(t, { world, clients, stream })
     assert.deepEqual(clients.setbacks, [], 'no client ever saw an index go back')
@@ -60,6 +60,11 @@ function tell(t: TestContext, { world, clients, stream }: Parts): void {
   t.diagnostic(
     `${clients.names.length} names, ${clients.once.length} tasks, ${operations.length} operations on registers (${unknown} without an answer), ${stream.indexes.length} events over ${stream.connections} connections`,
   )
+  experiment.count('acknowledged writes', clients.names.length + clients.jobIndexes.length)
+  experiment.count('linearizable operations', operations.length - unknown)
+  experiment.count('operations without an answer', unknown)
+  experiment.count('events', stream.indexes.length)
+  experiment.count('tasks', clients.once.length)
   assert.ok(clients.names.length > 6 && clients.once.length > 0 && operations.length > 6)
 }
 

@@ -34,6 +34,8 @@ export interface ServerPlace {
   readonly own?: CertificateFiles
 }
 
+/** On a machine that is busy with other tests. */
+const START_MS_MAX = 120_000
 const CLUSTER_KEY = 'a key for the servers of tests'
 
 /** Starts `reeve agent --server` on a database, without ACLs, and waits until it answers. */
@@ -59,8 +61,10 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
       const status = await statusOf(address, '/v1/agent/health').catch(() => 0)
       return status === 200 ? true : undefined
     },
-    60_000,
-  )
+    START_MS_MAX,
+  ).catch((thrown: unknown) => {
+    throw new Error(`${place.name} did not start: ${agent.output()}`, { cause: thrown })
+  })
   const client = createClient({ address, fetch: nodeFetch(BELIEVED) })
   return { ...agent, address, client, dataDirectory: data }
 }

@@ -7,15 +7,22 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/main/system.ts'
 import { Store } from '../../src/state/index.ts'
 import { openEmbeddedEngine } from '../../src/storage/index.ts'
+import { Experiment } from '../build/experiment.ts'
+import { seededRandom } from '../build/ids.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 
 const CHILD = fileURLToPath(new URL('./kill-store-child.ts', import.meta.url))
 const KILLS = 12
 const MONEY = 100
+const ACKNOWLEDGEMENTS = { min: 20, max: 420 } as const
+const experiment = Experiment.fromArguments()
 
 /** Lets the child write until it has acknowledged `count` more commits, then kills it at once. */
-async function writeAndKill(directory: string, count: number): Promise<number> {
-  const child = spawn(process.execPath, [CHILD, directory, String(count)], {
+async function writeAndKill(
+  directory: string,
+  { count, seed }: { readonly count: number; readonly seed: number },
+): Promise<number> {
+  const child = spawn(process.execPath, [CHILD, directory, String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let acknowledged = 0
@@ -31,9 +38,13 @@ async function writeAndKill(directory: string, count: number): Promise<number> {
 
 test('a store that is killed at any moment keeps every acknowledged commit and no half of one', async (t) => {
   const directory = `${await temporaryDirectory(t)}/storage`
+  const random = seededRandom(experiment.seed)
+  const draw = (min: number, max: number): number =>
+    min + Math.floor(random.next() * (max - min + 1))
   let lastIndex = 0
-  for (let kill = 1; kill <= KILLS; kill++) {
-    const acknowledged = await writeAndKill(directory, 20 + ((kill * 7919) % 400))
+  for (let kill = 1; experiment.hasTime(kill - 1, KILLS); kill++) {
+    const count = draw(ACKNOWLEDGEMENTS.min, ACKNOWLEDGEMENTS.max)
+    const acknowledged = await writeAndKill(directory, { count, seed: draw(1, 1_000_000) })
     const engine = await openEmbeddedEngine(directory)
     const store = await Store.open({ engine, clock: systemClock })
     assert.ok(store.index >= acknowledged, 'every acknowledged commit is there')
@@ -48,5 +59,7 @@ test('a store that is killed at any moment keeps every acknowledged commit and n
     for await (const commit of store.log.read(next)) assert.equal(commit.index, next++)
     assert.equal(next, lastIndex + 1, 'the log has no gap')
     await store.close()
+    experiment.count('kills')
+    experiment.count('acknowledged commits', count)
   }
 })

@@ -9,6 +9,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { LogEntry } from '../../src/state/index.ts'
 import { openEmbeddedEngine } from '../../src/storage/embedded/open-embedded-engine.ts'
+import { Experiment } from '../build/experiment.ts'
+import { seededRandom } from '../build/ids.ts'
 import type { WriterWord } from './kill-writer-child.ts'
 import * as model from './kill-writer-model.ts'
 
@@ -16,17 +18,19 @@ const KILLS = 30
 /** One kill in eight strikes while the storage is being opened. */
 const KILL_WHILE_OPENING_EVERY = 8
 const ACKNOWLEDGEMENTS_MAX = 60
-const SEED = 20_260_101
+const experiment = Experiment.fromArguments(20_260_101)
 
-test(`a writer killed ${KILLS} times loses nothing and leaves nothing half done`, async (t) => {
+test('a writer that is killed again and again loses nothing and leaves nothing half done', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'reeve-kill-'))
   t.after(() => rm(directory, { recursive: true }))
-  const draw = drawsFrom(SEED)
+  const random = seededRandom(experiment.seed)
+  const draw = (below: number): number => Math.floor(random.next() * below)
   let acknowledged = 0
   let found = 0
   let expected = model.modelAtStart()
-  const written: LogEntry[] = []
-  for (let kill = 1; kill <= KILLS; kill++) {
+  const written = new Map<number, LogEntry>()
+  let kill = 1
+  for (; experiment.hasTime(kill - 1, KILLS); kill++) {
     const opening = kill % KILL_WHILE_OPENING_EVERY === 0
     const told = await writeAndKill(directory, {
       seed: draw(1_000_000) + 1,
@@ -41,7 +45,7 @@ test(`a writer killed ${KILLS} times loses nothing and leaves nothing half done`
       assert.ok(engine.opened.lastIndex >= found, `kill ${kill}: the index went back`)
       while (expected.index < engine.opened.lastIndex) {
         const transfer = model.nextTransfer(expected)
-        written.push(transfer.entry)
+        written.set(transfer.entry.index, transfer.entry)
         expected = transfer.after
       }
       await assertEqualsModel(engine, expected)
@@ -49,9 +53,15 @@ test(`a writer killed ${KILLS} times loses nothing and leaves nothing half done`
       return engine.opened.lastIndex
     })
     found = lastIndex
+    experiment.count('kills')
+    if (opening) experiment.count('kills while opening')
+    experiment.count(
+      'acknowledged commits',
+      Math.max(0, told.durable - (told.opened ?? told.durable)),
+    )
   }
-  assert.ok(acknowledged > KILLS, `only ${acknowledged} commits were acknowledged`)
-  t.diagnostic(`${acknowledged} commits acknowledged over ${KILLS} kills, seed ${SEED}`)
+  assert.ok(acknowledged > kill, `only ${acknowledged} commits were acknowledged`)
+  t.diagnostic(`${acknowledged} commits acknowledged over ${kill - 1} kills`)
 })
 
 interface Told {
@@ -128,19 +138,13 @@ async function assertEqualsModel(engine: Engine, expected: model.Model): Promise
 }
 
 /** Every entry still kept says exactly what was appended, and none is missing. */
-async function assertLogEquals(engine: Engine, written: readonly LogEntry[]): Promise<void> {
+async function assertLogEquals(engine: Engine, written: Map<number, LogEntry>): Promise<void> {
   let index = engine.opened.firstIndex
   for await (const entry of engine.read(1)) {
-    assert.deepEqual(entry, { ...written[index - 1], blobs: [] })
+    assert.deepEqual(entry, { ...written.get(index), blobs: [] })
     index++
   }
+  // Entries that were trimmed stay so.
+  for (const past of written.keys()) if (past < engine.opened.firstIndex) written.delete(past)
   assert.equal(index, engine.opened.lastIndex + 1)
-}
-
-function drawsFrom(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state * 48_271) % 2_147_483_647
-    return state % below
-  }
 }

@@ -26,7 +26,8 @@ export interface StoredState {
 
 /**
  * Every stored time that something waits for, and that was the clock of a server plus a duration.
- * When that clock is found to have been wrong, or jumps, these times are corrected.
+ * When that clock is found to have been wrong, or jumps, these times are corrected. Where only the
+ * time of creation tells how long it was, that moves too: the next correction needs the duration.
  *
  * Not corrected, because somebody named the time itself: `acl_tokens.ExpirationTime` without a TTL,
  * `authentication_tokens.expiresMs`, `workspaces.autoDestroyAtMs`, and the times of a cron
@@ -54,7 +55,9 @@ export const STORED_TIMES: readonly StoredTime[] = [
       evaluations.rowsIn('status', 'pending').flatMap((row) => {
         const createdMs = msFromNs(row.CreateTime)
         const WaitUntil = corrected(row.WaitUntil, (dueMs) => dueMs - createdMs, correct)
-        return WaitUntil === undefined ? [] : [put('evaluations', { ...row, WaitUntil })]
+        if (WaitUntil === undefined) return []
+        const CreateTime = nsFromMs(createdMs + Date.parse(WaitUntil) - Date.parse(row.WaitUntil))
+        return [put('evaluations', { ...row, WaitUntil, CreateTime })]
       }),
   },
   {
@@ -122,7 +125,10 @@ export const STORED_TIMES: readonly StoredTime[] = [
       [...node_join_tokens.rows()].flatMap((row) => {
         const createdMs = Date.parse(row.CreateTime)
         const ExpiresAt = corrected(row.ExpiresAt, (dueMs) => dueMs - createdMs, correct)
-        return ExpiresAt === undefined ? [] : [put('node_join_tokens', { ...row, ExpiresAt })]
+        if (ExpiresAt === undefined) return []
+        const movedMs = Date.parse(ExpiresAt) - Date.parse(row.ExpiresAt)
+        const CreateTime = isoFromMs(createdMs + movedMs)
+        return [put('node_join_tokens', { ...row, ExpiresAt, CreateTime })]
       }),
   },
 ]

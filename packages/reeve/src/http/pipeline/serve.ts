@@ -1,5 +1,5 @@
 import { finished } from 'node:stream'
-import type { Method, Route } from '@reeve/contract'
+import { mayGrowState, type Method, type Route } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../../kit/result.ts'
 import type { StateCapacity } from '../../kit/state-capacity.ts'
@@ -137,12 +137,10 @@ async function serveByBody<M extends MountedRoute, C, Q, R>(
 /** Throws when the request would add to the state while there is no room for that. */
 function checkCapacity(
   { capacity: { shortage } }: ServeOptions,
-  { handling: { growsState } }: MountedRoute,
+  { handling }: MountedRoute,
   { request }: Exchange,
 ): void {
-  if (shortage === undefined || growsState === false) return
-  const query = Object(request.query)
-  if (growsState !== true && growsState.unlessQuery.some((name) => name in query)) return
+  if (shortage === undefined || !mayGrowState(handling, Object(request.query))) return
   throw new Fault(NO_CAPACITY, `The state may not grow now: ${shortage}`)
 }
 

@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { ClassicLevel } from 'classic-level'
-import fc from 'fast-check'
 import {
   aLogEntry,
   assertRefused,
   changeByte,
+  collectWarnings,
   contentOf,
   everythingIn,
-  filesUnder,
   fillDataDirectory,
-  fingerprint,
   levelFile,
   logFile,
+  neededOf,
   onDatabase,
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import * as layout from './layout.ts'
-import { readManifest } from './leveldb/manifest.ts'
 import { openEmbeddedEngine, type EmbeddedOptions } from './open-embedded-engine.ts'
 
 // Each case damages a directory that was closed properly. Opening must say so and touch nothing.
@@ -312,7 +310,7 @@ for (const c of backlogDamage)
     const directory = await fillDataDirectory(await temporaryDirectory(t))
     const wanted = await everythingIn(directory)
     await c.damage(directory)
-    const { warnings, log } = aLog()
+    const { warnings, log } = collectWarnings()
     const found = await everythingIn(directory, { log })
     assert.deepEqual(neededOf(found), neededOf(wanted))
     assert.ok(found.opened.firstIndex > 11 && found.opened.firstIndex <= 31)
@@ -324,59 +322,6 @@ for (const c of backlogDamage)
     await engine.close()
     assert.equal((await everythingIn(directory)).opened.lastIndex, 41)
   })
-
-function aLog() {
-  const warnings: string[] = []
-  const warn = (_fields: object, message: string): void => void warnings.push(message)
-  return { warnings, log: { warn } }
-}
-
-/** All but the entries that the checkpoint holds. */
-function neededOf({ opened, entries, rows, blobs }: Everything) {
-  const { lastIndex, checkpoint } = opened
-  const behind = entries.filter(({ index }) => index > checkpoint.upTo)
-  return { lastIndex, checkpoint, entries: behind, rows, blobs }
-}
-
-type Everything = Awaited<ReturnType<typeof everythingIn>>
-
-test('no single damage to any file goes unnoticed', async (t) => {
-  const directory = await fillDataDirectory(await temporaryDirectory(t))
-  const wanted = await everythingIn(directory)
-  const files = (await filesUnder(directory)).filter((file) => !isRunningText(file))
-  const isReadLate = await filesReadLate(directory)
-  const damages = fc.record({
-    file: fc.constantFrom(...files),
-    at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-    how: fc.constantFrom('flip', 'truncate', 'zero'),
-  })
-  let refused = 0
-  await fc.assert(
-    fc.asyncProperty(damages, async ({ file, at, how }) => {
-      const copy = await temporaryDirectory(t)
-      try {
-        await fs.cp(directory, copy, { recursive: true })
-        await damageFile(join(copy, file), at, how)
-        const before = await fingerprint(copy)
-        const { warnings, log } = aLog()
-        try {
-          const found = await everythingIn(copy, { log })
-          if (warnings.length === 0) assert.deepEqual(found, wanted)
-          else assert.deepEqual(neededOf(found), neededOf(wanted))
-        } catch (thrown) {
-          refused++
-          assert.match(String(thrown), /^Fault: /)
-          // What the checkpoint contains, and blobs, are read when they are asked for.
-          if (!isReadLate.has(file)) assert.deepEqual(await fingerprint(copy), before)
-        }
-      } finally {
-        await fs.rm(copy, { recursive: true })
-      }
-    }),
-    { numRuns: 150, seed: 7, endOnFailure: true },
-  )
-  assert.ok(refused > 80)
-})
 
 test('a power cut at any byte of the log leaves whole appends only', async (t) => {
   const directory = await temporaryDirectory(t)
@@ -440,33 +385,3 @@ test('blobs that a crash kept from the database are put from the log', async (t)
   })
   assert.deepEqual(await everythingIn(directory), wanted)
 })
-
-async function filesReadLate(directory: string): Promise<ReadonlySet<string>> {
-  const newest = relative(directory, await logFile(directory, -1))
-  const logs = (await filesUnder(directory)).filter(
-    (file) => file.startsWith('log') && file !== newest,
-  )
-  const { tables } = readManifest(await fs.readFile(await levelFile(directory, 'MANIFEST-')))
-  const blobs = [...tables.values()].filter(
-    ({ firstKey, lastKey }) => firstKey >= 'b' && lastKey < 'c',
-  )
-  return new Set([
-    ...logs,
-    ...blobs.map(({ number }) => `level/${String(number).padStart(6, '0')}.ldb`),
-  ])
-}
-
-/** The database's running commentary and its empty lock file hold no data. */
-function isRunningText(file: string): boolean {
-  return /(LOG|LOG\.old|LOCK)$/.test(file)
-}
-
-async function damageFile(file: string, where: number, how: string): Promise<void> {
-  const { size } = await fs.stat(file)
-  const at = Math.floor(where * size)
-  if (how === 'truncate') return await fs.truncate(file, at)
-  if (how === 'flip') return await changeByte(file, at)
-  const bytes = await fs.readFile(file)
-  bytes.subarray(at - (at % 512), at - (at % 512) + 512).fill(0)
-  await fs.writeFile(file, bytes)
-}

@@ -1,0 +1,95 @@
+import { isActiveDeployment } from '../../src/model/index.ts'
+import { ZERO_TIME } from '../../src/kit/duration.ts'
+import { atMostItsDuration, STORED_TIMES } from '../../src/control/clock/stored-times.ts'
+import type { Leader } from '../leader.ts'
+import { Violation } from '../trace.ts'
+
+/** When the loop that looks at the clock has looked, and everything that follows has happened. */
+const NOTICED_MS = 2_500
+/** Jumps below two seconds are not corrected. */
+const SLACK_MS = 2_500
+/** A deadline that an earlier process stored may be so much too far ahead. */
+const AHEAD_MS_MAX = 62_000
+
+/** No stored time is further ahead than it was when it was set: nothing waits for a clock. */
+export function checkNothingWaits({ store, context }: Leader): void {
+  const stored = { tables: store.tables, copiesGlobalTokens: false }
+  const correct = atMostItsDuration(context.clock.nowMs(), AHEAD_MS_MAX)
+  for (const { name, corrections } of STORED_TIMES)
+    for (const change of corrections(stored, correct))
+      throw new Violation('nothing waits for a clock', `${name} ${JSON.stringify(change)}`)
+}
+
+const lastJumpMs = new WeakMap<Leader, number>()
+
+/**
+ * Sets a clock of the leader, and looks a moment later: what was left of every deadline is left
+ * still, and none has passed.
+ */
+export function jumpWithDeadlines(
+  leader: Leader | undefined,
+  jump: () => void,
+  guard: (work: () => void) => void,
+): void {
+  if (leader === undefined || !leader.isWorking) return jump()
+  const { clock } = leader.context
+  const lastMs = lastJumpMs.get(leader) ?? Number.NEGATIVE_INFINITY
+  lastJumpMs.set(leader, clock.monotonicMs())
+  // Two in a row look like one: what the deadlines show in between is of no use.
+  if (clock.monotonicMs() - lastMs < NOTICED_MS) return jump()
+  const before = deadlinesOf(leader)
+  const { starts } = leader
+  jump()
+  const setTo = clock.nowMs() - clock.monotonicMs()
+  clock.after(NOTICED_MS, () => {
+    // Set again, or everything was begun anew: other rules hold then.
+    const isSame = Math.abs(clock.nowMs() - clock.monotonicMs() - setTo) < 500
+    if (!isSame || !leader.isWorking || leader.starts !== starts) return
+    guard(() => {
+      checkNothingEnded(leader, before)
+      checkNothingWaits(leader)
+    })
+  })
+}
+
+interface Deadlines {
+  readonly atMs: number
+  /** By deployment and group, by node and by evaluation: what is left. */
+  readonly left: ReadonlyMap<string, number>
+}
+
+function deadlinesOf({ store: { tables }, context: { clock } }: Leader): Deadlines {
+  const left = new Map<string, number>()
+  const note = (key: string, time: string): void => {
+    if (time !== ZERO_TIME) left.set(key, Date.parse(time) - clock.nowMs())
+  }
+  for (const row of tables.deployments.rows())
+    if (isActiveDeployment(row))
+      for (const [group, state] of Object.entries(row.TaskGroups))
+        note(`deployment ${row.ID} ${group}`, state.RequireProgressBy)
+  for (const row of tables.nodes.rowsIn('draining', 'yes'))
+    if (row.DrainStrategy !== null) note(`drain ${row.ID}`, row.DrainStrategy.ForceDeadline)
+  for (const row of tables.evaluations.rowsIn('status', 'pending'))
+    note(`evaluation ${row.ID}`, row.WaitUntil)
+  return { atMs: clock.monotonicMs(), left }
+}
+
+function checkNothingEnded(leader: Leader, before: Deadlines): void {
+  const { atMs, left } = deadlinesOf(leader)
+  // The process may have been paused in between.
+  const passedMs = atMs - before.atMs + SLACK_MS
+  const { deployments, evaluations } = leader.store.tables
+  for (const [key, leftMs] of before.left) {
+    if (leftMs < passedMs) continue
+    const [kind, id = ''] = key.split(' ')
+    const nowLeftMs = left.get(key)
+    if (nowLeftMs !== undefined && nowLeftMs < leftMs - passedMs)
+      throw new Violation('a jump of the clock ends nothing', `${key}: ${leftMs} to ${nowLeftMs}`)
+    const ended =
+      kind === 'deployment'
+        ? deployments.find(id)?.StatusDescription.includes('progress deadline')
+        : kind === 'evaluation' && evaluations.find(id)?.Status === 'complete'
+    if (ended === true)
+      throw new Violation('a jump of the clock ends nothing', `${key} had ${leftMs} ms left`)
+  }
+}
