@@ -1,7 +1,7 @@
-import { constants } from 'node:os'
 import type { TaskEventType, TaskState } from '@reeve/contract'
 import { msFromNs, nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
+import { fullSignalName } from '../../model/index.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
   isRecoverable,
@@ -11,6 +11,7 @@ import {
   type TaskLaunch,
 } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
+import { findSignal } from '../signals.ts'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
@@ -144,12 +145,13 @@ export class TaskRunner implements TaskControl {
   async signal(name: string, reason = ''): Promise<void> {
     const running = this.#findRunning()
     if (running === undefined) throw notRunning(this.name)
-    if (!Object.hasOwn(constants.signals, name)) {
+    const signal = findSignal(name)
+    if (signal === undefined) {
       throw new Fault('task-signal', `there is no signal ${JSON.stringify(name)}`)
     }
     // Said first: the signal may be the end of the task.
-    this.#ledger.note('Signaling', { TaskSignal: name, TaskSignalReason: reason })
-    await running.signal(name)
+    this.#ledger.note('Signaling', { TaskSignal: signal.name, TaskSignalReason: reason })
+    await running.signal(signal.name)
   }
 
   async exec(request: ExecRequest): Promise<ExecSession> {
@@ -425,7 +427,7 @@ export class TaskRunner implements TaskControl {
   #end(running: RunningTask): ReturnType<typeof endTask> {
     return endTask(running, {
       clock: this.#options.host.clock,
-      signal: this.#task.KillSignal,
+      signal: fullSignalName(this.#task.KillSignal),
       timeoutMs: this.#killTimeoutMs(),
     })
   }
