@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '../model/index.ts'
+import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '../kit/signal.ts'
 
 /** A signal of this machine. */
 export interface Signal {

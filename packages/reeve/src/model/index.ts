@@ -179,7 +179,6 @@ export { lockState, lockTimes, lockTtlMs, restsUntilMs } from './variable/variab
 export type { LockState } from './variable/variable-lock.ts'
 export { variableMetadata } from './variable/variable-row.ts'
 export type { VariableLockRow, VariableRow } from './variable/variable-row.ts'
-export { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from './signal.ts'
 export { jobIdProblems } from './validation/job-id.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
 export { SYSTEM_SCALING, validateJob, validateJobSteps } from './validation/validate-job.ts'

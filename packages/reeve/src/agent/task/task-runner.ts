@@ -1,7 +1,7 @@
 import type { TaskEventType, TaskState } from '@reeve/contract'
 import { msFromNs, nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { fullSignalName } from '../../model/index.ts'
+import { fullSignalName } from '../../kit/signal.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
   isRecoverable,

@@ -15,7 +15,7 @@ import type {
   WorkloadIdentity,
 } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { fullSignalName } from '../signal.ts'
+import { fullSignalName } from '../../kit/signal.ts'
 import { nodeRules } from './canonicalize-constraint.ts'
 import { canonicalizeArtifact, canonicalizeTemplate } from './canonicalize-file.ts'
 import { canonicalizeDiscovery, canonicalizeIdentity } from './canonicalize-identity.ts'
