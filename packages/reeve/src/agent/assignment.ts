@@ -83,7 +83,7 @@ const AgentTask = Type.Object({
     ...Type.Partial(Type.Pick(Resources, ['SecretsMB'])).properties,
   }),
   // Not in what an older agent left on the disk.
-  ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts'])).properties,
+  ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts', 'Schedule'])).properties,
   Services,
 })
 export type AgentTask = Shape<typeof AgentTask>

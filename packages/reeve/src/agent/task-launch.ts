@@ -47,6 +47,8 @@ export interface TaskResources {
   readonly cpuFraction: number
   /** Cores that are this task's alone; empty: any. */
   readonly cores: readonly number[]
+  /** Where it has none: the cores that no other task has for itself; empty: any. */
+  readonly sharedCores?: readonly number[]
   /** What it was promised, and the limit where there is no `memoryMaxMB`. */
   readonly memoryMB: number
   /** The limit, above what was promised; 0: none of its own. */

@@ -8,7 +8,7 @@ import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import type { LogFiles, TaskHandle, TaskLaunch, TaskPort, TaskResources } from '../task-launch.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
-import type { LaunchAdditions } from './hook-chain.ts'
+import type { HookChain, LaunchAdditions } from './hook-chain.ts'
 import type { TaskControl } from './task-control.ts'
 import type { TaskHookContext } from './task-hook.ts'
 
@@ -35,14 +35,42 @@ export function prepareContext(host: AgentHost, input: ContextInput): TaskHookCo
   return { ...input, ...own, clock, random, log }
 }
 
+interface LaunchSteps {
+  /** Of the job: a large one is prepared in several turns of the event loop. */
+  readonly chars: number
+  readonly attempt: number
+  readonly hooks: Pick<HookChain, 'beforeStart'>
+  context(): TaskHookContext
+}
+
+/** Runs the hooks and resolves the references. */
+export async function readyToLaunch(host: AgentHost, steps: LaunchSteps): Promise<TaskLaunch> {
+  await host.turns.next(steps.chars)
+  const context = steps.context()
+  const additions = await steps.hooks.beforeStart(context)
+  await host.turns.next(steps.chars)
+  const handle = handleFor({
+    driver: context.task.Driver,
+    allocationId: context.assignment.allocation.ID,
+    task: context.task.Name,
+    attempt: steps.attempt,
+    recordsDir: host.recordsDir,
+    bootId: host.bootId,
+  })
+  return planLaunch({ context, additions, handle, sharedCores: host.cores?.shared ?? [] })
+}
+
 interface LaunchInput {
   readonly context: TaskHookContext
   readonly additions: LaunchAdditions
   readonly handle: TaskHandle
+  /** Cores for tasks that have none of their own; empty: any. */
+  readonly sharedCores: readonly number[]
 }
 
 /** Reference scheduling §25, step 4: what the driver is asked, with every reference resolved. */
-export function planLaunch({ context, additions, handle }: LaunchInput): TaskLaunch {
+export function planLaunch(input: LaunchInput): TaskLaunch {
+  const { context, additions, handle, sharedCores } = input
   const { assignment, task, node, paths, user } = context
   const { env, interpolator } = withVariables(context.environment, additions.env)
   const config = Object.entries(task.Config ?? {}).map(
@@ -57,7 +85,7 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
     allocDir: paths.allocDir,
     localDir: paths.localDir,
     secretsDir: paths.secretsDir,
-    resources: resourcesOf(assignment, task, node),
+    resources: { ...resourcesOf(assignment, task, node), sharedCores },
     logs: task.LogConfig.Disabled ? undefined : logFiles(paths, task),
     mounts: additions.mounts,
     network: {
@@ -68,7 +96,11 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
 }
 
 /** What the scheduler granted, else what the task asks for. */
-function resourcesOf(assignment: Assignment, task: AgentTask, node: NodeFacts): TaskResources {
+function resourcesOf(
+  assignment: Assignment,
+  task: AgentTask,
+  node: NodeFacts,
+): TaskResources {
   const granted = ownValue(assignment.allocation.AllocatedResources.Tasks, task.Name)
   const cpuMHz = granted?.Cpu.CpuShares ?? task.Resources.CPU
   const totalMHz = Number(ownValue(node.Attributes, 'cpu.totalcompute') ?? 0)
