@@ -15,7 +15,8 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
 
-const AgentCheck = Type.Pick(ServiceCheck, [
+const AgentCheck = Type.Object({
+  ...Type.Pick(ServiceCheck, [
   'Name',
   'Type',
   'Command',
@@ -37,7 +38,10 @@ const AgentCheck = Type.Pick(ServiceCheck, [
   'SuccessBeforePassing',
   'FailuresBeforeCritical',
   'OnUpdate',
-])
+  ]).properties,
+  // Not in what an older agent left on the disk.
+  ...Type.Partial(Type.Pick(ServiceCheck, ['GRPCService', 'GRPCUseTLS'])).properties,
+})
 export type AgentCheck = Shape<typeof AgentCheck>
 
 const AgentService = Type.Object({
