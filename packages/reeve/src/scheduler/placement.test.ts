@@ -248,6 +248,30 @@ test('placement: a sticky disk draws its replacement back to the node', () => {
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
+const STICKY = { Volumes: { data: { Type: 'host', Source: 'data', Sticky: true } } }
+const HOST_VOLUMES = { HostVolumes: { data: { Name: 'data', Path: '/srv', ReadOnly: false } } }
+
+test('placement: a sticky volume binds a new instance to the node of the one before', () => {
+  const before = { ...aJob({ groups: [aGroup(STICKY)] }), CreateIndex: 1 }
+  const lost = anAllocation({ job: before, NodeID: anId('node', 3), ClientStatus: 'lost' })
+  const allocations = [{ ...lost, DesiredStatus: 'stop' as const }]
+  const three = [1, 2, 3].map((n) => nodeOf(n, HOST_VOLUMES))
+  const { placements } = planFor({ job: before, nodes: three, allocations })
+  assert.equal(placements[0]?.NodeID, anId('node', 3))
+})
+
+test('placement: a sticky volume waits for its node, and is free when the node is removed', () => {
+  const job = { ...aJob({ groups: [aGroup(STICKY)] }), CreateIndex: 1 }
+  const lost = anAllocation({ job, NodeID: anId('node', 3), ClientStatus: 'lost' })
+  const allocations = [{ ...lost, DesiredStatus: 'stop' as const }]
+  const away = nodeOf(3, { ...HOST_VOLUMES, SchedulingEligibility: 'ineligible' })
+  const waiting = planFor({ job, nodes: [nodeOf(1, HOST_VOLUMES), away], allocations })
+  assert.equal(waiting.placements.length, 0)
+  assert.deepEqual(waiting.evaluation.QueuedAllocations, { app: 1 })
+  const removed = planFor({ job, nodes: [nodeOf(1, HOST_VOLUMES)], allocations })
+  assert.equal(removed.placements[0]?.NodeID, anId('node', 1))
+})
+
 test('placement: the five best nodes are remembered, best first', () => {
   const { placements } = planFor({ job: aJob(), nodes: nodes(9) })
   const best = bestScores(placements[0]?.Metrics ?? {})
