@@ -71,7 +71,12 @@ export interface TaskMount {
   /** Absolute, as the task sees it. */
   readonly taskPath: string
   readonly readOnly: boolean
+  /** Which later mounts below it are seen on the other side; absent: none. */
+  readonly propagation?: MountPropagation
 }
+
+/** `host-to-task`: those of the host by the task; `bidirectional`: those of the task as well. */
+export type MountPropagation = 'host-to-task' | 'bidirectional'
 
 export interface TaskNetwork {
   /** `host`: the machine's own; `none`: loopback alone; any other: that of the allocation. */

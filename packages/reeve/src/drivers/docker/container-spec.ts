@@ -1,4 +1,4 @@
-import type { TaskLaunch, TaskPort } from '../../agent/index.ts'
+import type { TaskLaunch, TaskMount, TaskPort } from '../../agent/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
 import type { DockerConfig, MountConfig } from './docker-config.ts'
@@ -127,8 +127,15 @@ function taskBinds({ allocDir, localDir, secretsDir, mounts }: TaskLaunch): read
     bind(allocDir, '/alloc', false),
     bind(localDir, '/local', false),
     bind(secretsDir, '/secrets', false),
-    ...mounts.map(({ hostPath, taskPath, readOnly }) => bind(hostPath, taskPath, readOnly)),
+    ...mounts.map((mount) => bindVolume(mount)),
   ]
+}
+
+/** Engines know the two kinds of propagation under the names of the kernel. */
+function bindVolume({ hostPath, taskPath, readOnly, propagation }: TaskMount): string {
+  const bound = bind(hostPath, taskPath, readOnly)
+  if (propagation === undefined) return bound
+  return `${bound}${readOnly ? ',' : ':'}${propagation === 'bidirectional' ? 'rshared' : 'rslave'}`
 }
 
 function bind(hostPath: string, taskPath: string, readOnly: boolean): string {
@@ -220,14 +227,14 @@ function memoryOf({ launch, config }: ContainerInput): Readonly<Record<string, u
 }
 
 function cpuOf({ launch, config, coreCount }: ContainerInput): Readonly<Record<string, unknown>> {
-  const { cpuMHz, cpuFraction, cores } = launch.resources
+  const { cpuMHz, cpuFraction, cores, sharedCores = [] } = launch.resources
   const { isCpuHard, cpuPeriodUs, cpuset } = config.limits
   const period = cpuPeriodUs ?? CPU_PERIOD_US
   const quota = Math.max(CPU_QUOTA_US_MIN, Math.round(cpuFraction * coreCount * period))
   return {
     CpuShares: Math.min(CPU_SHARES_MAX, Math.max(CPU_SHARES_MIN, Math.round(cpuMHz))),
     ...(isCpuHard ? { CpuPeriod: period, CpuQuota: quota } : {}),
-    ...optional('CpusetCpus', cpuset ?? cores.join(',')),
+    ...optional('CpusetCpus', cpuset ?? (cores.length > 0 ? cores : sharedCores).join(',')),
   }
 }
 
