@@ -249,7 +249,9 @@ test('placement: a sticky disk draws its replacement back to the node', () => {
 })
 
 const STICKY = { Volumes: { data: { Type: 'host', Source: 'data', Sticky: true } } }
-const HOST_VOLUMES = { HostVolumes: { data: { Name: 'data', Path: '/srv', ReadOnly: false } } }
+const HOST_VOLUMES = {
+  HostVolumes: { data: { ID: '', Name: 'data', Path: '/srv', ReadOnly: false } },
+}
 
 test('placement: a sticky volume binds a new instance to the node of the one before', () => {
   const before = { ...aJob({ groups: [aGroup(STICKY)] }), CreateIndex: 1 }

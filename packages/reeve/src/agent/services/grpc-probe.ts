@@ -59,7 +59,7 @@ function call(
     }
     stream.on('error', reject)
     stream.on('response', (headers) => {
-      httpStatus = headers[constants.HTTP2_HEADER_STATUS] ?? 0
+      httpStatus = Number(headers[constants.HTTP2_HEADER_STATUS] ?? 0)
       note(headers)
     })
     stream.on('trailers', note)

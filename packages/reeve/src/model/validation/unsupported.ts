@@ -59,8 +59,9 @@ export function checkUnsupportedTask(task: Task, path: string): readonly Finding
  */
 export function exposesIdentity(identity: WorkloadIdentity | null): boolean {
   if (identity === null) return false
-  const { Env, File, Filepath, ServiceName, ChangeMode } = identity
-  return Env || File || Filepath !== '' || ServiceName !== '' || ChangeMode !== ''
+  const { Name, Env, File, Filepath, ServiceName, ChangeMode, TTL } = identity
+  const isShown = Env || File || Filepath !== '' || ServiceName !== ''
+  return isShown || Name !== 'default' || ChangeMode !== '' || TTL !== 0
 }
 
 function checkLabel({ SELinuxLabel: label }: VolumeMount, path: string): readonly Finding[] {

@@ -18,7 +18,6 @@ import {
 } from './validate-constraint.ts'
 import { checkArtifacts, checkDispatchPayload, checkTemplates } from './validate-file.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
-import { checkIdentities } from './validate-identity.ts'
 import { checkSchedule } from './validate-launch.ts'
 import { checkRestart } from './validate-policies.ts'
 import { checkScalingBounds } from './validate-scaling.ts'
@@ -55,7 +54,6 @@ export function checkTask(task: Task, path: string, parents: TaskParents): reado
     checkDispatchPayload(task, path),
     checkLifecycle(task, path),
     checkVolumeMounts(task, path, parents.group),
-    checkIdentities(task, path),
     checkUnsupportedTask(task, path),
     checkSchedule(task, path),
     checkActions(task, path),
