@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { RealCluster, type AllocationRow } from '../agent/real-cluster.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
+
+/** A request that a task or a check made to the test. */
+export interface Heard {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
+/** A real node that the jobs of all observations share, and a server that tasks fetch from. */
+export class BlockWorld {
+  readonly cluster: RealCluster
+  /** The directory of the host volume `data`. */
+  readonly volume: string
+  /** Where tasks reach `files`, without a slash at its end. */
+  readonly address: string
+  /** What the server was asked for, oldest first. */
+  readonly heard: readonly Heard[]
+
+  constructor(parts: Pick<BlockWorld, 'cluster' | 'volume' | 'address' | 'heard'>) {
+    this.cluster = parts.cluster
+    this.volume = parts.volume
+    this.address = parts.address
+    this.heard = parts.heard
+  }
+
+  static async open(t: TestContext): Promise<BlockWorld> {
+    const volume = join(await temporaryDirectory(t), 'volume')
+    await mkdir(volume)
+    await chmod(volume, 0o777)
+    // A mount of its own that passes on what is mounted below it.
+    run('mount', '-t', 'tmpfs', 'tmpfs', volume)
+    t.after(() => spawnSync('umount', ['--recursive', volume]))
+    run('mount', '--make-shared', volume)
+    const heard: Heard[] = []
+    const server = createServer(({ method = '', url = '', headers }, response) => {
+      heard.push({ method, path: url, headers })
+      const text = FILES[url.replace(/\?.*/, '')]
+      response.writeHead(text === undefined ? 404 : 200).end(text)
+    })
+    const port = await listen(t, server)
+    const settings = `client {\n  host_volume "data" {\n    path = "${volume}"\n  }\n}\n`
+    const cluster = await RealCluster.open(t, settings)
+    return new BlockWorld({ cluster, volume, address: `http://127.0.0.1:${port}`, heard })
+  }
+
+  /** Registers a job file and answers with the id of its job. */
+  async run(source: string): Promise<string> {
+    const job = await this.#post('/v1/jobs/parse', { JobHCL: source })
+    await this.#post('/v1/jobs', { Job: job })
+    return String(Reflect.get(job, 'ID'))
+  }
+
+  async stop(jobId: string): Promise<void> {
+    const response = await fetch(`${this.cluster.address}/v1/job/${jobId}`, { method: 'DELETE' })
+    assert.equal(response.status, 200, await response.text())
+  }
+
+  async post(path: string, body: unknown): Promise<object> {
+    return this.#post(path, body)
+  }
+
+  async get(path: string): Promise<unknown> {
+    const response = await fetch(`${this.cluster.address}${path}`)
+    assert.equal(response.status, 200, path)
+    return await response.json()
+  }
+
+  /** What a task of a batch job said that has ended well. */
+  async output(jobId: string, task = 'main'): Promise<string> {
+    const { ID } = await this.cluster.allocation(jobId, 'complete')
+    return this.cluster.log(ID, task)
+  }
+
+  /** The kernel's view of a task that runs, such as `status` or `mountinfo`. */
+  async proc({ ID }: AllocationRow, file: string): Promise<string> {
+    return readFile(`/proc/${this.#recordOf(ID).taskPid}/${file}`, 'utf8')
+  }
+
+  /** The values of files of the task's control groups, by their names. */
+  async cgroup({ ID }: AllocationRow, names: readonly string[]): Promise<readonly string[]> {
+    const paths = this.#recordOf(ID).cgroups.flatMap((dir) => names.map((name) => join(dir, name)))
+    const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => '')))
+    return texts.map((text) => text.trim()).filter((text) => text !== '')
+  }
+
+  #recordOf(allocationId: string) {
+    const record = this.cluster.records().find(({ id }) => id.startsWith(allocationId))
+    assert.ok(record, 'the task has a record')
+    return record
+  }
+
+  async #post(path: string, body: unknown): Promise<object> {
+    const response = await fetch(`${this.cluster.address}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    })
+    const text = await response.text()
+    assert.equal(response.status, 200, `${path}: ${text}`)
+    const answer: object = JSON.parse(text)
+    return answer
+  }
+}
+
+/** What tasks of observations fetch. */
+const FILES: Readonly<Record<string, string>> = {
+  '/plain.txt': 'plain',
+  '/page.tpl': 'rendered from a file for {{ env "REEVE_TASK_NAME" }}',
+  '/health': 'well',
+}
+
+async function listen(t: TestContext, server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  return address.port
+}
+
+function run(command: string, ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  assert.equal(status, 0, `${command}: ${stderr}`)
+}
