@@ -184,6 +184,16 @@ test('placement: devices are found nowhere', () => {
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.ConstraintFiltered, { 'missing devices': 1 })
 })
 
+test('placement: numa is required nowhere, and preferred anywhere', () => {
+  const wants = (Affinity: string) =>
+    planFor({
+      job: aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { NUMA: { Affinity } } })] })] }),
+    })
+  const filtered = wants('require').evaluation.FailedTGAllocs?.['app']?.ConstraintFiltered
+  assert.deepEqual(filtered, { 'missing NUMA topology': 1 })
+  assert.equal(wants('prefer').placements.length, 1)
+})
+
 test('placement: nodes of one class are counted under the constraint that refused them', () => {
   const job = aJob({ Constraints: [{ LTarget: '${attr.kernel.name}', RTarget: 'plan9' }] })
   const { evaluation } = planFor({ job, nodes: nodes(5) })

@@ -4,7 +4,7 @@ import { noIsolation } from '../agent/real-cluster.ts'
 import { OBSERVATIONS } from './observations.ts'
 import { BlockWorld } from './world.ts'
 
-const ALL_MS_MAX = 240_000
+const ALL_MS_MAX = 180_000
 
 /** Restarts the agent of the node, so it runs when nobody else is. */
 const LAST = 'a task with cores has them alone, with any driver'

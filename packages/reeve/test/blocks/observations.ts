@@ -14,7 +14,7 @@ export interface Observation {
   readonly name: string
   /** Arguments of the schema, as `block.argument`; each is set in `job`. */
   readonly observes: readonly string[]
-  job(world: Pick<BlockWorld, 'address'>): string
+  job(world: Pick<BlockWorld, 'address' | 'secureAddress'>): string
   check(world: BlockWorld, jobId: string): Promise<void>
 }
 
@@ -98,7 +98,8 @@ export const OBSERVATIONS: readonly Observation[] = [
         'REEVE_META_OWN=task',
         'GIVEN=value',
         'REEVE_CPU_LIMIT=77',
-        'REEVE_MEMORY_LIMIT=64',
+        // The memory, and that of the directory for secrets.
+        'REEVE_MEMORY_LIMIT=66',
         'REEVE_GROUP_NAME=g',
         `REEVE_HOST_PORT_fixed=${FIXED_PORT}`,
         'REEVE_PORT_fixed=80',
@@ -229,11 +230,11 @@ export const OBSERVATIONS: readonly Observation[] = [
     name: 'a task finds its artifacts and its templates',
     observes: [
       'artifact.source artifact.options artifact.headers artifact.mode artifact.destination',
-      'artifact.chown template.source template.destination template.data template.perms',
+      'artifact.chown artifact.insecure template.source template.destination template.data template.perms',
       'template.uid template.gid template.left_delimiter template.right_delimiter template.env',
       'template.change_mode',
     ].flatMap((line) => line.split(' ')),
-    job: ({ address }) => `job "files" {
+    job: ({ address, secureAddress }) => `job "files" {
       type = "batch"
       group "g" {
         task "main" {
@@ -250,6 +251,11 @@ export const OBSERVATIONS: readonly Observation[] = [
           artifact {
             source      = "${address}/page.tpl"
             destination = "local/"
+          }
+          artifact {
+            source      = "${secureAddress}/secure.txt"
+            destination = "local/"
+            insecure    = true
           }
           template {
             source      = "local/page.tpl"
@@ -270,16 +276,104 @@ export const OBSERVATIONS: readonly Observation[] = [
             data        = "FROM_TEMPLATE=here"
             env         = true
           }
-          ${shell('cat /local/fetched; echo; stat -c %U /local/fetched; cat /local/page; echo; cat /local/own; echo; stat -c "%a %u:%g" /local/own; echo $FROM_TEMPLATE')}
+          ${shell('cat /local/fetched; echo; cat /local/secure.txt; echo; stat -c %U /local/fetched; cat /local/page; echo; cat /local/own; echo; stat -c "%a %u:%g" /local/own; echo $FROM_TEMPLATE')}
         }
       }
     }`,
     async check(world, jobId) {
       const text = await world.output(jobId)
-      const wanted = ['plain', 'daemon', 'rendered from a file for main', 'files', '640 1:1', 'here']
+      const page = 'rendered from a file for main'
+      const wanted = ['plain', 'secure', 'daemon', page, 'files', '640 1:1', 'here']
       assert.deepEqual(text.trim().split('\n'), wanted)
       const asked = world.heard.find(({ path }) => path.startsWith('/plain.txt'))
       assert.equal(asked?.headers['x-observed'], 'yes')
+    },
+  },
+  {
+    name: 'a task is told of changes of its templates as each says',
+    observes: [
+      'template.change_signal wait.min wait.max',
+      'change_script.command change_script.args change_script.timeout',
+      'change_script.fail_on_error change_script.run_on_first_render',
+    ].flatMap((line) => line.split(' ')),
+    job: () => `job "follows" {
+      group "g" {
+        restart {
+          attempts = 0
+          mode     = "fail"
+        }
+        reschedule {
+          attempts  = 0
+          unlimited = false
+        }
+        task "signalled" {
+          driver = "raw_exec"
+          template {
+            destination   = "local/a"
+            data          = "{{ with variable \"service/jobs/follows\" }}{{ .word }}{{ end }}"
+            change_mode   = "signal"
+            change_signal = "usr2"
+            splay         = "0s"
+            wait {
+              min = "1s"
+              max = "5s"
+            }
+          }
+          ${shell('trap "cat local/a >> $REEVE_ALLOC_DIR/signals" USR2; touch $REEVE_ALLOC_DIR/ready; while :; do sleep 0.1; done')}
+        }
+        task "scripted" {
+          driver = "raw_exec"
+          template {
+            destination = "local/b"
+            data        = "{{ with variable \"service/jobs/follows\" }}{{ .word }}{{ end }}"
+            change_mode = "script"
+            splay       = "0s"
+            change_script {
+              command             = "/bin/sh"
+              args                = ["-c", "cat local/b >> ../alloc/scripts; grep -qv stop local/b || sleep 60"]
+              timeout             = "1s"
+              fail_on_error       = true
+              run_on_first_render = true
+            }
+          }
+          ${shell('sleep 600')}
+        }
+      }
+    }`,
+    async check(world, jobId) {
+      const { ID } = await world.cluster.allocation(jobId, 'running')
+      const at = (name: string): string => world.cluster.path(ID, 'alloc', name)
+      const text = async (name: string): Promise<string> =>
+        existsSync(at(name)) ? await readFile(at(name), 'utf8') : ''
+      await until('the first rendering to be acted on', async () =>
+        (await text('scripts')) === 'one' && existsSync(at('ready')) ? true : undefined,
+      )
+      assert.equal(await text('signals'), '', 'the first rendering is no change')
+      // Two changes within a second are gathered into one.
+      await world.put('/v1/var/service/jobs/follows', { Items: { word: 'two' } })
+      await world.put('/v1/var/service/jobs/follows', { Items: { word: 'three' } })
+      await until('the signal', async () => ((await text('signals')) === '' ? undefined : true))
+      assert.equal(await text('signals'), 'three')
+      await world.put('/v1/var/service/jobs/follows', { Items: { word: 'stop' } })
+      const row = await world.cluster.allocation(jobId, 'failed')
+      assert.equal(row.TaskStates?.['scripted']?.Failed, true, 'its script took too long')
+    },
+  },
+  {
+    name: 'constraints decide where a task may run',
+    observes: [
+      'constraint.attribute constraint.operator constraint.value constraint.version',
+      'constraint.semver constraint.regexp constraint.set_contains constraint.set_contains_any',
+      'constraint.set_contains_all constraint.is_set constraint.is_not_set',
+    ].flatMap((line) => line.split(' ')),
+    job: () => withConstraints(MET),
+    async check(world, jobId) {
+      await world.cluster.allocation(jobId, 'complete')
+      for (const constraint of UNMET) {
+        const job = await world.post('/v1/jobs/parse', { JobHCL: withConstraints([constraint]) })
+        const plan = await world.post(`/v1/job/${jobId}/plan`, { Job: { ...job, Priority: 51 } })
+        assert.notEqual(Reflect.get(plan, 'FailedTGAllocs'), null, constraint)
+      }
     },
   },
   {
@@ -347,7 +441,7 @@ export const OBSERVATIONS: readonly Observation[] = [
       const path = `/v1/job/${jobId}/dispatch`
       const answer = await world.post(path, { Payload, Meta: { who: 'ann', why: 'test' } })
       const child = String(Reflect.get(answer, 'DispatchedJobID'))
-      assert.equal(await world.output(encodeURIComponent(child)), 'the payload\nann test\n')
+      assert.equal(await world.output(child), 'the payload\nann test\n')
       for (const body of [{ Meta: { who: 'ann' } }, { Payload }, { Payload, Meta: { x: 'y' } }])
         await assert.rejects(world.post(path, body), /400/)
     },
@@ -567,8 +661,8 @@ export const OBSERVATIONS: readonly Observation[] = [
     job: () => `job "unmet" {
       update {
         min_healthy_time = "0s"
-        healthy_deadline = "1s"
-        progress_deadline = "2s"
+        healthy_deadline = "5s"
+        progress_deadline = "10s"
       }
       group "g" {
         reschedule {
@@ -585,6 +679,7 @@ export const OBSERVATIONS: readonly Observation[] = [
             port         = "http"
             address_mode = "driver"
           }
+          kill_timeout = "1s"
           ${shell('sleep 600')}
         }
       }
@@ -602,6 +697,44 @@ export const OBSERVATIONS: readonly Observation[] = [
     },
   },
 ]
+
+const KERNEL = 'attribute = "${attr.kernel.name}"'
+const SIGNALS = 'attribute = "${attr.os.signals}"'
+const MET: readonly string[] = [
+  `${KERNEL}\n operator = "="\n value = "linux"`,
+  'attribute = "${attr.kernel.version}"\n version = ">= 3.0"',
+  'attribute = "1.4.0"\n semver = ">= 1.2.0"',
+  `${KERNEL}\n regexp = "^lin"`,
+  `${SIGNALS}\n set_contains = "SIGTERM,SIGRTMIN+3"`,
+  `${SIGNALS}\n set_contains_any = "SIGTERM,SIGNONE"`,
+  `${SIGNALS}\n set_contains_all = "SIGTERM,SIGINT"`,
+  `${KERNEL}\n is_set = true`,
+  'attribute = "${attr.nothing}"\n is_not_set = true',
+]
+const UNMET: readonly string[] = [
+  `${KERNEL}\n operator = "!="\n value = "linux"`,
+  'attribute = "${attr.kernel.version}"\n version = ">= 99.0"',
+  'attribute = "1.1.0"\n semver = ">= 1.2.0"',
+  `${KERNEL}\n regexp = "^win"`,
+  `${SIGNALS}\n set_contains = "SIGTERM,SIGNONE"`,
+  `${SIGNALS}\n set_contains_any = "SIGNONE"`,
+  `${SIGNALS}\n set_contains_all = "SIGTERM,SIGNONE"`,
+  `${KERNEL}\n is_not_set = true`,
+  'attribute = "${attr.nothing}"\n is_set = true',
+]
+
+function withConstraints(constraints: readonly string[]): string {
+  return `job "where" {
+    type = "batch"
+    ${constraints.map((one) => `constraint {\n ${one}\n }`).join('\n')}
+    group "g" {
+      task "main" {
+        driver = "raw_exec"
+        ${shell('true')}
+      }
+    }
+  }`
+}
 
 /** The list that the kernel names, `0,2-3`, as numbers. */
 function coresOf(status: string): readonly number[] {

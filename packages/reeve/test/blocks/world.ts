@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdir, readFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { mkdtemp, readFile, rmdir } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { RealCluster, type AllocationRow } from '../agent/real-cluster.ts'
-import { temporaryDirectory } from '../build/temporary-directory.ts'
+import { SELF_SIGNED } from '../build/self-signed.ts'
 
 /** A request that a task or a check made to the test. */
 export interface Heard {
@@ -21,50 +23,75 @@ export class BlockWorld {
   readonly volume: string
   /** Where tasks reach `files`, without a slash at its end. */
   readonly address: string
+  /** The same over TLS, with a certificate that nobody trusts. */
+  readonly secureAddress: string
   /** What the server was asked for, oldest first. */
   readonly heard: readonly Heard[]
 
-  constructor(parts: Pick<BlockWorld, 'cluster' | 'volume' | 'address' | 'heard'>) {
+  constructor(parts: Pick<BlockWorld, 'cluster' | 'volume' | 'address' | 'secureAddress' | 'heard'>) {
     this.cluster = parts.cluster
     this.volume = parts.volume
     this.address = parts.address
+    this.secureAddress = parts.secureAddress
     this.heard = parts.heard
   }
 
   static async open(t: TestContext): Promise<BlockWorld> {
-    const volume = join(await temporaryDirectory(t), 'volume')
-    await mkdir(volume)
-    await chmod(volume, 0o777)
+    const volume = await mkdtemp(join(tmpdir(), 'reeve-volume-'))
     // A mount of its own that passes on what is mounted below it.
-    run('mount', '-t', 'tmpfs', 'tmpfs', volume)
-    t.after(() => spawnSync('umount', ['--recursive', volume]))
+    run('mount', '-t', 'tmpfs', '-o', 'mode=0777', 'tmpfs', volume)
     run('mount', '--make-shared', volume)
     const heard: Heard[] = []
-    const server = createServer(({ method = '', url = '', headers }, response) => {
+    const answer: RequestListener = ({ method = '', url = '', headers }, response) => {
       heard.push({ method, path: url, headers })
       const text = FILES[url.replace(/\?.*/, '')]
       response.writeHead(text === undefined ? 404 : 200).end(text)
-    })
-    const port = await listen(t, server)
-    const settings = `client {\n  host_volume "data" {\n    path = "${volume}"\n  }\n}\n`
+    }
+    const port = await listen(t, createServer(answer))
+    const securePort = await listen(t, createSecureServer(SELF_SIGNED, answer))
+    const settings = `client {
+      artifact { allow_local = true }
+      host_volume "data" { path = "${volume}" }
+    }`
     const cluster = await RealCluster.open(t, settings)
-    return new BlockWorld({ cluster, volume, address: `http://127.0.0.1:${port}`, heard })
+    // After the cluster, whose tasks use it.
+    t.after(async () => {
+      spawnSync('umount', ['--recursive', volume])
+      await rmdir(volume)
+    })
+    const world = new BlockWorld({
+      cluster,
+      volume,
+      address: `http://127.0.0.1:${port}`,
+      secureAddress: `https://127.0.0.1:${securePort}`,
+      heard,
+    })
+    await world.put('/v1/var/service/jobs/follows', { Items: { word: 'one' } })
+    return world
   }
 
   /** Registers a job file and answers with the id of its job. */
   async run(source: string): Promise<string> {
-    const job = await this.#post('/v1/jobs/parse', { JobHCL: source })
-    await this.#post('/v1/jobs', { Job: job })
+    const job = await this.post('/v1/jobs/parse', { JobHCL: source })
+    await this.post('/v1/jobs', { Job: job })
     return String(Reflect.get(job, 'ID'))
   }
 
+  /** Ends a job and waits until nothing of it runs. */
   async stop(jobId: string): Promise<void> {
     const response = await fetch(`${this.cluster.address}/v1/job/${jobId}`, { method: 'DELETE' })
     assert.equal(response.status, 200, await response.text())
+    await this.cluster.allocations(jobId, `${jobId} to end`, (rows) =>
+      rows.every(({ ClientStatus }) => ClientStatus === 'complete' || ClientStatus === 'failed'),
+    )
   }
 
   async post(path: string, body: unknown): Promise<object> {
-    return this.#post(path, body)
+    return this.#send('POST', path, body)
+  }
+
+  async put(path: string, body: unknown): Promise<object> {
+    return this.#send('PUT', path, body)
   }
 
   async get(path: string): Promise<unknown> {
@@ -97,9 +124,9 @@ export class BlockWorld {
     return record
   }
 
-  async #post(path: string, body: unknown): Promise<object> {
+  async #send(method: string, path: string, body: unknown): Promise<object> {
     const response = await fetch(`${this.cluster.address}${path}`, {
-      method: 'POST',
+      method,
       body: JSON.stringify(body),
     })
     const text = await response.text()
@@ -112,11 +139,12 @@ export class BlockWorld {
 /** What tasks of observations fetch. */
 const FILES: Readonly<Record<string, string>> = {
   '/plain.txt': 'plain',
+  '/secure.txt': 'secure',
   '/page.tpl': 'rendered from a file for {{ env "REEVE_TASK_NAME" }}',
   '/health': 'well',
 }
 
-async function listen(t: TestContext, server: Server): Promise<number> {
+async function listen(t: TestContext, server: Server | SecureServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
+import {
+  createServer as createHttp2Server,
+  createSecureServer as createSecureHttp2Server,
+} from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer, type Server } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -171,6 +174,23 @@ for (const { name, status, service, outcome, output } of grpcCases)
     assert.match(found.output, output)
     assert.deepEqual(asked, [service])
   })
+
+test('a check over TLS names the server that it asks for', async (t) => {
+  const names: string[] = []
+  const server = createSecureHttp2Server({
+    ...SELF_SIGNED,
+    SNICallback: (name, done) => {
+      names.push(name)
+      done(null)
+    },
+  })
+  const port = await portOf(t, server)
+  const grpc = { Type: 'grpc', GRPCUseTLS: true, TLSSkipVerify: true }
+  await look(planned(port, { ...grpc, TLSServerName: 'shop.example' }), AbortSignal.timeout(500))
+  const https = { Type: 'http', Path: '/', Protocol: 'https', TLSSkipVerify: true }
+  await look(planned(port, { ...https, TLSServerName: 'web.example' }), AbortSignal.timeout(500))
+  assert.deepEqual(names, ['shop.example', 'web.example'])
+})
 
 test('a grpc check of somebody who speaks no gRPC, or not at all, fails', async (t) => {
   const deaf = await portOf(

@@ -92,6 +92,14 @@ const rejections: readonly Rejection[] = [
     says: /type = "host"/,
   },
   {
+    name: 'mount options of a host volume',
+    job: withGroup({
+      Volumes: { data: { Type: 'host', Source: 'data', MountOptions: { FSType: 'ext4' } } },
+    }),
+    path: `${G}.Volumes[data].MountOptions`,
+    says: /host volumes cannot have mount options/,
+  },
+  {
     name: 'an SELinux label',
     job: withGroup({
       Volumes: { data: { Type: 'host', Source: 'data' } },
