@@ -310,7 +310,7 @@ export const OBSERVATIONS: readonly Observation[] = [
           driver = "raw_exec"
           template {
             destination   = "local/a"
-            data          = "{{ with variable \"service/jobs/follows\" }}{{ .word }}{{ end }}"
+            data          = "{{ with variable \\"service/jobs/follows\\" }}{{ .word }}{{ end }}"
             change_mode   = "signal"
             change_signal = "usr2"
             splay         = "0s"
@@ -325,7 +325,7 @@ export const OBSERVATIONS: readonly Observation[] = [
           driver = "raw_exec"
           template {
             destination = "local/b"
-            data        = "{{ with variable \"service/jobs/follows\" }}{{ .word }}{{ end }}"
+            data        = "{{ with variable \\"service/jobs/follows\\" }}{{ .word }}{{ end }}"
             change_mode = "script"
             splay       = "0s"
             change_script {
@@ -703,7 +703,7 @@ const SIGNALS = 'attribute = "${attr.os.signals}"'
 const MET: readonly string[] = [
   `${KERNEL}\n operator = "="\n value = "linux"`,
   'attribute = "${attr.kernel.version}"\n version = ">= 3.0"',
-  'attribute = "1.4.0"\n semver = ">= 1.2.0"',
+  'attribute = "${attr.kernel.version}"\n semver = ">= 3.0.0"',
   `${KERNEL}\n regexp = "^lin"`,
   `${SIGNALS}\n set_contains = "SIGTERM,SIGRTMIN+3"`,
   `${SIGNALS}\n set_contains_any = "SIGTERM,SIGNONE"`,
@@ -714,7 +714,7 @@ const MET: readonly string[] = [
 const UNMET: readonly string[] = [
   `${KERNEL}\n operator = "!="\n value = "linux"`,
   'attribute = "${attr.kernel.version}"\n version = ">= 99.0"',
-  'attribute = "1.1.0"\n semver = ">= 1.2.0"',
+  'attribute = "${attr.kernel.version}"\n semver = ">= 99.0.0"',
   `${KERNEL}\n regexp = "^win"`,
   `${SIGNALS}\n set_contains = "SIGTERM,SIGNONE"`,
   `${SIGNALS}\n set_contains_any = "SIGNONE"`,

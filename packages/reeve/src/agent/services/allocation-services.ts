@@ -119,7 +119,7 @@ export class AllocationServices {
     const unregistered = [...this.#unregistered].flatMap(([task, reasons]) =>
       reasons.map((check) => ({ task, check })),
     )
-    const isComplete = checks.length >= this.#expectedChecks() && unregistered.length === 0
+    const isComplete = this.#isOffered() && unregistered.length === 0
     const since = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0)
     return {
       passingSinceMs: isComplete && late.length === 0 ? since : undefined,
@@ -134,8 +134,11 @@ export class AllocationServices {
     return [...this.#offerings.values()].flatMap(({ checks }) => checks)
   }
 
-  /** Those of the group and of the tasks that run as long as it does, unless they are paused. */
-  #expectedChecks(): number {
+  /**
+   * Whether the group, and the tasks that run as long as it does, offer their services with all of
+   * their checks. A task that its schedule holds back need not.
+   */
+  #isOffered(): boolean {
     const { group } = this.#assignment
     const paused = this.#options.tasks().filter(({ state }) => state.Paused !== '')
     const lasting = group.Tasks.filter(({ Lifecycle, Name }) => {
@@ -143,10 +146,16 @@ export class AllocationServices {
       const isLasting = stage === 'main' || isSidecar(stage)
       return isLasting && !paused.some(({ name }) => name === Name)
     })
-    const services = [...(group.Services ?? []), ...lasting.flatMap((task) => task.Services ?? [])]
-    return services
-      .filter(({ Provider }) => isBuiltIn(Provider))
-      .reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
+    const owners = [
+      { name: GROUP, services: group.Services ?? [] },
+      ...lasting.map(({ Name, Services }) => ({ name: Name, services: Services ?? [] })),
+    ]
+    return owners.every(({ name, services }) => {
+      const expected = services.filter(({ Provider }) => isBuiltIn(Provider))
+      if (expected.length === 0) return true
+      const checks = expected.reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
+      return (this.#offerings.get(name)?.checks.length ?? -1) >= checks
+    })
   }
 
   #offer(owner: string): void {
