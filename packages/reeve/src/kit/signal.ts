@@ -18,8 +18,7 @@ export function fullSignalName(name: string): string {
 export function realTimeNumber(fullName: string): number | undefined {
   const [, end, sign, digits = '0'] = /^SIGRT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(fullName) ?? []
   if (end === undefined || sign === (end === 'MIN' ? '-' : '+')) return undefined
-  const number =
-    end === 'MIN' ? REAL_TIME_MIN + Number(digits) : REAL_TIME_MAX - Number(digits)
+  const number = end === 'MIN' ? REAL_TIME_MIN + Number(digits) : REAL_TIME_MAX - Number(digits)
   return number >= REAL_TIME_MIN && number <= REAL_TIME_MAX ? number : undefined
 }
 

@@ -50,7 +50,7 @@ export class Placing {
 
   place(group: TaskGroup, placement: Placement, tryAll = false): void {
     const { why, previous } = placement
-    // Each instance with a sticky volume has its own node: what one lacks says nothing about the next.
+    // Each instance with a sticky volume has its own node, which says nothing about the others.
     const triesEach = tryAll || hasStickyVolume(group)
     if (why === 'destructive' && previous !== undefined)
       this.#replace(group, { ...placement, previous }, triesEach)

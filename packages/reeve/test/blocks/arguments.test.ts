@@ -1,4 +1,4 @@
-/** No argument is accepted without effect: the parser's own schema against the list of what each does. */
+/** No argument is accepted without effect: the parser's schema against the list of effects. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,14 +64,19 @@ test('the tests that the list names exist', () => {
     texts.set(file, text)
     return text
   }
-  const rules = [...REJECTED, ...WARNED].map(({ file = RULES, test: name }) => ({ file, test: name }))
-  const gone = [...ELSEWHERE, ...rules].filter(({ file, test: name }) => !textOf(file).includes(name))
+  const rules = [...REJECTED, ...WARNED].map(({ file = RULES, test: name }) => ({
+    file,
+    test: name,
+  }))
+  const gone = [...ELSEWHERE, ...rules].filter(
+    ({ file, test: name }) => !textOf(file).includes(name),
+  )
   assert.deepEqual(gone, [])
 })
 
 for (const { name, observes, job } of OBSERVATIONS)
   test(`an observation sets what it observes: ${name}`, () => {
-    const source = job({ address: 'http://127.0.0.1:1' })
+    const source = job({ address: 'http://127.0.0.1:1', secureAddress: 'https://127.0.0.1:1' })
     const unset = observes.filter((one) => {
       const argument = one.slice(one.indexOf('.') + 1)
       return !new RegExp(`\\b${argument}\\s*(=|\\{)`).test(source)

@@ -38,7 +38,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'affinity.attribute affinity.value affinity.weight',
   },
   {
-    file: 'src/scheduler/placement.test.ts',
+    file: 'src/scheduler/sticky-volumes.test.ts',
     test: 'placement: numa is required nowhere',
     arguments: 'numa.affinity',
   },
@@ -251,7 +251,7 @@ export const ELSEWHERE: readonly Elsewhere[] = [
     arguments: 'ephemeral_disk.size',
   },
   {
-    file: 'src/scheduler/placement.test.ts',
+    file: 'src/scheduler/sticky-volumes.test.ts',
     test: 'placement: a sticky volume binds a new instance to the node of the one before',
     arguments: 'volume.sticky',
   },

@@ -28,7 +28,9 @@ export class BlockWorld {
   /** What the server was asked for, oldest first. */
   readonly heard: readonly Heard[]
 
-  constructor(parts: Pick<BlockWorld, 'cluster' | 'volume' | 'address' | 'secureAddress' | 'heard'>) {
+  constructor(
+    parts: Pick<BlockWorld, 'cluster' | 'volume' | 'address' | 'secureAddress' | 'heard'>,
+  ) {
     this.cluster = parts.cluster
     this.volume = parts.volume
     this.address = parts.address
@@ -109,13 +111,6 @@ export class BlockWorld {
   /** The kernel's view of a task that runs, such as `status` or `mountinfo`. */
   async proc({ ID }: AllocationRow, file: string): Promise<string> {
     return readFile(`/proc/${this.#recordOf(ID).taskPid}/${file}`, 'utf8')
-  }
-
-  /** The values of files of the task's control groups, by their names. */
-  async cgroup({ ID }: AllocationRow, names: readonly string[]): Promise<readonly string[]> {
-    const paths = this.#recordOf(ID).cgroups.flatMap((dir) => names.map((name) => join(dir, name)))
-    const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => '')))
-    return texts.map((text) => text.trim()).filter((text) => text !== '')
   }
 
   #recordOf(allocationId: string) {

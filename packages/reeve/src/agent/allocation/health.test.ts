@@ -14,7 +14,11 @@ function running(stage: Stage = 'main', atS = 0): JudgedTask {
   return { name: stage, stage, state: { State: 'running', Failed: false, StartedAt, Paused: '' } }
 }
 function pending(stage: Stage = 'main'): JudgedTask {
-  return { name: stage, stage, state: { State: 'pending', Failed: false, StartedAt: ZERO_TIME, Paused: '' } }
+  return {
+    name: stage,
+    stage,
+    state: { State: 'pending', Failed: false, StartedAt: ZERO_TIME, Paused: '' },
+  }
 }
 function dead(stage: Stage, Failed = false): JudgedTask {
   const StartedAt = isoFromMs(START_MS)

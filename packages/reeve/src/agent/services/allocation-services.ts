@@ -206,7 +206,9 @@ export class AllocationServices {
   /** The checks of the group's services that run inside this task. */
   #groupChecksIn(task: string): readonly CheckRunner[] {
     const checks = this.#offerings.get(GROUP)?.checks ?? []
-    return checks.filter(({ planned }) => planned.check.Type === 'script' && taskOf(planned) === task)
+    return checks.filter(
+      ({ planned }) => planned.check.Type === 'script' && taskOf(planned) === task,
+    )
   }
 
   /** They begin anew with the next start of their task. */

@@ -1,4 +1,4 @@
-import { connect, constants, type ClientHttp2Session } from 'node:http2'
+import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
 import type { AgentCheck } from '../assignment.ts'
 import type { Endpoint } from './service-address.ts'
 
@@ -53,9 +53,9 @@ function call(
     )
     const chunks: Buffer[] = []
     let [bytes, grpcStatus, grpcMessage, httpStatus] = [0, '', '', 0]
-    const note = (headers: Readonly<Record<string, unknown>>): void => {
-      grpcStatus = String(headers['grpc-status'] ?? grpcStatus)
-      grpcMessage = String(headers['grpc-message'] ?? grpcMessage)
+    const note = (headers: IncomingHttpHeaders): void => {
+      grpcStatus = headers['grpc-status']?.toString() ?? grpcStatus
+      grpcMessage = headers['grpc-message']?.toString() ?? grpcMessage
     }
     stream.on('error', reject)
     stream.on('response', (headers) => {
@@ -78,7 +78,8 @@ function call(
 /** HealthCheckRequest: field 1 is the name of the service; empty asks for the whole server. */
 function request(service: string): Buffer {
   const name = Buffer.from(service)
-  const message = name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name])
+  const message =
+    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name])
   const prefix = Buffer.alloc(PREFIX_BYTES)
   prefix.writeUInt32BE(message.length, 1)
   return Buffer.concat([prefix, message])
@@ -94,7 +95,11 @@ function varint(value: number): Buffer {
 
 function judge(
   answer: Buffer,
-  { grpcStatus, grpcMessage, httpStatus }: { grpcStatus: string; grpcMessage: string; httpStatus: number },
+  {
+    grpcStatus,
+    grpcMessage,
+    httpStatus,
+  }: { grpcStatus: string; grpcMessage: string; httpStatus: number },
 ): GrpcHealth {
   if (grpcStatus !== '0') {
     const why = grpcStatus === '' ? `HTTP status ${httpStatus}` : `gRPC status ${grpcStatus}`

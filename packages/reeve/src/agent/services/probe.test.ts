@@ -135,7 +135,7 @@ test('a check of a type that nobody knows fails', async () => {
   assert.match(found.output, /no checks of type "ttl"/)
 })
 
-/** A server of grpc.health.v1 that knows the service `shop`; what it was asked for goes to `asked`. */
+/** A server of grpc.health.v1 that knows the service `shop`; `asked` gets what it is asked for. */
 async function healthServer(t: TestContext, status: number, asked: string[] = []) {
   const server = createHttp2Server((request, response) => {
     const chunks: Buffer[] = []
@@ -146,7 +146,10 @@ async function healthServer(t: TestContext, status: number, asked: string[] = []
       const isKnown = name === '' || name === 'shop'
       response.writeHead(200, { 'content-type': 'application/grpc' })
       if (isKnown) response.write(Buffer.from([0, 0, 0, 0, 2, 8, status]))
-      response.addTrailers({ 'grpc-status': isKnown ? '0' : '5', 'grpc-message': 'unknown service' })
+      response.addTrailers({
+        'grpc-status': isKnown ? '0' : '5',
+        'grpc-message': 'unknown service',
+      })
       response.end()
     })
   })

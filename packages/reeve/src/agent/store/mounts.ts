@@ -26,7 +26,7 @@ function unescapeMount(text: string): string {
 export async function propagationOf(path: string): Promise<'shared' | 'slave' | 'private'> {
   const table = await readFile('/proc/self/mountinfo', 'utf8')
   const real = await realpath(path)
-  let found = { point: '', tags: [] as readonly string[] }
+  let found: { point: string; tags: readonly string[] } = { point: '', tags: [] }
   for (const line of table.split('\n')) {
     const fields = line.split(' ')
     const point = unescapeMount(fields[4] ?? '')

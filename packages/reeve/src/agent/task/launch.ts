@@ -69,7 +69,7 @@ interface LaunchInput {
 }
 
 /** Reference scheduling §25, step 4: what the driver is asked, with every reference resolved. */
-export function planLaunch(input: LaunchInput): TaskLaunch {
+function planLaunch(input: LaunchInput): TaskLaunch {
   const { context, additions, handle, sharedCores } = input
   const { assignment, task, node, paths, user } = context
   const { env, interpolator } = withVariables(context.environment, additions.env)
@@ -96,11 +96,7 @@ export function planLaunch(input: LaunchInput): TaskLaunch {
 }
 
 /** What the scheduler granted, else what the task asks for. */
-function resourcesOf(
-  assignment: Assignment,
-  task: AgentTask,
-  node: NodeFacts,
-): TaskResources {
+function resourcesOf(assignment: Assignment, task: AgentTask, node: NodeFacts): TaskResources {
   const granted = ownValue(assignment.allocation.AllocatedResources.Tasks, task.Name)
   const cpuMHz = granted?.Cpu.CpuShares ?? task.Resources.CPU
   const totalMHz = Number(ownValue(node.Attributes, 'cpu.totalcompute') ?? 0)
@@ -151,7 +147,7 @@ interface HandleInput {
  * Reference task-drivers §4: the number of the attempt keeps a restart from meeting the records
  * before it.
  */
-export function handleFor(input: HandleInput): TaskHandle {
+function handleFor(input: HandleInput): TaskHandle {
   const { driver, allocationId, task, attempt, bootId } = input
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)
   const id = `${allocationId}-${hash}-${attempt}`

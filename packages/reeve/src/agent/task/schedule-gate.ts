@@ -30,7 +30,7 @@ export class ScheduleGate {
   update(schedule: TaskSchedule | null | undefined): void {
     if (isEqual(schedule ?? null, this.#schedule)) return
     this.#schedule = schedule ?? null
-    for (const wakeUp of [...this.#wakeUps]) wakeUp()
+    for (const wakeUp of this.#wakeUps) wakeUp()
   }
 
   /**
@@ -53,15 +53,14 @@ export class ScheduleGate {
   /** Calls back once when the task may run no longer; the answer ends the watch. */
   onClose(close: () => void): () => void {
     const over = new AbortController()
-    void this.#closed(over.signal).then(() => {
-      if (!over.signal.aborted) close()
-    })
+    void this.#watchClose(over.signal, close)
     return () => over.abort()
   }
 
-  async #closed(over: AbortSignal): Promise<void> {
+  async #watchClose(over: AbortSignal, close: () => void): Promise<void> {
     for (let window = this.#window(); window.isOpen && !over.aborted; window = this.#window())
       await this.#untilChange(window, over)
+    if (!over.aborted) close()
   }
 
   #window(): ScheduleWindow {
@@ -92,6 +91,7 @@ export class ScheduleGate {
 }
 
 function pausedText({ changesMs }: ScheduleWindow): string {
-  const until = changesMs === undefined ? 'and it names no later time' : `until ${isoFromMs(changesMs)}`
+  const until =
+    changesMs === undefined ? 'and it names no later time' : `until ${isoFromMs(changesMs)}`
   return `Outside the schedule of the task ${until}`
 }

@@ -4,7 +4,7 @@ import { errorCode } from '../../agent/index.ts'
 import type { CgroupLayout } from './cgroup-plan.ts'
 import type { HandleRecord } from './records.ts'
 
-/** A task forks while its processes are moved; one that forks without end is not followed for ever. */
+/** A task forks while its processes are moved; one that forks without end is not followed. */
 const MOVE_PASSES_MAX = 5
 
 /**

@@ -106,6 +106,7 @@ export class RawExecDriver implements SweepingDriver {
 
 function refuseCores({ resources }: TaskLaunch): void {
   if (resources.cores.length === 0) return
-  const why = 'this node has no task helper and cannot pin a task to cores: use cpu in place of cores'
+  const why =
+    'this node has no task helper and cannot pin a task to cores: use cpu in place of cores'
   throw new Fault('task-unstartable', why)
 }

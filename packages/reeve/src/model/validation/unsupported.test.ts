@@ -158,14 +158,16 @@ const rejections: readonly Rejection[] = [
     path: `${G}.Services[0].Checks[0].Method`,
     says: /"FOO BAR" is not an HTTP method/,
   },
-  ...['s3::https://s3.amazonaws.com/b/k', 'gcs::https://www.googleapis.com/x', 'hg::http://h/r'].map(
-    (source) => ({
-      name: `an artifact from ${source}`,
-      job: withArtifact(source),
-      path: `${T}.Artifacts[0].GetterSource`,
-      says: /cannot be fetched: use an https:\/\/ address/,
-    }),
-  ),
+  ...[
+    's3::https://s3.amazonaws.com/b/k',
+    'gcs::https://www.googleapis.com/x',
+    'hg::http://h/r',
+  ].map((source) => ({
+    name: `an artifact from ${source}`,
+    job: withArtifact(source),
+    path: `${T}.Artifacts[0].GetterSource`,
+    says: /cannot be fetched: use an https:\/\/ address/,
+  })),
   {
     name: 'an artifact without a scheme',
     job: withArtifact('host/file'),

@@ -94,9 +94,7 @@ export function checkUnsupportedService(service: Service, path: string): readonl
           `provider ${quote(DISCOVERY_PROVIDER)}: external service catalogues are not supported: use provider = ${quote(SERVICE_PROVIDER)}, the built-in catalogue`,
         ),
     ),
-    when(
-      service.Connect !== null && finding(`${path}.Connect`, `connect block: ${INSTEAD.mesh}`),
-    ),
+    when(service.Connect !== null && finding(`${path}.Connect`, `connect block: ${INSTEAD.mesh}`)),
     when(
       service.Identity !== null &&
         finding(`${path}.Identity`, `identity block: ${INSTEAD.identity}`),
