@@ -142,8 +142,8 @@ export const NODE_OBSERVATIONS: readonly Observation[] = [
     job: () => `job "unmet" {
       update {
         min_healthy_time = "0s"
-        healthy_deadline = "5s"
-        progress_deadline = "10s"
+        healthy_deadline = "12s"
+        progress_deadline = "20s"
       }
       group "g" {
         reschedule {

@@ -29,7 +29,7 @@ async function passMinutes({ clock }: Simulation, minutes: number): Promise<void
 
 test('a task outside its schedule waits, runs in its window and is stopped at its end', async () => {
   const sim = await aSimulation({
-    assignments: [anAssignment({ tasks: [scheduled('10,40 0 * * *', '20 0')] })],
+    assignments: [anAssignment({ tasks: [scheduled('10,40 0 1 1 *', '20 0')] })],
   })
   assert.equal(stateOf(sim)?.State, 'pending')
   assert.equal(stateOf(sim)?.Paused, 'scheduled_pause')
