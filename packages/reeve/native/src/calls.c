@@ -65,11 +65,23 @@ int call_pivot_root(const char *new_root, const char *put_old) {
     return (int)syscall(SYS_pivot_root, new_root, put_old);
 }
 
-int call_mount_setattr(int fd, unsigned attributes) {
+static const int at_recursive = 0x8000;
+
+int call_mount_setattr(int fd, unsigned attributes, unsigned long propagation) {
     /* struct mount_attr: set, clear, propagation, user namespace. Not all headers declare it. */
-    uint64_t attr[4] = {attributes, 0, 0, 0};
-    const int at_recursive = 0x8000;
+    uint64_t attr[4] = {attributes, 0, propagation, 0};
     return (int)syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | at_recursive, attr, sizeof attr);
+}
+
+int call_open_tree(const char *path) {
+    const int clone = 1; /* OPEN_TREE_CLONE */
+    return (int)syscall(SYS_open_tree, AT_FDCWD, path, clone | O_CLOEXEC | at_recursive);
+}
+
+int call_move_mount(int tree, int target) {
+    const unsigned empty_from = 0x4; /* MOVE_MOUNT_F_EMPTY_PATH */
+    const unsigned empty_to = 0x40;  /* MOVE_MOUNT_T_EMPTY_PATH */
+    return (int)syscall(SYS_move_mount, tree, "", target, "", empty_from | empty_to);
 }
 
 bool write_all(int fd, const char *bytes, size_t length) {

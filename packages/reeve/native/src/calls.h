@@ -26,8 +26,12 @@ int call_pivot_root(const char *new_root, const char *put_old);
 #define MOUNT_NO_SUID 2u
 #define MOUNT_NO_DEV 4u
 #define MOUNT_NO_EXEC 8u
-/* mount_setattr on the mount under `fd` and all below it. */
-int call_mount_setattr(int fd, unsigned attributes);
+/* mount_setattr on the mount under `fd` and all below it. `propagation`: an MS_ flag, 0 as it is. */
+int call_mount_setattr(int fd, unsigned attributes, unsigned long propagation);
+/* A copy of the mount of `path` and of all below it that is mounted nowhere. */
+int call_open_tree(const char *path);
+/* Mounts such a copy on what `target` is open on. */
+int call_move_mount(int tree, int target);
 
 /* Retries interrupted and short writes; waits when the other side is not ready. */
 bool write_all(int fd, const char *bytes, size_t length);

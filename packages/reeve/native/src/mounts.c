@@ -127,7 +127,7 @@ static bool set_attributes(int root, const char *path, unsigned attributes, bool
     if (top < 0) return fail_call(why, KIND_START, "open", path);
     char place[FD_PATH_SIZE];
     fd_path(top, place);
-    bool done = recursive ? call_mount_setattr(top, attributes) == 0
+    bool done = recursive ? call_mount_setattr(top, attributes, 0) == 0
                           : mount(NULL, place, NULL, classic_flags(attributes), NULL) == 0;
     int code = errno;
     (void)close(top);

@@ -206,7 +206,7 @@ void probe_machine(line *out) {
     line_bool(out, "seccomp", has_seccomp());
     line_bool(out, "pidfd", has_pidfd());
     line_bool(out, "openat2", has_openat2());
-    line_bool(out, "mountSetattr", call_mount_setattr(-1, MOUNT_NO_SUID) < 0 && errno != ENOSYS);
+    line_bool(out, "mountSetattr", call_mount_setattr(-1, MOUNT_NO_SUID, 0) < 0 && errno != ENOSYS);
     add_capabilities(out);
     add_cgroups(out);
 }

@@ -36,8 +36,41 @@ static unsigned bind_attributes(const root_entry *entry) {
     return attributes;
 }
 
+/* A bind that goes on seeing what the host mounts below it, or shows the host its own mounts. */
+static bool add_tree(int root, const root_entry *entry, fault *why) {
+    struct stat found;
+    unsigned long kind = strcmp(entry->propagation, "slave") == 0 ? MS_SLAVE : MS_SHARED;
+    if (fstat(entry->tree, &found) < 0) return fail_call(why, KIND_START, "fstat", entry->from);
+    if (!make_place(root, entry->to, S_ISDIR(found.st_mode), why)) return false;
+    if (call_mount_setattr(entry->tree, bind_attributes(entry), kind) < 0)
+        return fail_call(why, KIND_UNSTARTABLE, "mount_setattr", entry->from);
+    int target = open_inside(root, entry->to);
+    if (target < 0) return fail_call(why, KIND_UNSTARTABLE, "open in the task's root", entry->to);
+    bool done = call_move_mount(entry->tree, target) == 0 ||
+                fail_call(why, KIND_UNSTARTABLE, "move_mount to", entry->to);
+    (void)close(target);
+    return done;
+}
+
+/* Copies keep their peers on the host, which mounts lose when all become private. */
+static bool open_trees(const isolate_spec *isolate, fault *why) {
+    for (size_t i = 0; i < isolate->entry_count; i++) {
+        root_entry *entry = &isolate->entries[i];
+        if (entry->propagation == NULL) continue;
+        entry->tree = call_open_tree(entry->from);
+        if (entry->tree < 0) return fail_call(why, KIND_UNSTARTABLE, "open_tree", entry->from);
+    }
+    return true;
+}
+
+static void close_trees(const isolate_spec *isolate) {
+    for (size_t i = 0; i < isolate->entry_count; i++)
+        if (isolate->entries[i].tree >= 0) (void)close(isolate->entries[i].tree);
+}
+
 static bool add_bind(int root, const root_entry *entry, fault *why) {
     struct stat found;
+    if (entry->propagation != NULL) return add_tree(root, entry, why);
     int source = open(entry->from, O_PATH | O_CLOEXEC);
     if (source < 0) {
         if (entry->optional && (errno == ENOENT || errno == ENOTDIR)) return true;
@@ -234,6 +267,7 @@ static bool pivot(int root, fault *why) {
 }
 
 bool enter_root(const isolate_spec *isolate, fault *why) {
+    if (!open_trees(isolate, why)) return false;
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return fail_call(why, KIND_UNSTARTABLE, "mount MS_PRIVATE", "/");
     (void)umask(0);
@@ -247,6 +281,7 @@ bool enter_root(const isolate_spec *isolate, fault *why) {
     for (size_t i = 0; made && i < isolate->entry_count; i++)
         made = add_entry(root, &isolate->entries[i], why);
     made = made && pivot(root, why);
+    close_trees(isolate);
     (void)close(root);
     return made;
 }

@@ -57,6 +57,8 @@ typedef struct {
     bool no_exec;
     bool optional;
     bool dev;
+    const char *propagation; /* bind: NULL is private, else "slave" or "shared" */
+    int tree;                /* bind with propagation: its mounts, opened before all become private */
 } root_entry;
 
 typedef struct {

@@ -25,7 +25,7 @@ static const struct {
     entry_kind kind;
     const char *members;
 } entry_kinds[] = {
-    {"bind", ENTRY_BIND, "FTroxd"}, {"mirror", ENTRY_MIRROR, "P"}, {"tmpfs", ENTRY_TMPFS, "Tsmxr"},
+    {"bind", ENTRY_BIND, "FTroxdg"}, {"mirror", ENTRY_MIRROR, "P"}, {"tmpfs", ENTRY_TMPFS, "Tsmxr"},
     {"file", ENTRY_FILE, "TCm"},    {"dir", ENTRY_DIR, "Tm"},      {"link", ENTRY_LINK, "TL"},
     {"proc", ENTRY_PROC, ""},       {"dev", ENTRY_DEV, "h"},       {"sys", ENTRY_SYS, ""},
 };
@@ -37,6 +37,7 @@ static const struct {
     {'F', "from"},   {'T', "to"},        {'P', "path"}, {'C', "content"},
     {'L', "target"}, {'s', "sizeBytes"}, {'m', "mode"}, {'r', "readOnly"},
     {'x', "noExec"}, {'o', "optional"},  {'d', "dev"},  {'h', "shmBytes"},
+    {'g', "propagation"},
 };
 
 static bool check_members(const context *in, const json *value, const char *allowed) {
@@ -60,6 +61,10 @@ static bool check_entry(const context *in, const root_entry *entry) {
         return refuse_field(in, "has a bad size");
     if (entry->kind == ENTRY_FILE && strlen(entry->content) > FILE_CONTENT_MAX)
         return refuse_field(in, "has too much content");
+    const char *propagation = entry->propagation;
+    if (propagation != NULL && strcmp(propagation, "slave") != 0 &&
+        strcmp(propagation, "shared") != 0)
+        return refuse_field(in, "has a bad propagation");
     bool names_place = entry->to != NULL && strspn(entry->to, "/.") == strlen(entry->to);
     return !names_place || refuse_field(in, "cannot be the root itself");
 }
@@ -79,9 +84,11 @@ static bool read_entry(const context *in, const json *value, root_entry *out) {
         {"noExec", read_bool_field, offsetof(raw_entry, entry.no_exec), false},
         {"optional", read_bool_field, offsetof(raw_entry, entry.optional), false},
         {"dev", read_bool_field, offsetof(raw_entry, entry.dev), false},
+        {"propagation", read_text_field, offsetof(raw_entry, entry.propagation), false},
         {NULL, NULL, 0, false},
     };
-    raw_entry raw = {.entry = {.mode = 0755, .size_bytes = 1 << 20}, .shm_bytes = 64 << 20};
+    raw_entry raw = {.entry = {.mode = 0755, .size_bytes = 1 << 20, .tree = -1},
+                     .shm_bytes = 64 << 20};
     if (!read_fields(in, value, fields, &raw)) return false;
     for (size_t i = 0; i < sizeof entry_kinds / sizeof entry_kinds[0]; i++) {
         if (strcmp(entry_kinds[i].name, raw.kind) != 0) continue;

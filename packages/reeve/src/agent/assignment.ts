@@ -15,29 +15,33 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
 
-const AgentCheck = Type.Pick(ServiceCheck, [
-  'Name',
-  'Type',
-  'Command',
-  'Args',
-  'Path',
-  'Protocol',
-  'PortLabel',
-  'AddressMode',
-  'Interval',
-  'Timeout',
-  'InitialStatus',
-  'Method',
-  'Header',
-  'Body',
-  'TLSServerName',
-  'TLSSkipVerify',
-  'CheckRestart',
-  'TaskName',
-  'SuccessBeforePassing',
-  'FailuresBeforeCritical',
-  'OnUpdate',
-])
+const AgentCheck = Type.Object({
+  ...Type.Pick(ServiceCheck, [
+    'Name',
+    'Type',
+    'Command',
+    'Args',
+    'Path',
+    'Protocol',
+    'PortLabel',
+    'AddressMode',
+    'Interval',
+    'Timeout',
+    'InitialStatus',
+    'Method',
+    'Header',
+    'Body',
+    'TLSServerName',
+    'TLSSkipVerify',
+    'CheckRestart',
+    'TaskName',
+    'SuccessBeforePassing',
+    'FailuresBeforeCritical',
+    'OnUpdate',
+  ]).properties,
+  // Not in what an older agent left on the disk.
+  ...Type.Partial(Type.Pick(ServiceCheck, ['GRPCService', 'GRPCUseTLS'])).properties,
+})
 export type AgentCheck = Shape<typeof AgentCheck>
 
 const AgentService = Type.Object({
@@ -83,7 +87,8 @@ const AgentTask = Type.Object({
     ...Type.Partial(Type.Pick(Resources, ['SecretsMB'])).properties,
   }),
   // Not in what an older agent left on the disk.
-  ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts'])).properties,
+  ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts', 'Schedule']))
+    .properties,
   Services,
 })
 export type AgentTask = Shape<typeof AgentTask>

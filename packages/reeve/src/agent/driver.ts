@@ -37,6 +37,13 @@ export interface TaskDriver {
   prepare?(launch: TaskLaunch, context: DriverContext): Promise<void>
 
   /**
+   * Keeps tasks without cores of their own, those that run and those to come, on these; empty: any.
+   * Resolves when they are. A driver without it starts tasks where `sharedCores` says and leaves
+   * them there.
+   */
+  shareCores?(cores: readonly number[]): Promise<void>
+
+  /**
    * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
    * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another
    * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is

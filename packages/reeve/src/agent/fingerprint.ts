@@ -1,4 +1,4 @@
-import { constants, cpus, hostname, networkInterfaces, release, totalmem, type } from 'node:os'
+import { cpus, hostname, networkInterfaces, release, totalmem, type } from 'node:os'
 import { arch, constrainedMemory } from 'node:process'
 import { readFile, statfs } from 'node:fs/promises'
 import {
@@ -7,6 +7,7 @@ import {
   type NodeNetwork,
   type NodeResources,
 } from '@reeve/contract'
+import { SIGNAL_NAMES } from './signals.ts'
 
 /** The machine as found: what it has, and what constraints may ask about. */
 export interface Fingerprint {
@@ -50,7 +51,7 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
       'kernel.arch': KERNEL_ARCH[arch] ?? arch,
       'os.name': os.name,
       'os.version': os.version,
-      'os.signals': Object.keys(constants.signals).toSorted().join(','),
+      'os.signals': SIGNAL_NAMES.join(','),
       'cpu.arch': CPU_ARCH[arch] ?? arch,
       'cpu.modelname': cpus()[0]?.model ?? '',
       'cpu.numcores': String(cores),

@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../kit/clock.ts'
+import type { CoreReservations } from './core-reservations.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
 import type { LoopTurns } from './loop-turns.ts'
@@ -31,6 +32,8 @@ export interface AgentHost {
   readonly killTimeoutMsMax: number
   /** What templates may ask the servers for. */
   readonly catalog?: CatalogClient
+  /** Cores that allocations have for themselves. */
+  readonly cores?: CoreReservations
   /** Registers services and runs their checks. */
   readonly services?: NodeServices
   /** Networks of allocations; undefined on a node that has only its own. */

@@ -5,6 +5,7 @@ import { assert } from '../kit/fault.ts'
 import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch } from './allocation/alone-watch.ts'
 import type { ArtifactSettings } from './artifact/fetch-artifact.ts'
+import { CoreReservations } from './core-reservations.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { AgentHost } from './host.ts'
@@ -222,6 +223,7 @@ export class NodeAgent {
       taskHooks: this.#makeTaskHooks(),
       ...(networks === undefined ? {} : { networks }),
       killTimeoutMsMax: killTimeoutMsMax ?? AGENT_LIMITS.killTimeoutMsMax,
+      cores: this.#makeCores(drivers),
       services: this.#services,
       catalog: this.#catalog,
       migrations: this.#migrations,
@@ -232,6 +234,15 @@ export class NodeAgent {
       node: () => this.#node.facts(),
       serverContact: this.#serverContact.promise,
     }
+  }
+
+  #makeCores(drivers: ReadonlyMap<string, TaskDriver>): CoreReservations {
+    return new CoreReservations({
+      coreCount: () => Number(this.#node.facts().Attributes['cpu.numcores'] ?? 0),
+      changed: async (shared) => {
+        for (const driver of drivers.values()) await driver.shareCores?.(shared)
+      },
+    })
   }
 
   #makeTaskHooks(): AgentHost['taskHooks'] {

@@ -144,8 +144,18 @@ export class NodeAllocations {
     this.#runners.set(runner.id, runner)
     this.#answers.delete(runner.id)
     const unmounted = runner.ended.then(() => this.#unmountSecrets(runner))
+    void runner.ended.then(() => this.#releaseCores(runner))
     this.#unmounted.set(runner.id, unmounted)
     runner.start()
+  }
+
+  async #releaseCores({ id, endedMs }: AllocationRunner): Promise<void> {
+    // A runner that was halted leaves its tasks running.
+    if (endedMs === undefined) return
+    await this.#host?.cores?.release(id).catch((thrown: unknown) => {
+      const fields = { allocation: id, error: messageOf(thrown) }
+      this.#options.log.warn(fields, 'tasks stay off cores that are not reserved any more')
+    })
   }
 
   /** Secrets take memory, and a mount keeps the data directory from being removed. */

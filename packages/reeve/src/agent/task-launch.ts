@@ -58,6 +58,8 @@ export interface TaskResources {
   readonly cpuFraction: number
   /** Cores that are this task's alone; empty: any. */
   readonly cores: readonly number[]
+  /** Where it has none: the cores that no other task has for itself; empty: any. */
+  readonly sharedCores?: readonly number[]
   /** What it was promised, and the limit where there is no `memoryMaxMB`. */
   readonly memoryMB: number
   /** The limit, above what was promised; 0: none of its own. */
@@ -80,7 +82,12 @@ export interface TaskMount {
   /** Absolute, as the task sees it. */
   readonly taskPath: string
   readonly readOnly: boolean
+  /** Which later mounts below it are seen on the other side; absent: none. */
+  readonly propagation?: MountPropagation
 }
+
+/** `host-to-task`: those of the host by the task; `bidirectional`: those of the task as well. */
+export type MountPropagation = 'host-to-task' | 'bidirectional'
 
 export interface TaskNetwork {
   /** `host`: the machine's own; `none`: loopback alone; any other: that of the allocation. */

@@ -125,6 +125,7 @@ export {
   type LaunchDecision,
   type OffsetAt,
 } from './launch/periodic.ts'
+export { scheduleWindow, type ScheduleWindow } from './launch/task-schedule.ts'
 export { governanceRecord } from './governance/governance-record.ts'
 export {
   policyCheckRecord,

@@ -10,6 +10,7 @@ import { penaltyNodes, trackerAfter, trackerAfterFailure } from './reconcile/res
 import { lostSinceMs, withStatus } from './reconcile/state-history.ts'
 import { needsReplacement } from './reconcile/update-kind.ts'
 import { stopped, type Run } from './run.ts'
+import { hasStickyVolume, StickyVolumes } from './sticky-volumes.ts'
 
 const CANARY: AllocationDeploymentStatus = {
   Healthy: null,
@@ -39,16 +40,21 @@ export class Placing {
   readonly #options: PlacingOptions
   readonly #olderPlacers = new Map<number, Placer>()
   readonly #older = new Map<string, Versioned>()
+  readonly #sticky: StickyVolumes
 
   constructor(options: PlacingOptions) {
     this.#options = options
+    const { rows, view } = options.run
+    this.#sticky = new StickyVolumes({ rows, findNode: (id) => view.findNode(id) })
   }
 
   place(group: TaskGroup, placement: Placement, tryAll = false): void {
     const { why, previous } = placement
+    // Each instance with a sticky volume has its own node, which says nothing about the others.
+    const triesEach = tryAll || hasStickyVolume(group)
     if (why === 'destructive' && previous !== undefined)
-      this.#replace(group, { ...placement, previous }, tryAll)
-    else this.#add(group, placement, tryAll)
+      this.#replace(group, { ...placement, previous }, triesEach)
+    else this.#add(group, placement, triesEach)
   }
 
   /**
@@ -76,7 +82,7 @@ export class Placing {
     if (!run.budget.take()) return run.outcome.withhold(group)
     if (!tryAll && run.outcome.coalesce(group)) return
     proposed.stop(previous)
-    const placed = placer.place(requestFor(group, placement))
+    const placed = placer.place(this.#requestFor(group, placement))
     if (!placed.ok) {
       proposed.restore(previous)
       this.#fail(group, placed, undefined)
@@ -94,7 +100,7 @@ export class Placing {
     const { placer, group: asked, older } = this.#versionFor(group, placement)
     if (older === undefined && !budget.take()) return this.withhold(group, placement)
     const failedBefore = !tryAll && outcome.coalesce(group, older)
-    const placed = failedBefore ? undefined : placer.place(requestFor(asked, placement))
+    const placed = failedBefore ? undefined : placer.place(this.#requestFor(asked, placement))
     if (placed?.ok === true) {
       const membership = older === undefined ? this.#membership(placement) : {}
       this.#accept(placed, { ...membership, ...this.#linkTo(placement, group) })
@@ -104,6 +110,13 @@ export class Placing {
     }
     if (placed !== undefined) this.#fail(group, placed, older)
     if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+  }
+
+  #requestFor(group: TaskGroup, placement: Placement): PlaceRequest {
+    const request = requestFor(group, placement)
+    if (request.only !== undefined) return request
+    const only = this.#sticky.nodeFor(group, this.#options.run.job.ID, placement.index)
+    return only === undefined ? request : { ...request, only }
   }
 
   /** Leaves a placement to a later plan, which recognizes a lost allocation by its history. */

@@ -52,5 +52,6 @@ test('volumes and plugins of the storage interface need their capabilities', asy
   const without = await client(rules(''))
   assert.equal((await server.call('registerJob', as(without, mounting))).status, 403)
   const allowed = await client(rules(', "csi-mount-volume"'))
-  await server.ok('registerJob', as(allowed, mounting))
+  const answer = await server.call('registerJob', as(allowed, mounting))
+  assert.equal(answer.status, 400, 'no node has such volumes')
 })

@@ -27,6 +27,7 @@ export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
   // Also for allocations of agents that left the directory open to all.
   { name: 'allocation-access', always: true, beforeTasks: limitAccess },
   { name: 'sticky-disk', beforeTasks: moveData },
+  { name: 'cores', always: true, beforeTasks: reserveCores },
   { name: 'network', always: true, beforeTasks: setUpNetwork },
 ]
 
@@ -78,6 +79,11 @@ async function moveData({ assignment, host, signal }: AllocationHookContext): Pr
     const fields = { allocation: allocation.ID, previous, error: messageOf(thrown) }
     host.log.warn(fields, 'data of the previous allocation not moved')
   })
+}
+
+/** Other tasks leave the cores before the first task of this allocation starts. */
+async function reserveCores({ assignment, host }: AllocationHookContext): Promise<void> {
+  await host.cores?.reserve(assignment)
 }
 
 /** Reference task-drivers §12: the machine's own network needs nothing here. */

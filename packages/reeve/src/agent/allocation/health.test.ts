@@ -11,14 +11,18 @@ const RULE = { deploymentId: 'd', minHealthyMs: 10_000, deadlineMs: 60_000 }
 /** A task by its stage, and how many seconds after the start it began to run. */
 function running(stage: Stage = 'main', atS = 0): JudgedTask {
   const StartedAt = isoFromMs(START_MS + atS * 1_000)
-  return { name: stage, stage, state: { State: 'running', Failed: false, StartedAt } }
+  return { name: stage, stage, state: { State: 'running', Failed: false, StartedAt, Paused: '' } }
 }
 function pending(stage: Stage = 'main'): JudgedTask {
-  return { name: stage, stage, state: { State: 'pending', Failed: false, StartedAt: ZERO_TIME } }
+  return {
+    name: stage,
+    stage,
+    state: { State: 'pending', Failed: false, StartedAt: ZERO_TIME, Paused: '' },
+  }
 }
 function dead(stage: Stage, Failed = false): JudgedTask {
   const StartedAt = isoFromMs(START_MS)
-  return { name: stage, stage, state: { State: 'dead', Failed, StartedAt } }
+  return { name: stage, stage, state: { State: 'dead', Failed, StartedAt, Paused: '' } }
 }
 
 const cases: readonly {

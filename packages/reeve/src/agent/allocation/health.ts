@@ -20,7 +20,7 @@ export interface HealthRule {
 export interface JudgedTask {
   readonly name: string
   readonly stage: Stage
-  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>
+  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt' | 'Paused'>
 }
 
 export type HealthVerdict =
@@ -98,8 +98,9 @@ function isLost({ state, stage }: JudgedTask): boolean {
 
 /** Since when all tasks have run; infinite while one of them has yet to begin. */
 function startedMs(tasks: readonly JudgedTask[]): number {
-  // What has done its work at the start or at the end is past its time.
-  const due = tasks.filter(({ state }) => state.State !== 'dead')
+  // What has done its work at the start or at the end is past its time; what its schedule holds
+  // back is as it should be.
+  const due = tasks.filter(({ state }) => state.State !== 'dead' && state.Paused === '')
   if (due.some(({ state }) => state.State === 'pending')) return Infinity
   const starts = due.map(({ state }) => Date.parse(state.StartedAt))
   return starts.reduce((latest, start) => Math.max(latest, start), 0)

@@ -1,9 +1,10 @@
 import { posix } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
+import { artifactScheme, type ArtifactKind } from '../../kit/artifact-scheme.ts'
 
 /** Where something is to be fetched from, read from the text of the job. */
 export interface ArtifactSource {
-  readonly kind: 'http' | 'git' | 'file'
+  readonly kind: ArtifactKind
   /** Without the options; for git as the program wants it. */
   readonly address: string
   /** The last part of the path: the name of a file that is not unpacked. */
@@ -28,14 +29,11 @@ export function parseSource(
   text: string,
   given: Readonly<Record<string, string>> | null,
 ): ArtifactSource {
-  const forced = /^([a-z0-9]+)::(.*)$/is.exec(text)
-  const rest = forced?.[2] ?? text
-  const scheme = forced?.[1]?.toLowerCase() ?? schemeOf(rest)
+  const { scheme, kind, address: rest } = artifactScheme(text)
   const [whole = '', query = ''] = splitOnce(rest, '?')
   const { address, subdirectory } = splitSubdirectory(whole)
   const { own, foreign } = splitOptions(query)
   const options = { ...own, ...given }
-  const kind = KINDS.get(scheme)
   if (kind === undefined) {
     const what = scheme === '' ? 'an address without a scheme' : `${scheme} addresses`
     throw new Fault('task-artifact', `this node cannot fetch from ${what}`)
@@ -43,23 +41,6 @@ export function parseSource(
   const full = kind === 'http' && foreign !== '' ? `${address}?${foreign}` : address
   const name = options['filename'] ?? decoded(posix.basename(address))
   return { kind, address: full, name: safeName(name), subdirectory, options }
-}
-
-const KINDS: ReadonlyMap<string, ArtifactSource['kind']> = new Map([
-  ['http', 'http'],
-  ['https', 'http'],
-  ['git', 'git'],
-  ['ssh', 'git'],
-  ['file', 'file'],
-])
-
-/** An address of the form `git@host:path` is git's. */
-function schemeOf(address: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(address)?.[1]?.toLowerCase()
-  if (scheme !== undefined) return scheme
-  if (address.startsWith('/')) return 'file'
-  if (/^[\w.-]+@[\w.-]+:/.test(address)) return 'git'
-  return ''
 }
 
 /** `https://host/archive.zip//part` means `part` of what the archive holds. */

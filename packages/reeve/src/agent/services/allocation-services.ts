@@ -58,6 +58,8 @@ export class AllocationServices {
   readonly #offerings = new Map<string, Offering>()
   readonly #started = new Map<string, StartedTask>()
   #assignment: Assignment
+  /** Why services are not in the catalogue, by their owner. */
+  readonly #unregistered = new Map<string, readonly string[]>()
   #isGroupOpen = false
 
   constructor(options: AllocationServicesOptions) {
@@ -73,12 +75,14 @@ export class AllocationServices {
   startTask(started: StartedTask): void {
     this.#started.set(started.task.Name, started)
     this.#offer(started.task.Name)
+    for (const check of this.#groupChecksIn(started.task.Name)) check.start()
   }
 
   /** A task is about to end, or has. */
   endTask(task: string): void {
     this.#started.delete(task)
     this.#withdraw(task)
+    this.#holdGroupChecks(task)
   }
 
   /** The allocation is about to end: nobody should be sent to it any more. */
@@ -112,11 +116,17 @@ export class AllocationServices {
     const checks = this.#checks()
     const times = checks.map((check) => check.passingSinceMs)
     const late = checks.filter((check) => check.passingSinceMs === undefined)
-    const isComplete = checks.length >= this.#expectedChecks()
+    const unregistered = [...this.#unregistered].flatMap(([task, reasons]) =>
+      reasons.map((check) => ({ task, check })),
+    )
+    const isComplete = this.#isOffered() && unregistered.length === 0
     const since = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0)
     return {
       passingSinceMs: isComplete && late.length === 0 ? since : undefined,
-      late: late.map(({ planned }) => ({ task: planned.task, check: planned.name })),
+      late: [
+        ...late.map(({ planned }) => ({ task: planned.task, check: planned.name })),
+        ...unregistered,
+      ],
     }
   }
 
@@ -124,17 +134,28 @@ export class AllocationServices {
     return [...this.#offerings.values()].flatMap(({ checks }) => checks)
   }
 
-  /** Those of the group and of the tasks that run as long as it does. */
-  #expectedChecks(): number {
+  /**
+   * Whether the group, and the tasks that run as long as it does, offer their services with all of
+   * their checks. A task that its schedule holds back need not.
+   */
+  #isOffered(): boolean {
     const { group } = this.#assignment
-    const lasting = group.Tasks.filter(({ Lifecycle }) => {
+    const paused = this.#options.tasks().filter(({ state }) => state.Paused !== '')
+    const lasting = group.Tasks.filter(({ Lifecycle, Name }) => {
       const stage = stageOf(Lifecycle)
-      return stage === 'main' || isSidecar(stage)
+      const isLasting = stage === 'main' || isSidecar(stage)
+      return isLasting && !paused.some(({ name }) => name === Name)
     })
-    const services = [...(group.Services ?? []), ...lasting.flatMap((task) => task.Services ?? [])]
-    return services
-      .filter(({ Provider }) => isBuiltIn(Provider))
-      .reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
+    const owners = [
+      { name: GROUP, services: group.Services ?? [] },
+      ...lasting.map(({ Name, Services }) => ({ name: Name, services: Services ?? [] })),
+    ]
+    return owners.every(({ name, services }) => {
+      const expected = services.filter(({ Provider }) => isBuiltIn(Provider))
+      if (expected.length === 0) return true
+      const checks = expected.reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
+      return (this.#offerings.get(name)?.checks.length ?? -1) >= checks
+    })
   }
 
   #offer(owner: string): void {
@@ -173,12 +194,38 @@ export class AllocationServices {
       exec: (request) => this.#exec(planned, request),
       out: (one) => this.#restart(one),
     })
-    runner.start()
+    if (this.#canLook(planned)) runner.start()
     return runner
   }
 
-  async #exec({ check, task }: PlannedCheck, request: ExecRequest): Promise<ExecSession> {
-    const name = check.TaskName || task
+  /** A script runs inside its task: a look before the task runs would only fail. */
+  #canLook(planned: PlannedCheck): boolean {
+    return planned.check.Type !== 'script' || this.#started.has(taskOf(planned))
+  }
+
+  /** The checks of the group's services that run inside this task. */
+  #groupChecksIn(task: string): readonly CheckRunner[] {
+    const checks = this.#offerings.get(GROUP)?.checks ?? []
+    return checks.filter(
+      ({ planned }) => planned.check.Type === 'script' && taskOf(planned) === task,
+    )
+  }
+
+  /** They begin anew with the next start of their task. */
+  #holdGroupChecks(task: string): void {
+    const held = new Set(this.#groupChecksIn(task))
+    const group = this.#offerings.get(GROUP)
+    if (group === undefined || held.size === 0) return
+    const checks = group.checks.map((check) => {
+      if (!held.has(check)) return check
+      check.stop()
+      return this.#newCheck(check.planned)
+    })
+    this.#offerings.set(GROUP, { ...group, checks })
+  }
+
+  async #exec(planned: PlannedCheck, request: ExecRequest): Promise<ExecSession> {
+    const name = taskOf(planned)
     const started = this.#started.get(name)
     if (started === undefined) throw new Error(`task ${JSON.stringify(name)} does not run`)
     return await started.exec(request)
@@ -186,7 +233,7 @@ export class AllocationServices {
 
   /** Reference scheduling §37: the task, or all of them for a service of the group. */
   #restart(planned: PlannedCheck): void {
-    const name = planned.check.TaskName || planned.task
+    const name = taskOf(planned)
     const reason = `healthcheck: check ${JSON.stringify(planned.name)} unhealthy`
     for (const task of this.#options.tasks()) {
       if (name !== '' && task.name !== name) continue
@@ -203,14 +250,34 @@ export class AllocationServices {
     const services = (owner === GROUP ? group.Services : started?.task.Services) ?? []
     if (services.every(({ Provider }) => !isBuiltIn(Provider))) return []
     const environment = started?.environment ?? this.#groupEnvironment()
-    return services.flatMap((service) => this.#planOne(owner, service, { environment, started }))
+    const missing: string[] = []
+    const planned = services.flatMap((service) => {
+      const one = this.#planOne(owner, service, { environment, started })
+      if (typeof one !== 'string') return one
+      missing.push(one)
+      return []
+    })
+    this.#setUnregistered(owner, missing)
+    return planned
+  }
+
+  /** Told once, to the task or to all of them for a service of the group. */
+  #setUnregistered(owner: string, reasons: readonly string[]): void {
+    const known = this.#unregistered.get(owner) ?? []
+    if (reasons.length === 0) this.#unregistered.delete(owner)
+    else this.#unregistered.set(owner, reasons)
+    for (const reason of reasons.filter((one) => !known.includes(one))) {
+      this.#complain(owner, reason)
+      for (const task of this.#options.tasks())
+        if (owner === GROUP || task.name === owner) task.tell('Task hook failed', reason)
+    }
   }
 
   #planOne(
     owner: string,
     service: AgentService,
     { environment, started }: { environment: TaskEnvironment; started: StartedTask | undefined },
-  ): readonly PlannedService[] {
+  ): readonly PlannedService[] | string {
     const { allocationIp } = this.#options
     const { Attributes } = this.#options.node()
     try {
@@ -228,8 +295,7 @@ export class AllocationServices {
         resolve: (text, field) => environment.interpolator.text(text, field),
       })
     } catch (thrown) {
-      this.#complain(owner, `service ${service.Name} is not registered: ${messageOf(thrown)}`)
-      return []
+      return `service ${service.Name} is not registered: ${messageOf(thrown)}`
     }
   }
 
@@ -244,6 +310,7 @@ export class AllocationServices {
   }
 
   #withdraw(owner: string): void {
+    this.#unregistered.delete(owner)
     const offering = this.#offerings.get(owner)
     if (offering === undefined) return
     for (const check of offering.checks) check.stop()
@@ -260,4 +327,9 @@ export class AllocationServices {
     const { ID: allocation } = this.#assignment.allocation
     this.#options.log.error({ allocation, task, reason: message }, 'service')
   }
+}
+
+/** The task that a check runs in, or restarts; empty: all of the group. */
+function taskOf({ check, task }: PlannedCheck): string {
+  return check.TaskName || task
 }

@@ -33,6 +33,7 @@ export class CheckRunner {
   #graceUntilMs: number
   #cancelNext: () => void = () => undefined
   #look: AbortController | undefined
+  #isStarted = false
   #isStopped = false
 
   constructor(options: CheckRunnerOptions) {
@@ -55,7 +56,12 @@ export class CheckRunner {
     return checkResult(this.#options.planned, this.#state)
   }
 
+  /** Safe to repeat. */
   start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    const nowMs = this.#options.clock.nowMs()
+    this.#graceUntilMs = nowMs + graceMs(this.#options.planned)
     void this.#run()
   }
 

@@ -123,6 +123,7 @@ function resolveCheck(check: AgentCheck, own: Resolve): AgentCheck {
     Args: (check.Args ?? []).map((arg) => own(arg, 'Checks.Args')),
     Method: own(check.Method, 'Checks.Method'),
     Body: own(check.Body, 'Checks.Body'),
+    GRPCService: own(check.GRPCService ?? '', 'Checks.GRPCService'),
     Header: Object.fromEntries(header),
   }
 }

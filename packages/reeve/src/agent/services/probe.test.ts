@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import {
+  createServer as createHttp2Server,
+  createSecureServer as createSecureHttp2Server,
+} from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer as createTcpServer, type Server } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -127,8 +131,78 @@ test('a check that takes too long fails', async (t) => {
 })
 
 test('a check of a type that nobody knows fails', async () => {
-  const found = await look(planned(1, { Type: 'grpc' }))
-  assert.match(found.output, /no checks of type "grpc"/)
+  const found = await look(planned(1, { Type: 'ttl' }))
+  assert.match(found.output, /no checks of type "ttl"/)
+})
+
+/** A server of grpc.health.v1 that knows the service `shop`; `asked` gets what it is asked for. */
+async function healthServer(t: TestContext, status: number, asked: string[] = []) {
+  const server = createHttp2Server((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const name = Buffer.concat(chunks).subarray(7).toString()
+      asked.push(name)
+      const isKnown = name === '' || name === 'shop'
+      response.writeHead(200, { 'content-type': 'application/grpc' })
+      if (isKnown) response.write(Buffer.from([0, 0, 0, 0, 2, 8, status]))
+      response.addTrailers({
+        'grpc-status': isKnown ? '0' : '5',
+        'grpc-message': 'unknown service',
+      })
+      response.end()
+    })
+  })
+  return portOf(t, server)
+}
+
+const grpcCases = [
+  { name: 'serves', status: 1, service: 'shop', outcome: 'passing', output: /answers SERVING/ },
+  { name: 'serves as a whole', status: 1, service: '', outcome: 'passing', output: /SERVING/ },
+  { name: 'does not serve', status: 2, service: 'shop', outcome: 'failing', output: /NOT_SERVING/ },
+  {
+    name: 'is not known',
+    status: 1,
+    service: 'x',
+    outcome: 'failing',
+    output: /gRPC status 5: unknown service/,
+  },
+] as const
+for (const { name, status, service, outcome, output } of grpcCases)
+  test(`a grpc check of a service that ${name} is ${outcome}`, async (t) => {
+    const asked: string[] = []
+    const port = await healthServer(t, status, asked)
+    const found = await look(planned(port, { Type: 'grpc', GRPCService: service }))
+    assert.equal(found.outcome, outcome)
+    assert.match(found.output, output)
+    assert.deepEqual(asked, [service])
+  })
+
+test('a check over TLS names the server that it asks for', async (t) => {
+  const names: string[] = []
+  const server = createSecureHttp2Server({
+    ...SELF_SIGNED,
+    SNICallback: (name, done) => {
+      names.push(name)
+      done(null)
+    },
+  })
+  const port = await portOf(t, server)
+  const grpc = { Type: 'grpc', GRPCUseTLS: true, TLSSkipVerify: true }
+  await look(planned(port, { ...grpc, TLSServerName: 'shop.example' }), AbortSignal.timeout(500))
+  const https = { Type: 'http', Path: '/', Protocol: 'https', TLSSkipVerify: true }
+  await look(planned(port, { ...https, TLSServerName: 'web.example' }), AbortSignal.timeout(500))
+  assert.deepEqual(names, ['shop.example', 'web.example'])
+})
+
+test('a grpc check of somebody who speaks no gRPC, or not at all, fails', async (t) => {
+  const deaf = await portOf(
+    t,
+    createTcpServer(() => undefined),
+  )
+  const late = AbortSignal.timeout(100)
+  assert.equal((await look(planned(deaf, { Type: 'grpc' }), late)).outcome, 'failing')
+  assert.equal((await look(planned(1, { Type: 'grpc' }))).outcome, 'failing')
 })
 
 /** A command that says something and ends; undefined: it never does. */

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import type { Readable } from 'node:stream'
 import { messageOf } from '../../kit/fault.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
+import { askGrpcHealth } from './grpc-probe.ts'
 import type { PlannedCheck } from './plan-services.ts'
 import type { Endpoint } from './service-address.ts'
 
@@ -42,6 +43,7 @@ function look({ check, at }: PlannedCheck, options: ProbeOptions): Promise<Findi
   if (at === undefined) return Promise.resolve(failing('the check has no address'))
   if (check.Type === 'http') return askHttp(check, at, options)
   if (check.Type === 'tcp') return openTcp(at, options)
+  if (check.Type === 'grpc') return askGrpc(check, at, options)
   return Promise.resolve(failing(`this agent has no checks of type ${JSON.stringify(check.Type)}`))
 }
 
@@ -86,6 +88,15 @@ function askHttp(
     })
     request.end(check.Body)
   })
+}
+
+async function askGrpc(
+  check: PlannedCheck['check'],
+  at: Endpoint,
+  { signal }: ProbeOptions,
+): Promise<Finding> {
+  const { isServing, output } = await askGrpcHealth(check, at, signal)
+  return isServing ? { outcome: 'passing', output } : failing(output)
 }
 
 function openTcp(at: Endpoint, { signal }: ProbeOptions): Promise<Finding> {

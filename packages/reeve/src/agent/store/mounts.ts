@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rmdir } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
@@ -32,6 +32,26 @@ function unescapeMount(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) =>
     String.fromCharCode(Number.parseInt(octal, 8)),
   )
+}
+
+/**
+ * How the mount that holds a path passes on what is mounted below it. `shared`: to and from its
+ * peers; `slave`: only from its master; `private`: not at all.
+ */
+export async function propagationOf(path: string): Promise<'shared' | 'slave' | 'private'> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8')
+  const real = await realpath(path)
+  let found: { point: string; tags: readonly string[] } = { point: '', tags: [] }
+  for (const line of table.split('\n')) {
+    const fields = line.split(' ')
+    const point = unescapeMount(fields[4] ?? '')
+    const isAbove = point === '/' || real === point || real.startsWith(`${point}/`)
+    // The last of several mounts at one point is the one that is seen.
+    if (point === '' || !isAbove || point.length < found.point.length) continue
+    found = { point, tags: fields.slice(6, fields.indexOf('-')) }
+  }
+  if (found.tags.some((tag) => tag.startsWith('shared:'))) return 'shared'
+  return found.tags.some((tag) => tag.startsWith('master:')) ? 'slave' : 'private'
 }
 
 /** Reference task-drivers §15: nothing is removed across a mount, so it is taken away first. */

@@ -113,7 +113,8 @@ export class DiskWorkspace implements Workspace {
     const shared = join(this.#root, allocationId, SHARED)
     // A file that a task makes set-uid, or root in a container, must not run for users outside.
     await directory(join(this.#root, allocationId), PRIVATE)
-    await directory(shared, READABLE)
+    // Any task may create files here; the sticky bit keeps `logs` and `data` from being renamed.
+    await directory(shared, SHARED_WRITABLE)
     await directory(join(shared, 'logs'), READABLE)
     await directory(join(shared, 'tmp'), SHARED_WRITABLE)
     await directory(join(shared, 'data'), SHARED_WRITABLE)

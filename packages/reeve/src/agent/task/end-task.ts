@@ -2,6 +2,7 @@ import type { TaskEvent } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
+import { fullSignalName } from '../../kit/signal.ts'
 import type { AgentTask } from '../assignment.ts'
 import { DRIVER_AWAY, type RunningTask, type TaskExit } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
@@ -41,7 +42,7 @@ interface EndOutcome {
 export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
   const { host, task, ledger, halted } = options
   const { clock } = host
-  const request = { signal: task.KillSignal, timeoutMs: killTimeoutMs(task, host) }
+  const request = { signal: fullSignalName(task.KillSignal), timeoutMs: killTimeoutMs(task, host) }
   let pauseMs: number = AGENT_LIMITS.killRetryMsFirst
   let failures = 0
   let isAway = false

@@ -8,10 +8,12 @@ import { groupPorts, taskNetwork } from '../network/allocation-network.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import type { LogFiles, TaskHandle, TaskLaunch, TaskPort, TaskResources } from '../task-launch.ts'
+import { driverContext } from './driver-context.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
-import type { LaunchAdditions } from './hook-chain.ts'
+import type { HookChain, LaunchAdditions } from './hook-chain.ts'
 import type { TaskControl } from './task-control.ts'
 import type { TaskHookContext } from './task-hook.ts'
+import type { TaskLedger } from './task-ledger.ts'
 
 interface ContextInput {
   readonly assignment: Assignment
@@ -36,14 +38,44 @@ export function prepareContext(host: AgentHost, input: ContextInput): TaskHookCo
   return { ...input, ...own, clock, random, log }
 }
 
+interface LaunchSteps {
+  /** Of the job: a large one is prepared in several turns of the event loop. */
+  readonly chars: number
+  readonly attempt: number
+  readonly hooks: Pick<HookChain, 'beforeStart'>
+  readonly ledger: TaskLedger
+  context(): TaskHookContext
+}
+
+/** Runs the hooks, resolves the references, lets the driver fetch what it needs. */
+export async function readyToLaunch(host: AgentHost, steps: LaunchSteps): Promise<TaskLaunch> {
+  await host.turns.next(steps.chars)
+  const context = steps.context()
+  const additions = await steps.hooks.beforeStart(context)
+  await host.turns.next(steps.chars)
+  const handle = handleFor({
+    driver: context.task.Driver,
+    allocationId: context.assignment.allocation.ID,
+    task: context.task.Name,
+    attempt: steps.attempt,
+    recordsDir: host.recordsDir,
+    bootId: host.bootId,
+  })
+  const launch = planLaunch({ context, additions, handle, sharedCores: host.cores?.shared ?? [] })
+  return fetchFor(host.drivers, launch, driverContext(steps.ledger, context.signal))
+}
+
 interface LaunchInput {
   readonly context: TaskHookContext
   readonly additions: LaunchAdditions
   readonly handle: TaskHandle
+  /** Cores for tasks that have none of their own; empty: any. */
+  readonly sharedCores: readonly number[]
 }
 
 /** Reference scheduling §25, step 4: what the driver is asked, with every reference resolved. */
-export function planLaunch({ context, additions, handle }: LaunchInput): TaskLaunch {
+function planLaunch(input: LaunchInput): TaskLaunch {
+  const { context, additions, handle, sharedCores } = input
   const { assignment, task, node, paths, user } = context
   const { env, interpolator } = withVariables(context.environment, additions.env)
   const config = Object.entries(task.Config ?? {}).map(
@@ -67,7 +99,7 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
     allocDir: paths.allocDir,
     localDir: paths.localDir,
     secretsDir: paths.secretsDir,
-    resources: resourcesOf(assignment, task, node),
+    resources: { ...resourcesOf(assignment, task, node), sharedCores },
     logs: task.LogConfig.Disabled ? undefined : logFiles(paths, task),
     mounts: additions.mounts,
     network: {
@@ -81,7 +113,7 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
  * Lets the driver fetch what the start needs; its reports become events of the task. This is no
  * start: an image may take minutes, and the starts of other tasks must not wait for it.
  */
-export async function fetchFor(
+async function fetchFor(
   drivers: AgentHost['drivers'],
   launch: TaskLaunch,
   context: DriverContext,
@@ -142,7 +174,7 @@ interface HandleInput {
  * Reference task-drivers §4: the number of the attempt keeps a restart from meeting the records
  * before it.
  */
-export function handleFor(input: HandleInput): TaskHandle {
+function handleFor(input: HandleInput): TaskHandle {
   const { driver, allocationId, task, attempt, bootId } = input
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)
   const id = `${allocationId}-${hash}-${attempt}`

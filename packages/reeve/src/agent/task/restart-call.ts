@@ -4,6 +4,8 @@ export type RestartManner =
   | 'at-once'
   /** As after a failure: the policy decides. */
   | 'by-policy'
+  /** When its schedule opens again, without using up an attempt. */
+  | 'by-schedule'
   /** From its gate, with the whole group. */
   | 'from-gate'
 
@@ -66,7 +68,9 @@ export class RestartCall {
   }
 }
 
-const REACH = { 'by-policy': 0, 'at-once': 1, 'from-gate': 2 } as const satisfies Record<
-  RestartManner,
-  number
->
+const REACH = {
+  'by-policy': 0,
+  'by-schedule': 1,
+  'at-once': 2,
+  'from-gate': 3,
+} as const satisfies Record<RestartManner, number>

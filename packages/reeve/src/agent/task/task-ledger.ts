@@ -52,6 +52,19 @@ export class TaskLedger {
     this.change({ state: moved(this.#record.state, to, atMs) })
   }
 
+  /** The task waits for its schedule. */
+  pause(message: string): void {
+    this.note('Pausing', { Message: message })
+    this.move('pending')
+    this.change({ state: { ...this.#record.state, Paused: SCHEDULED_PAUSE } })
+  }
+
+  /** It does not wait any more; without a message because it will not run. */
+  resume(message: string | undefined): void {
+    this.change({ state: { ...this.#record.state, Paused: '' } })
+    if (message !== undefined) this.note('Running', { Message: message })
+  }
+
   /** A dead task lives again: what it failed at before is forgiven. */
   revive(reason: string): void {
     this.note('Restarting', { RestartReason: reason, StartDelay: 0 })
@@ -65,6 +78,9 @@ export class TaskLedger {
     this.#options.changed()
   }
 }
+
+/** Why a task is paused: its own schedule wants it. */
+const SCHEDULED_PAUSE = 'scheduled_pause'
 
 const FRESH_RECORD: TaskRecord = {
   state: freshTaskState(),

@@ -1,4 +1,3 @@
-import { constants } from 'node:os'
 import type { TaskEventType, TaskState } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
@@ -11,6 +10,7 @@ import {
   type TaskLaunch,
 } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
+import { findSignal } from '../signals.ts'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
@@ -18,13 +18,14 @@ import { driverContext, getDriver } from './driver-context.ts'
 import { endTask, killTimeoutMs, terminatedEvent } from './end-task.ts'
 import { failedStart } from './failed-start.ts'
 import { HookChain } from './hook-chain.ts'
-import { fetchFor, handleFor, planLaunch, prepareContext } from './launch.ts'
+import { prepareContext, readyToLaunch } from './launch.ts'
 import { notRunning } from './not-running.ts'
 import { begunKill, recoverTask, restOfDelayMs } from './recover-task.ts'
 import { RestartCall } from './restart-call.ts'
 import { trackerAtStart, type EndCause } from './restart-policy.ts'
 import { settle } from './settle.ts'
 import { skipsDelays, waitShutdownDelay } from './shutdown-delay.ts'
+import { ScheduleGate } from './schedule-gate.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
 import type { TaskHookContext } from './task-hook.ts'
@@ -57,6 +58,7 @@ export class TaskRunner implements TaskControl {
   #assignment: Assignment
   #task: AgentTask
   #isAdmitted: boolean
+  readonly #schedule: ScheduleGate
   #running: RunningTask | undefined
   #kill: KillRequest | undefined
   #isHalted = false
@@ -77,6 +79,7 @@ export class TaskRunner implements TaskControl {
     const about = { allocation: options.assignment.allocation.ID, task: this.name }
     this.#ledger = new TaskLedger({ clock: host.clock, log: host.log, about, record, changed })
     this.#hooks = new HookChain(host.taskHooks, this.#ledger)
+    this.#schedule = new ScheduleGate(host.clock, options.task.Schedule)
     this.#isAdmitted = this.record.attempt > 0
     // What is saved and set up before the start takes as long as the driver needs to get ready.
     if (record === undefined) this.#expectStart()
@@ -115,6 +118,7 @@ export class TaskRunner implements TaskControl {
     this.#assignment = assignment
     this.#task = task
     this.#hooks.update(assignment, task)
+    this.#schedule.update(task.Schedule)
     if (skipsDelays(assignment)) this.#delaySkipped.resolve()
   }
 
@@ -147,12 +151,13 @@ export class TaskRunner implements TaskControl {
   async signal(name: string, reason = ''): Promise<void> {
     const running = this.#findRunning()
     if (running === undefined) throw notRunning(this.name)
-    if (!Object.hasOwn(constants.signals, name)) {
+    const signal = findSignal(name)
+    if (signal === undefined) {
       throw new Fault('task-signal', `there is no signal ${JSON.stringify(name)}`)
     }
     // Said first: the signal may be the end of the task.
-    this.#ledger.note('Signaling', { TaskSignal: name, TaskSignalReason: reason })
-    await running.signal(name)
+    this.#ledger.note('Signaling', { TaskSignal: signal.name, TaskSignalReason: reason })
+    await running.signal(signal.name)
   }
 
   async exec(request: ExecRequest): Promise<ExecSession> {
@@ -321,9 +326,18 @@ export class TaskRunner implements TaskControl {
   }
 
   async #prepare(): Promise<Step> {
+    await this.#schedule.opened(this.#ledger, [this.#interrupted.promise, this.#restarts.made])
+    const interrupted = this.#afterInterruption()
+    if (interrupted !== undefined) return interrupted
     try {
       this.#expectStart()
-      const launch = await this.#readyToLaunch()
+      const launch = await readyToLaunch(this.#options.host, {
+        chars: jobChars(this.#assignment.job),
+        attempt: this.record.attempt + 1,
+        hooks: this.#hooks,
+        ledger: this.#ledger,
+        context: () => this.#context(),
+      })
       return this.#afterInterruption() ?? { at: 'watch', running: await this.#launch(launch) }
     } catch (thrown) {
       // A step before the start that a kill cut short has not failed.
@@ -335,26 +349,6 @@ export class TaskRunner implements TaskControl {
       const failed = { kind: 'not-started', recoverable: isRecoverable(thrown) } as const
       return this.#afterInterruption() ?? this.#settle(failed)
     }
-  }
-
-  /** Runs the hooks, resolves the references, lets the driver fetch what it needs. */
-  async #readyToLaunch(): Promise<TaskLaunch> {
-    const { host } = this.#options
-    const chars = jobChars(this.#assignment.job)
-    await host.turns.next(chars)
-    const context = this.#context()
-    const additions = await this.#hooks.beforeStart(context)
-    await host.turns.next(chars)
-    const handle = handleFor({
-      driver: context.task.Driver,
-      allocationId: context.assignment.allocation.ID,
-      task: context.task.Name,
-      attempt: this.record.attempt + 1,
-      recordsDir: host.recordsDir,
-      bootId: host.bootId,
-    })
-    const launch = planLaunch({ context, additions, handle })
-    return fetchFor(host.drivers, launch, driverContext(this.#ledger, context.signal))
   }
 
   #context(): TaskHookContext {
@@ -395,7 +389,10 @@ export class TaskRunner implements TaskControl {
 
   async #watch(running: RunningTask): Promise<Step> {
     const { exited } = running
+    const stop = { reason: 'end of its schedule', manner: 'by-schedule' } as const
+    const endWatch = this.#schedule.onClose(() => void this.#restarts.make(stop))
     const exit = await Promise.race([exited, this.#interrupted.promise, this.#restarts.made])
+    endWatch()
     if (this.#isHalted) {
       // Whatever happened, the next agent finds it with the driver.
       running.detach()
@@ -413,7 +410,8 @@ export class TaskRunner implements TaskControl {
     const { pending } = this.#restarts
     if (pending === undefined) return undefined
     if (pending.manner === 'by-policy') return this.#settle({ kind: 'unhealthy' })
-    this.#ledger.note('Restarting', { RestartReason: pending.reason, StartDelay: 0 })
+    if (pending.manner !== 'by-schedule')
+      this.#ledger.note('Restarting', { RestartReason: pending.reason, StartDelay: 0 })
     this.#ledger.move('pending')
     return pending.manner === 'from-gate' ? { at: 'gate' } : { at: 'delay', delayMs: 0 }
   }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { VolumeMount, VolumeRequest } from '@reeve/contract'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { ownValue } from '../own-value.ts'
+import { propagationOf } from '../store/mounts.ts'
 import type { TaskMount } from '../task-launch.ts'
 import type { TaskHook, TaskHookContext } from './task-hook.ts'
 
@@ -25,7 +26,10 @@ export function volumeHook(volumes: () => Readonly<Record<string, HostVolume>>):
       const mounts = (context.task.VolumeMounts ?? []).map((mount) => {
         return planMount(mount, context, volumes())
       })
-      for (const { hostPath } of mounts) await requireDirectory(hostPath)
+      for (const mount of mounts) {
+        await requireDirectory(mount.hostPath)
+        await requirePropagation(mount)
+      }
       return { mounts }
     },
   }
@@ -56,7 +60,14 @@ function planMount(
   if (!taskPath.startsWith('/') || /(^|\/)\.\.?(\/|$)|\0/.test(taskPath)) {
     throw new Fault('task-invalid', `${JSON.stringify(taskPath)} is no place for a volume`)
   }
-  return { hostPath: volume.Path, taskPath, readOnly }
+  const { PropagationMode: mode } = mount
+  const isPassedOn = mode === 'host-to-task' || mode === 'bidirectional'
+  return {
+    hostPath: volume.Path,
+    taskPath,
+    readOnly,
+    ...(isPassedOn ? { propagation: mode } : {}),
+  }
 }
 
 /** Reference scheduling §35: the name may have references; each allocation may have its own. */
@@ -64,6 +75,17 @@ function sourceOf(request: VolumeRequest, { environment, assignment }: TaskHookC
   const source = environment.interpolator.text(request.Source, 'Volumes.Source')
   if (!request.PerAlloc) return source
   return `${source}${/\[\d+\]$/.exec(assignment.allocation.Name)?.[0] ?? ''}`
+}
+
+/** Where the host shares nothing, the kernel would pass nothing on and say nothing. */
+async function requirePropagation({ hostPath, propagation }: TaskMount): Promise<void> {
+  if (propagation === undefined) return
+  const found = await propagationOf(hostPath)
+  if (found === 'shared' || (found === 'slave' && propagation === 'host-to-task')) return
+  throw new Fault(
+    'task-unstartable',
+    `propagation_mode "${propagation}" needs a shared mount, and that of ${hostPath} is ${found}: run mount --make-shared on the node`,
+  )
 }
 
 async function requireDirectory(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TaskLaunch, TaskPort } from '../../agent/index.ts'
+import type { TaskLaunch, TaskMount, TaskPort } from '../../agent/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { matchGlob } from '../../kit/glob.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
@@ -178,10 +178,7 @@ function bindsOf({ launch, settings, binds }: ContainerInput): readonly string[]
   const labelled = [...taskBinds(launch), ...binds].map((one) => {
     return withLabel(one, settings.selinuxLabel)
   })
-  const volumes = launch.mounts.map(({ hostPath, taskPath, readOnly }) => {
-    return bind(hostPath, taskPath, readOnly)
-  })
-  return [...labelled, ...volumes]
+  return [...labelled, ...launch.mounts.map(bindVolume)]
 }
 
 /** Reference scheduling §33: the three directories of the task at their usual places. */
@@ -191,6 +188,13 @@ function taskBinds({ allocDir, localDir, secretsDir }: TaskLaunch): readonly str
     bind(localDir, '/local', false),
     bind(secretsDir, '/secrets', false),
   ]
+}
+
+/** Engines know the two kinds of propagation under the names of the kernel. */
+function bindVolume({ hostPath, taskPath, readOnly, propagation }: TaskMount): string {
+  const bound = bind(hostPath, taskPath, readOnly)
+  if (propagation === undefined) return bound
+  return `${bound}${readOnly ? ',' : ':'}${propagation === 'bidirectional' ? 'rshared' : 'rslave'}`
 }
 
 function bind(hostPath: string, taskPath: string, readOnly: boolean): string {
@@ -282,14 +286,14 @@ function memoryOf({ launch, config }: ContainerInput): Readonly<Record<string, u
 }
 
 function cpuOf({ launch, config, coreCount }: ContainerInput): Readonly<Record<string, unknown>> {
-  const { cpuMHz, cpuFraction, cores } = launch.resources
+  const { cpuMHz, cpuFraction, cores, sharedCores = [] } = launch.resources
   const { isCpuHard, cpuPeriodUs, cpuset } = config.limits
   const period = cpuPeriodUs ?? CPU_PERIOD_US
   const quota = Math.max(CPU_QUOTA_US_MIN, Math.round(cpuFraction * coreCount * period))
   return {
     CpuShares: Math.min(CPU_SHARES_MAX, Math.max(CPU_SHARES_MIN, Math.round(cpuMHz))),
     ...(isCpuHard ? { CpuPeriod: period, CpuQuota: quota } : {}),
-    ...optional('CpusetCpus', cpuset ?? cores.join(',')),
+    ...optional('CpusetCpus', cpuset ?? (cores.length > 0 ? cores : sharedCores).join(',')),
   }
 }
 

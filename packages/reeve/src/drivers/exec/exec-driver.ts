@@ -93,6 +93,10 @@ export class ExecDriver implements SweepingDriver {
     this.#options.helper.expectStart()
   }
 
+  shareCores(cores: readonly number[]): Promise<void> {
+    return this.#options.helper.shareCores(cores)
+  }
+
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { helper } = this.#options
     const config = readExecConfig(launch.config)

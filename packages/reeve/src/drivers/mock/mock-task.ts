@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import {
+  findSignal,
   pause,
   type DriverAddress,
   type ExecRequest,
@@ -124,7 +125,7 @@ export class MockTask {
   }
 
   async #signal(name: string): Promise<void> {
-    if (!Object.hasOwn(constants.signals, name)) {
+    if (findSignal(name) === undefined) {
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     }
     this.#mustRun()

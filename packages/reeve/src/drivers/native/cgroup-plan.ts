@@ -86,10 +86,14 @@ export function planCgroups(layout: CgroupLayout, input: CgroupInput): CgroupSpe
     groups.set(path, [...(groups.get(path) ?? []), ...writes])
   }
   const { v1, v2 } = layout
-  if (v2 !== undefined) add(v2.dir, input.isLimited ? v2Writes(v2.controllers, input) : [])
+  if (v2 !== undefined) {
+    add(v2.dir, input.isLimited ? v2Writes(v2.controllers, input) : [])
+    if (v2.controllers.includes('cpuset')) add(v2.dir, coreWrites(input))
+  }
   for (const [controller, dir] of Object.entries(v1)) {
     if (isNeeded(controller, layout, input)) {
-      add(dir, input.isLimited ? v1Writes(controller, input) : [])
+      if (controller === 'cpuset') add(dir, coreWrites(input))
+      else add(dir, input.isLimited ? v1Writes(controller, input) : [])
     }
   }
   const kill = v2?.dir ?? v1['freezer'] ?? v1['pids'] ?? v1['memory']
@@ -108,7 +112,7 @@ function isNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput):
     case 'freezer':
       return v2 === undefined
     case 'cpuset':
-      return input.isLimited && input.resources.cores.length > 0
+      return input.resources.cores.length > 0
     case 'cpu':
     case 'pids':
       return input.isLimited
@@ -136,11 +140,13 @@ function v2Writes(controllers: readonly string[], input: CgroupInput): CgroupWri
     writes.push(['cpu.weight', String(weightOf(resources.cpuMHz))])
     if (isCpuHard) writes.push(['cpu.max', `${quotaUs(resources, coreCount)} ${PERIOD_US}`])
   }
-  if (has('cpuset') && resources.cores.length > 0) {
-    writes.push(['cpuset.cpus', resources.cores.join(',')])
-  }
   if (has('pids')) writes.push(['pids.max', String(pidsMax)])
   return writes
+}
+
+/** Also for tasks without limits: cores of their own are what they asked for. */
+function coreWrites({ resources: { cores } }: CgroupInput): CgroupWrite[] {
+  return cores.length === 0 ? [] : [['cpuset.cpus', cores.join(',')]]
 }
 
 function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
@@ -172,8 +178,6 @@ function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
             ]
           : []),
       ]
-    case 'cpuset':
-      return [['cpuset.cpus', resources.cores.join(',')]]
     case 'pids':
       return [['pids.max', String(pidsMax)]]
     default:

@@ -86,8 +86,11 @@ export function rootEntries(input: RootInput): readonly RootEntry[] {
     // What the task has said cannot be unsaid.
     { kind: 'bind', from: `${allocDir}/logs`, to: '/alloc/logs', readOnly: true },
     { kind: 'bind', from: secretsDir, to: '/secrets', noExec: true },
-    ...mounts.map(({ hostPath, taskPath, readOnly }) => {
-      return { kind: 'bind', from: hostPath, to: taskPath, readOnly }
+    ...mounts.map(({ hostPath, taskPath, readOnly, propagation }) => {
+      const bind = { kind: 'bind', from: hostPath, to: taskPath, readOnly }
+      return propagation === undefined
+        ? bind
+        : { ...bind, propagation: propagation === 'bidirectional' ? 'shared' : 'slave' }
     }),
   ]
 }

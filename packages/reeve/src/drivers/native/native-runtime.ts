@@ -13,6 +13,7 @@ import { ExitWatch } from './exit-watch.ts'
 import { NativeTask, killTree, removeCgroups } from './native-task.ts'
 import { Launcher, type LauncherAnswer } from './launcher.ts'
 import { readExit, readHandle, type HandleRecord } from './records.ts'
+import { SharedCores } from './shared-cores.ts'
 import { findCgroups, sweepCgroups } from './sweep-cgroups.ts'
 import { taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
 
@@ -51,6 +52,7 @@ export class NativeRuntime {
   readonly #launcher: Launcher
   readonly #exits: ExitWatch
   readonly #owner: string
+  readonly #cores: SharedCores
   #facts: Promise<NativeFacts> | undefined
   /** When something last moved between control groups; undefined: this launcher has not. */
   #movedMs: number | undefined
@@ -59,6 +61,9 @@ export class NativeRuntime {
   constructor(options: NativeOptions) {
     this.#options = options
     this.#owner = createHash('sha256').update(options.stateDir).digest('hex').slice(0, 12)
+    this.#cores = new SharedCores(this.#owner, async () => {
+      return (await this.#facts?.catch(() => undefined))?.layout
+    })
     this.#exits = new ExitWatch(join(options.stateDir, 'exits'), options.clock)
     this.#launcher = new Launcher({
       program: options.program,
@@ -85,6 +90,11 @@ export class NativeRuntime {
     )
   }
 
+  /** As `TaskDriver.shareCores`; both drivers of this runtime may ask. */
+  shareCores(cores: readonly number[]): Promise<void> {
+    return this.#cores.set(cores)
+  }
+
   /** Faults as `TaskDriver.start` says. */
   async start(plan: TaskPlan): Promise<NativeTask> {
     const { handle } = plan.launch
@@ -109,7 +119,9 @@ export class NativeRuntime {
     }
     const record = await readHandle(handlePath(handle))
     if (record === undefined) throw new Fault('task-start', 'the supervisor left no record')
-    return this.#task(handle, record, spec)
+    const task = this.#task(handle, record, spec)
+    await this.#keepOffReserved(task, record, spec)
+    return task
   }
 
   /** Reference task-drivers §5. */
@@ -128,7 +140,9 @@ export class NativeRuntime {
     // Read after the look at the shim: it writes before it ends.
     const exit = await readExit(this.#exits.pathOf(handle.id))
     if (isSupervised || exit !== undefined) {
-      return { kind: 'attached', task: this.#task(handle, record, spec) }
+      const task = this.#task(handle, record, spec)
+      if (isSupervised) await this.#keepOffReserved(task, record, spec)
+      return { kind: 'attached', task }
     }
     await this.#end(record)
     return { kind: 'lost', reason: 'its supervisor ended without a record' }
@@ -161,6 +175,7 @@ export class NativeRuntime {
 
   /** Ends the launcher; tasks go on. */
   async close(): Promise<void> {
+    await this.#cores.close()
     await this.#launcher.close()
   }
 
@@ -168,6 +183,14 @@ export class NativeRuntime {
     const { program, clock } = this.#options
     const { launcher, exits } = { launcher: this.#launcher, exits: this.#exits }
     return new NativeTask({ handle, record, spec, program, launcher, exits, clock })
+  }
+
+  /** A task that runs must not end because it could not be moved: the next change tries again. */
+  async #keepOffReserved(task: NativeTask, record: HandleRecord, spec: TaskSpec): Promise<void> {
+    if (isPinned(spec)) return
+    const { id } = task.handle
+    void task.exited.then(() => this.#cores.delete(id))
+    await this.#cores.add(id, record).catch(() => undefined)
   }
 
   async #end(record: HandleRecord): Promise<void> {
@@ -273,6 +296,11 @@ export class NativeRuntime {
 }
 
 const SIGKILL = 9
+
+/** It has cores of its own. */
+function isPinned({ cgroups }: TaskSpec): boolean {
+  return cgroups.some(({ write }) => write.some(([file]) => file === 'cpuset.cpus'))
+}
 
 const handlePath = ({ dir }: TaskHandle): string => join(dir, 'handle.json')
 const specPath = ({ dir }: TaskHandle): string => join(dir, 'spec.json')

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { constants } from 'node:os'
 import {
+  findSignal,
   pause,
   withDeadline,
   type ExecRequest,
@@ -55,7 +56,7 @@ export class NativeTask implements RunningTask {
   }
 
   async signal(name: string): Promise<void> {
-    const number = signalNumber(name)
+    const number = findSignal(name)?.number
     if (number === undefined) {
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     }
@@ -68,7 +69,7 @@ export class NativeTask implements RunningTask {
     if (this.#hasExited) return
     const { clock } = this.#options
     // A misspelt signal must not keep the task alive.
-    await this.#send(signalNumber(signal) ?? constants.signals[DEFAULT_SIGNAL])
+    await this.#send(findSignal(signal)?.number ?? constants.signals[DEFAULT_SIGNAL])
     const inTime = new AbortController()
     const late = pause(clock, timeoutMs, inTime.signal).then(() => undefined)
     const exit = await Promise.race([this.exited, late])
@@ -175,8 +176,4 @@ export async function killTree(launcher: Launcher, record: HandleRecord): Promis
 export async function removeCgroups(launcher: Launcher, record: HandleRecord): Promise<void> {
   if (record.cgroups.length === 0) return
   await launcher.ask('removeCgroups', { paths: record.cgroups }).catch(() => undefined)
-}
-
-function signalNumber(name: string): number | undefined {
-  return Object.entries(constants.signals).find(([known]) => known === name)?.[1]
 }

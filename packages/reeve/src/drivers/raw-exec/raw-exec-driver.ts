@@ -48,9 +48,16 @@ export class RawExecDriver implements SweepingDriver {
     this.#helper?.expectStart()
   }
 
+  async shareCores(cores: readonly number[]): Promise<void> {
+    await this.#helper?.shareCores(cores)
+  }
+
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const facts = await this.#facts()
-    if (this.#helper === undefined || facts === undefined) return this.#shell.start(launch)
+    if (this.#helper === undefined || facts === undefined) {
+      refuseCores(launch)
+      return this.#shell.start(launch)
+    }
     const config = readConfig(launch.config)
     const { command } = config
     const { taskDir, handle, resources, network } = launch
@@ -95,4 +102,11 @@ export class RawExecDriver implements SweepingDriver {
   async #facts(): Promise<NativeFacts | undefined> {
     return this.#helper?.facts().catch(() => undefined)
   }
+}
+
+function refuseCores({ resources }: TaskLaunch): void {
+  if (resources.cores.length === 0) return
+  const why =
+    'this node has no task helper and cannot pin a task to cores: use cpu in place of cores'
+  throw new Fault('task-unstartable', why)
 }

@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { constants } from 'node:os'
 import {
+  findSignal,
   pause,
   withDeadline,
   type ExecRequest,
@@ -75,7 +76,7 @@ export class ShellTask implements RunningTask {
   }
 
   async signal(name: string): Promise<void> {
-    const number = signalNumber(name)
+    const number = findSignal(name)?.number
     if (number === undefined)
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
     const task = this.#hasExited ? undefined : await this.#ownTask()
@@ -96,7 +97,7 @@ export class ShellTask implements RunningTask {
   async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
     if (this.#hasExited) return
     // A misspelt signal must not keep the task alive.
-    const number = signalNumber(signal) ?? constants.signals[DEFAULT_SIGNAL]
+    const number = findSignal(signal)?.number ?? constants.signals[DEFAULT_SIGNAL]
     await this.#tree.signalGroup(await this.#options.records.task(), number)
     const inTime = new AbortController()
     const late = pause(this.#options.clock, timeoutMs, inTime.signal).then(() => undefined)
@@ -231,7 +232,3 @@ function signalOfStatus(status: number): number {
 }
 
 const SIGNAL_MAX = 64
-
-function signalNumber(name: string): number | undefined {
-  return Object.entries(constants.signals).find(([known]) => known === name)?.[1]
-}

@@ -1,5 +1,6 @@
 import { ChangeScript, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
+import { fullSignalName } from '../../kit/signal.ts'
 import { fallBack, textOf, type Draft } from '../build/draft.ts'
 import { bool, duration, int, one, tableOf, text, textMap, texts } from './table.ts'
 
@@ -55,7 +56,7 @@ const FIVE_SECONDS_NS = nsFromMs(5_000)
 function fillTemplate(draft: Draft): void {
   fallBack(draft, 'ChangeMode', 'restart')
   fallBack(draft, 'ChangeSignal', textOf(draft, 'ChangeMode') === 'signal' ? 'SIGHUP' : '')
-  draft.values.set('ChangeSignal', textOf(draft, 'ChangeSignal')?.toUpperCase() ?? '')
+  draft.values.set('ChangeSignal', fullSignalName(textOf(draft, 'ChangeSignal') ?? ''))
   fallBack(draft, 'Once', false)
   fallBack(draft, 'Splay', FIVE_SECONDS_NS)
   fallBack(draft, 'Perms', '0644')

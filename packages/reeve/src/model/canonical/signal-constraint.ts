@@ -1,4 +1,5 @@
 import type { Constraint, Task } from '@reeve/contract'
+import { fullSignalName } from '../../kit/signal.ts'
 
 const SIGNALS = '${attr.os.signals}'
 const OPERAND = 'set_contains'
@@ -26,11 +27,5 @@ function signalsOf({ KillSignal, Templates }: Task): readonly string[] {
   const changes = (Templates ?? []).filter(({ ChangeMode }) => ChangeMode === 'signal')
   return [KillSignal, ...changes.map(({ ChangeSignal }) => ChangeSignal)]
     .filter((signal) => signal !== '')
-    .map(fullName)
-}
-
-/** `term` and `SIGTERM` are one. */
-function fullName(signal: string): string {
-  const name = signal.toUpperCase()
-  return name.startsWith('SIG') ? name : `SIG${name}`
+    .map(fullSignalName)
 }

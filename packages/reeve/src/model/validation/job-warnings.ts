@@ -1,4 +1,5 @@
 import type { Job, NetworkResource, Task, TaskGroup } from '@reeve/contract'
+import { ignoredInGroup, ignoredInTask } from './ignored-arguments.ts'
 import { findRounded } from './rounded-number.ts'
 
 /**
@@ -34,6 +35,7 @@ function groupWarnings(group: TaskGroup): readonly string[] {
     ...olderNames(group),
     ...networkWarnings(group.Networks),
     ...shutdownWarnings(group),
+    ...ignoredInGroup(group),
     ...roundedWarnings('scaling policy', group.Scaling?.Policy),
     ...group.Tasks.flatMap((task) =>
       taskWarnings(task).map((text) => `Task "${task.Name}": ${text}`),
@@ -81,6 +83,7 @@ function taskWarnings(task: Task): readonly string[] {
       ? []
       : ['task network resources are deprecated, use the network of the group']),
     ...networkWarnings(networks),
+    ...ignoredInTask(task),
     ...roundedWarnings('config', task.Config),
     ...(task.ScalingPolicies ?? []).flatMap(({ Policy }) =>
       roundedWarnings('scaling policy', Policy),

@@ -1,4 +1,5 @@
 import type { Task, TaskArtifact, Template } from '@reeve/contract'
+import { artifactScheme } from '../../kit/artifact-scheme.ts'
 import { formatDurationNs } from '../../kit/duration.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 
@@ -133,6 +134,7 @@ function checkArtifact(artifact: TaskArtifact, path: string): readonly Finding[]
     when(
       artifact.GetterSource === '' && finding(`${path}.GetterSource`, 'source must be specified'),
     ),
+    checkSource(artifact.GetterSource, `${path}.GetterSource`),
     when(
       !['any', 'file', 'dir'].includes(mode) &&
         finding(
@@ -143,6 +145,20 @@ function checkArtifact(artifact: TaskArtifact, path: string): readonly Finding[]
     when(escapesAllocation(destination) && finding(`${path}.RelativeDest`, ESCAPES)),
     when(problem !== undefined && finding(`${path}.GetterOptions`, problem ?? '')),
   )
+}
+
+/** Rejected here rather than on each node that the task is placed on: there it fails for ever. */
+function checkSource(source: string, path: string): readonly Finding[] {
+  const { scheme, kind } = artifactScheme(source)
+  // What a reference stands for is known on the node only.
+  if (source === '' || kind !== undefined || source.includes('${')) return []
+  const what = scheme === '' ? 'a source without a scheme' : `${quote(scheme)} sources`
+  return [
+    finding(
+      path,
+      `${what} cannot be fetched: use an https:// address (for object storage a presigned one), git::, or file://`,
+    ),
+  ]
 }
 
 function checksumProblem(checksum: string): string | undefined {

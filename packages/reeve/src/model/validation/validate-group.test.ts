@@ -343,11 +343,15 @@ const cases: readonly Case[] = [
         `${G}.Services[2].Name`,
         'Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes and must be no longer than 63 characters',
       ],
+      [
+        `${G}.Services[2].Provider`,
+        'provider "discovery": external service catalogues are not supported: use provider = "service", the built-in catalogue',
+      ],
       [`${G}.Services[3].Checks[0].Command`, 'script type must have a valid script path'],
       [`${G}.Services[3].Checks[0].TaskName`, 'script type must name its task'],
       [
         `${G}.Services[3].Checks[1].Type`,
-        'invalid check type ("ttl"), must be one of http, tcp, script',
+        'invalid check type ("ttl"), must be one of http, tcp, grpc, script',
       ],
       [`${G}.Services[3].Checks[2].PortLabel`, 'check "h" is missing a port'],
       [`${G}.Services[3].Checks[2].Path`, 'http type must have relative http path'],

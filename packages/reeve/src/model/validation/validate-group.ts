@@ -12,6 +12,7 @@ import {
   checkUpdate,
 } from './validate-policies.ts'
 import { checkScalingBounds } from './validate-scaling.ts'
+import { checkUnsupportedGroup } from './unsupported.ts'
 import { checkServices } from './validate-service.ts'
 import { checkTask } from './validate-task.ts'
 import { checkVolumes } from './validate-volume.ts'
@@ -27,6 +28,7 @@ export function* checkGroup(group: TaskGroup, path: string, job: Job): Steps<rea
     checkVolumes(group, path, job),
     checkServices(group, path),
     checkScaling(group, path),
+    checkUnsupportedGroup(group, path),
   )
   const all = [...own]
   for (const [index, task] of group.Tasks.entries()) {

@@ -1,7 +1,8 @@
-import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig } from '@reeve/contract'
+import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig, type Task } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
 import { isBatchType } from '../job/job-type.ts'
+import { parseTaskCron, zoneOf } from '../launch/task-schedule.ts'
 import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
 
@@ -44,6 +45,24 @@ function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
 /** All of them are looked at for each launch. */
 function tooManySpecs(count: number): string {
   return `Periodic has ${count} specs. It cannot have more than ${LIMITS.periodicSpecsMax}`
+}
+
+/** The times of day during which a task runs. */
+export function checkSchedule(task: Task, path: string): readonly Finding[] {
+  if (task.Schedule === null) return []
+  const { Cron: cron } = task.Schedule
+  const at = `${path}.Schedule.Cron`
+  if (cron === null) return [finding(at, 'Schedule validation failed: a cron block is required')]
+  const parsed = parseTaskCron(cron)
+  const zone = zoneOf(cron.Timezone, 'UTC')
+  const zoneProblem = checkTimeZone(zone)
+  return allOf(
+    when(!parsed.ok && finding(at, `Schedule validation failed: ${parsed.error}`)),
+    when(
+      zoneProblem !== undefined &&
+        finding(`${at}.Timezone`, `Schedule validation failed: ${zoneProblem}`),
+    ),
+  )
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
+import { checkUnsupportedCheck, checkUnsupportedService } from './unsupported.ts'
 import { portLabels } from './validate-network.ts'
 
 const CHECK_NS_MIN = nsFromMs(1_000)
@@ -17,11 +18,16 @@ const REFERENCE = /\$\{[^}]*\}/g
 const ADDRESS_MODES = ['', 'auto', 'host', 'driver', 'alloc', 'alloc_ipv6']
 const ON_UPDATE = ['require_healthy', 'ignore_warnings', 'ignore']
 const INITIAL_STATES = ['', 'passing', 'warning', 'critical']
-/** What an agent can do itself; a script runs inside the task, as a command of its user would. */
-const CHECK_TYPES: Readonly<Record<string, readonly string[]>> = {
-  [SERVICE_PROVIDER]: ['http', 'tcp', 'script'],
-  [DISCOVERY_PROVIDER]: ['http', 'tcp', 'script', 'grpc', 'ttl'],
-}
+/** Any other is unknown; that of external catalogues is known and rejected. */
+const PROVIDERS: readonly string[] = [SERVICE_PROVIDER, DISCOVERY_PROVIDER]
+/**
+ * What an agent can do itself; a script runs inside the task, as a command of its user would. `ttl`
+ * checks, which tasks report themselves, need an external catalogue.
+ */
+const CHECK_TYPES: readonly string[] = ['http', 'tcp', 'grpc', 'script']
+const HTTP_PROTOCOLS: readonly string[] = ['', 'http', 'https']
+/** RFC 9110, section 9.1: a method is a token. */
+const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/
 
 /** A service with where it stands: services of tasks and of groups obey different rules. */
 interface Placed {
@@ -45,6 +51,7 @@ export function checkServices(group: TaskGroup, path: string): readonly Finding[
         `Service ${entry.service.Name} validation failed`,
         allOf(
           checkService(entry),
+          checkUnsupportedService(entry.service, entry.path),
           when(
             entry.service.TaskName !== '' &&
               !tasks.has(entry.service.TaskName) &&
@@ -54,7 +61,11 @@ export function checkServices(group: TaskGroup, path: string): readonly Finding[
               ),
           ),
           each(entry.service.Checks, `${entry.path}.Checks`, (check, at) =>
-            nest(at, `Check ${check.Name} validation failed`, checkCheck(check, at, entry)),
+            nest(
+              at,
+              `Check ${check.Name} validation failed`,
+              allOf(checkCheck(check, at, entry), checkUnsupportedCheck(check, at)),
+            ),
           ),
         ),
       ),
@@ -142,10 +153,10 @@ function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
         ),
     ),
     when(
-      !Object.hasOwn(CHECK_TYPES, provider) &&
+      !PROVIDERS.includes(provider) &&
         finding(
           `${path}.Provider`,
-          `Service provider ${quote(provider)} is unknown, must be ${quote(SERVICE_PROVIDER)} or ${quote(DISCOVERY_PROVIDER)}`,
+          `Service provider ${quote(provider)} is unknown, must be ${quote(SERVICE_PROVIDER)}`,
         ),
     ),
     when(
@@ -172,22 +183,6 @@ function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
         ),
     ),
     when(
-      !ofGroup &&
-        service.Connect !== null &&
-        finding(
-          `${path}.Connect`,
-          `Service ${service.Name} cannot have a connect block, only services of a group can`,
-        ),
-    ),
-    when(
-      provider === SERVICE_PROVIDER &&
-        service.Connect !== null &&
-        finding(
-          `${path}.Connect`,
-          `Service with provider ${quote(provider)} cannot have a connect block`,
-        ),
-    ),
-    when(
       !ON_UPDATE.includes(service.OnUpdate) &&
         finding(
           `${path}.OnUpdate`,
@@ -199,15 +194,13 @@ function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
 
 function checkCheck(check: ServiceCheck, path: string, owner: Placed): readonly Finding[] {
   const { service } = owner
-  const types = CHECK_TYPES[service.Provider] ?? []
   const hasPort = check.PortLabel !== '' || service.PortLabel !== ''
   return allOf(
     when(
-      types.length > 0 &&
-        !types.includes(check.Type) &&
+      !CHECK_TYPES.includes(check.Type) &&
         finding(
           `${path}.Type`,
-          `invalid check type (${quote(check.Type)}), must be one of ${types.join(', ')}`,
+          `invalid check type (${quote(check.Type)}), must be one of ${CHECK_TYPES.join(', ')}`,
         ),
     ),
     when(
@@ -238,6 +231,19 @@ function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
           (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(check.Path) || check.Path.startsWith('//')) &&
             finding(`${path}.Path`, 'http type must have relative http path'),
         ),
+        when(
+          !isReference(check.Protocol) &&
+            !HTTP_PROTOCOLS.includes(check.Protocol.toLowerCase()) &&
+            finding(
+              `${path}.Protocol`,
+              `protocol of an http check must be http or https, not ${quote(check.Protocol)}`,
+            ),
+        ),
+        when(
+          !isReference(check.Method) &&
+            !METHOD.test(check.Method) &&
+            finding(`${path}.Method`, `${quote(check.Method)} is not an HTTP method`),
+        ),
       )
     case 'script':
       return allOf(
@@ -254,12 +260,16 @@ function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
   }
 }
 
+/** Only the node knows what it stands for. */
+function isReference(text: string): boolean {
+  return text.includes('${')
+}
+
 function checkTimes(check: ServiceCheck, path: string): readonly Finding[] {
   const shortest = formatDurationNs(CHECK_NS_MIN)
   return allOf(
     when(
       check.Interval < CHECK_NS_MIN &&
-        check.Type !== 'ttl' &&
         finding(
           `${path}.Interval`,
           `interval (${formatDurationNs(check.Interval)}) can not be lower than ${shortest}`,
@@ -267,7 +277,6 @@ function checkTimes(check: ServiceCheck, path: string): readonly Finding[] {
     ),
     when(
       check.Timeout < CHECK_NS_MIN &&
-        check.Type !== 'ttl' &&
         finding(
           `${path}.Timeout`,
           `timeout (${formatDurationNs(check.Timeout)}) is lower than required minimum timeout ${shortest}`,

@@ -17,7 +17,8 @@ import {
   checkTaskConstraints,
 } from './validate-constraint.ts'
 import { checkArtifacts, checkDispatchPayload, checkTemplates } from './validate-file.ts'
-import { checkIdentities } from './validate-identity.ts'
+import { checkUnsupportedTask } from './unsupported.ts'
+import { checkSchedule } from './validate-launch.ts'
 import { checkRestart } from './validate-policies.ts'
 import { checkScalingBounds } from './validate-scaling.ts'
 
@@ -53,7 +54,8 @@ export function checkTask(task: Task, path: string, parents: TaskParents): reado
     checkDispatchPayload(task, path),
     checkLifecycle(task, path),
     checkVolumeMounts(task, path, parents.group),
-    checkIdentities(task, path),
+    checkUnsupportedTask(task, path),
+    checkSchedule(task, path),
     checkActions(task, path),
     checkScalingPolicies(task, path),
   )

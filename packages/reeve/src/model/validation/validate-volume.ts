@@ -1,5 +1,6 @@
 import type { Job, TaskGroup, VolumeRequest } from '@reeve/contract'
 import { isSystemType } from '../job/job-type.ts'
+import { checkUnsupportedVolume } from './unsupported.ts'
 import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ACCESS_MODES = [
@@ -17,7 +18,11 @@ export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly
     return nest(
       at,
       `Task group volume validation for ${label} failed`,
-      allOf(checkVolume(volume, at), checkPerAllocation(volume, at, { group, job })),
+      allOf(
+        checkVolume(volume, at),
+        checkUnsupportedVolume(volume, at),
+        checkPerAllocation(volume, at, { group, job }),
+      ),
     )
   })
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  allocationId,
+  anAssignment,
+  aSimulation,
+  aTask,
+  pass,
+  stopped,
+  type Simulation,
+} from '../../../test/build/agent.ts'
+
+const ID = allocationId(1)
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** The simulated clock begins at midnight. */
+const scheduled = (Start: string, End: string) =>
+  aTask({ Schedule: { Cron: { Start, End, Timezone: 'UTC' } } })
+
+function stateOf({ server }: Simulation) {
+  return server.updates.get(ID)?.TaskStates?.['web']
+}
+
+/** In steps, so that timers set by what happened meanwhile are seen. */
+async function passMinutes({ clock }: Simulation, minutes: number): Promise<void> {
+  for (let step = 0; step < minutes; step += 5) await pass(clock, 5 * MINUTE_MS)
+}
+
+test('a task outside its schedule waits, runs in its window and is stopped at its end', async () => {
+  const sim = await aSimulation({
+    assignments: [anAssignment({ tasks: [scheduled('10,40 0 1 1 *', '20 0')] })],
+  })
+  assert.equal(stateOf(sim)?.State, 'pending')
+  assert.equal(stateOf(sim)?.Paused, 'scheduled_pause')
+  assert.deepEqual(sim.server.eventsOf(ID, 'web'), ['Received', 'Pausing'])
+  assert.match(stateOf(sim)?.Events.at(-1)?.DisplayMessage ?? '', /until 2026-01-01T00:10:00/)
+  await passMinutes(sim, 10)
+  assert.equal(stateOf(sim)?.State, 'running')
+  assert.equal(stateOf(sim)?.Paused, '')
+  await passMinutes(sim, 10)
+  assert.equal(stateOf(sim)?.State, 'pending')
+  assert.equal(stateOf(sim)?.Restarts, 0, 'it is no restart')
+  assert.equal(sim.driver.running.length, 0)
+  await passMinutes(sim, 20)
+  assert.equal(stateOf(sim)?.State, 'running')
+  await sim.agent.stop()
+})
+
+test('a task that waits for its schedule can be stopped', async () => {
+  const assignment = anAssignment({ tasks: [scheduled('0 3 * * *', '0 4')] })
+  const sim = await aSimulation({ assignments: [assignment] })
+  sim.server.assign(stopped(assignment))
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(sim.server.statusOf(ID), 'complete')
+  await sim.agent.stop()
+})
+
+test('a schedule that changes is followed at once', async () => {
+  const assignment = anAssignment({ tasks: [scheduled('0 0 * * *', '0 12')] })
+  const sim = await aSimulation({ assignments: [assignment] })
+  assert.equal(stateOf(sim)?.State, 'running')
+  const later = anAssignment({ tasks: [scheduled('0 3 * * *', '0 4')] })
+  sim.server.assign(later)
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(stateOf(sim)?.Paused, 'scheduled_pause')
+  sim.server.assign(anAssignment({ tasks: [aTask()] }))
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(stateOf(sim)?.State, 'running')
+  await sim.agent.stop()
+})
+
+test('a task outside its schedule does not keep a deployment waiting', async () => {
+  const health = { HealthCheck: 'task_states', MinHealthyTime: 0, HealthyDeadline: HOUR_MS * 1e6 }
+  const sim = await aSimulation({
+    assignments: [
+      anAssignment({
+        allocation: { DeploymentID: 'd' },
+        group: { Update: health },
+        tasks: [scheduled('0 3 * * *', '0 4')],
+      }),
+    ],
+  })
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(sim.server.updates.get(ID)?.DeploymentStatus?.Healthy, true)
+  await sim.agent.stop()
+})

@@ -1,0 +1,24 @@
+import { constants } from 'node:os'
+import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '../kit/signal.ts'
+
+/** A signal of this machine. */
+export interface Signal {
+  /** Its one spelling: `SIGTERM`, `SIGRTMIN+3`. */
+  readonly name: string
+  readonly number: number
+}
+
+/** Every signal that tasks of this node can be sent, by its one spelling. */
+export const SIGNAL_NAMES: readonly string[] = [
+  ...Object.keys(constants.signals),
+  ...REAL_TIME_SIGNALS,
+].toSorted()
+
+const NUMBERS: ReadonlyMap<string, number> = new Map(Object.entries(constants.signals))
+
+/** The signal of this name, however it is spelled; undefined where this machine has none. */
+export function findSignal(given: string): Signal | undefined {
+  const name = fullSignalName(given)
+  const number = NUMBERS.get(name) ?? realTimeNumber(name)
+  return number === undefined ? undefined : { name, number }
+}

@@ -1,0 +1,33 @@
+/** The first real-time signal that a program may use, and the last, as Linux numbers them. */
+const REAL_TIME_MIN = 34
+const REAL_TIME_MAX = 64
+
+/**
+ * The one spelling of a signal's name: `term`, `sigterm` and `SIGTERM` are `SIGTERM`, and
+ * `RTMAX-1` is `SIGRTMIN+29`. A name that no machine knows is only completed, never replaced.
+ */
+export function fullSignalName(name: string): string {
+  if (name === '') return ''
+  const upper = name.trim().toUpperCase()
+  const full = upper.startsWith('SIG') ? upper : `SIG${upper}`
+  const number = realTimeNumber(full)
+  return number === undefined ? full : realTimeName(number)
+}
+
+/** The number of `SIGRTMIN+3` and the like; undefined for every other name. */
+export function realTimeNumber(fullName: string): number | undefined {
+  const [, end, sign, digits = '0'] = /^SIGRT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(fullName) ?? []
+  if (end === undefined || sign === (end === 'MIN' ? '-' : '+')) return undefined
+  const number = end === 'MIN' ? REAL_TIME_MIN + Number(digits) : REAL_TIME_MAX - Number(digits)
+  return number >= REAL_TIME_MIN && number <= REAL_TIME_MAX ? number : undefined
+}
+
+/** `SIGRTMIN`, `SIGRTMIN+1` and so on: every real-time signal by its one spelling. */
+export const REAL_TIME_SIGNALS: readonly string[] = Array.from(
+  { length: REAL_TIME_MAX - REAL_TIME_MIN + 1 },
+  (_, i) => realTimeName(REAL_TIME_MIN + i),
+)
+
+function realTimeName(number: number): string {
+  return number === REAL_TIME_MIN ? 'SIGRTMIN' : `SIGRTMIN+${number - REAL_TIME_MIN}`
+}

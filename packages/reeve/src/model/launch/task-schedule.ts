@@ -1,0 +1,81 @@
+import type { TaskSchedule } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  nextCronTime,
+  parseCron,
+  type CronExpression,
+  type OffsetAt,
+} from '../../lang/cron/index.ts'
+
+/** Whether a task may run now, and until when that holds. */
+export interface ScheduleWindow {
+  readonly isOpen: boolean
+  /** When the window closes or the next one opens; undefined: never again. */
+  readonly changesMs: number | undefined
+}
+
+interface TaskCron {
+  readonly start: CronExpression
+  readonly end: CronExpression
+}
+
+/** Ends come once a day; two days reach across a changed clock. */
+const REACH_MS = 50 * 3_600_000
+const SECOND_MS = 1_000
+
+/**
+ * The window of a schedule at a time. A window opens at each time that `start` names and closes at
+ * the next time of day that `end` names, on the same day or on the next. A schedule without `cron`
+ * is always open. The zone is the machine's where the schedule names none.
+ */
+export function scheduleWindow(
+  { Cron: cron }: TaskSchedule,
+  { nowMs, offsetAt, localZone }: { nowMs: number; offsetAt: OffsetAt; localZone: string },
+): ScheduleWindow {
+  const parsed = cron === null ? undefined : parseTaskCron(cron)
+  // What cannot be read is rejected at registration.
+  if (cron === null || parsed === undefined || !parsed.ok) return ALWAYS
+  const zone = zoneOf(cron.Timezone, localZone)
+  const next = (expression: CronExpression, afterMs: number): number | undefined =>
+    nextCronTime(expression, { zone, afterMs, offsetAt })
+  const { start, end } = parsed.value
+  const closedMs = lastBefore((afterMs) => next(end, afterMs), nowMs)
+  const openedMs = next(start, closedMs - SECOND_MS)
+  if (openedMs !== undefined && openedMs <= nowMs)
+    return { isOpen: true, changesMs: next(end, nowMs) }
+  return { isOpen: false, changesMs: openedMs }
+}
+
+const ALWAYS: ScheduleWindow = { isOpen: true, changesMs: undefined }
+
+/** The latest time not after `nowMs`; the beginning of the search where there is none. */
+function lastBefore(next: (afterMs: number) => number | undefined, nowMs: number): number {
+  let lastMs = nowMs - REACH_MS
+  for (;;) {
+    const foundMs = next(lastMs)
+    if (foundMs === undefined || foundMs > nowMs) return lastMs
+    lastMs = foundMs
+  }
+}
+
+export function zoneOf(timezone: string, localZone: string): string {
+  return timezone === '' || timezone.toLowerCase() === 'local' ? localZone : timezone
+}
+
+const END = /^\s*(\d{1,2})\s+(\d{1,2})\s*$/
+
+/** `start` is a cron expression, `end` a minute and an hour. The error says which is wrong. */
+export function parseTaskCron(cron: {
+  readonly Start: string
+  readonly End: string
+}): Result<TaskCron, string> {
+  const start = parseCron(cron.Start)
+  if (!start.ok) return err(`invalid start ${JSON.stringify(cron.Start)}: ${start.error}`)
+  const [, minute, hour] = END.exec(cron.End) ?? []
+  const end = parseCron(`${minute ?? ''} ${hour ?? ''} * * *`)
+  if (minute === undefined || !end.ok) {
+    const wanted = 'a minute and an hour are required, such as "30 17"'
+    return err(`invalid end ${JSON.stringify(cron.End)}: ${wanted}`)
+  }
+  return ok({ start: start.value, end: end.value })
+}
