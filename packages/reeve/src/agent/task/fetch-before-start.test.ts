@@ -66,6 +66,13 @@ test('fetch: a stop interrupts it, and that is no failure', async () => {
   assert.equal(driver.running.length, 0)
 })
 
+test('fetch: an agent that stops leaves the task as it was', async () => {
+  const bench = await aFetch()
+  await bench.runner.halt()
+  assert.equal(bench.runner.task('t0').state.State, 'pending')
+  assert.equal(bench.events('t0').at(-1), 'Driver')
+})
+
 test('fetch: more tasks than may start at once fetch beside each other', async () => {
   const { driver } = await aFetch(aTask(), 20)
   assert.equal(driver.fetches, 20)

@@ -118,6 +118,7 @@ export class DockerDriver implements ReconcilingDriver {
   }
 
   async fingerprint(): Promise<DriverHealth> {
+    await this.#releaseLeftovers()
     try {
       const version = await this.#ask('/version')
       const info = await this.#ask('/info')
@@ -168,9 +169,7 @@ export class DockerDriver implements ReconcilingDriver {
     context: DriverContext,
   ): Promise<RunningTask> {
     // Not before the image is there: a task of the allocation may change what a path leads to.
-    const { stateDir } = this.#options
-    this.#swept ??= stateDir === undefined ? Promise.resolve() : PinnedPaths.sweep(stateDir)
-    await this.#swept
+    await this.#releaseLeftovers()
     const mounts = await openMounts(config, this.#pathRules(launch))
     try {
       const record = await this.#create(launch, config, this.#spec(launch, config, mounts))
@@ -191,7 +190,15 @@ export class DockerDriver implements ReconcilingDriver {
     }
   }
 
-  /** What can be refused is, before an image is fetched. */
+  /** Once in the life of this driver; mounts that cannot be released do no harm to new starts. */
+  #releaseLeftovers(): Promise<void> {
+    const { stateDir } = this.#options
+    if (stateDir === undefined) return Promise.resolve()
+    this.#swept ??= PinnedPaths.sweep(stateDir).catch(() => undefined)
+    return this.#swept
+  }
+
+  /** Rejects what can be rejected before an image is pulled. */
   async #validate(launch: TaskLaunch): Promise<DockerConfig> {
     const config = readDockerConfig(launch.config)
     checkAllowed(config, this.#options.policy, this.#settings)

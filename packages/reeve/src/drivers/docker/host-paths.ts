@@ -31,8 +31,8 @@ export interface ContainerMounts {
 }
 
 /**
- * Says no early, before an image is fetched. Fault `task-config` for a path that is not allowed.
- * What is allowed now is checked again by `openMounts`.
+ * Rejects early, before an image is pulled. Fault `task-config` for a path that is not allowed. A
+ * path that passes is checked again by `openMounts`.
  */
 export async function checkPaths(config: DockerConfig, rules: PathRules): Promise<void> {
   const { volumes, volumeDriver, mounts } = config.storage

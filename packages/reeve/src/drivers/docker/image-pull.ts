@@ -30,8 +30,8 @@ export interface PullWaiter {
 }
 
 /**
- * One image on its way, for every task that wants it. Each task has its own patience; the engine is
- * told to stop when the last of them has left.
+ * One pull for every task that waits for the image. Each task has its own timeout; the request to the
+ * engine is aborted when the last of them has left.
  */
 export class ImagePull {
   readonly #options: PullOptions
@@ -45,7 +45,7 @@ export class ImagePull {
     this.#outcome = this.#pull()
   }
 
-  /** Whether nobody waits for it any more: whoever comes now begins another. */
+  /** Whether no task waits for it any more: the next one begins another pull. */
   get isAbandoned(): boolean {
     return this.#stop.signal.aborted
   }
@@ -71,7 +71,7 @@ export class ImagePull {
     }
   }
 
-  /** Resolves when the patience of this task is at an end, or somebody stops it. */
+  /** Resolves when the time of this task is over, or its signal fires. */
   async #late({ timeoutMs, signal }: PullWaiter, over: AbortSignal): Promise<Fault> {
     const passed = await pause(this.#options.clock, timeoutMs, AbortSignal.any([signal, over]))
     if (!passed) return this.#fault('it was interrupted')
@@ -138,7 +138,7 @@ export class ImagePull {
     }
   }
 
-  /** Says no for good when the registry knows no such image, or not for us. */
+  /** Final when the registry has no such image, or denies it to this login. */
   #refused(text: string, status: number): Fault {
     const isFinal = status === 404 || /not found|denied|unauthorized|manifest unknown/i.test(text)
     const name = localName(this.#options.image)
@@ -166,7 +166,7 @@ class IdleTimer {
     this.#clock = clock
     this.#idleMs = idleMs
     this.#touchedMs = clock.nowMs()
-    this.#cancel = clock.after(idleMs, () => this.#look())
+    this.#cancel = clock.after(idleMs, () => this.#check())
   }
 
   get signal(): AbortSignal {
@@ -182,9 +182,9 @@ class IdleTimer {
   }
 
   /** One timer for any number of touches. */
-  #look(): void {
+  #check(): void {
     const leftMs = this.#touchedMs + this.#idleMs - this.#clock.nowMs()
     if (leftMs <= 0) this.#controller.abort()
-    else this.#cancel = this.#clock.after(leftMs, () => this.#look())
+    else this.#cancel = this.#clock.after(leftMs, () => this.#check())
   }
 }

@@ -13,6 +13,7 @@ import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
 import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
+import { messageOf } from '../../kit/fault.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import type { DockerPolicy } from './docker-policy.ts'
@@ -23,6 +24,7 @@ import { PinnedPaths } from './pinned-paths.ts'
 
 const CASES_AT_ONCE = 4
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
+const SWAPPED_STARTS = 12
 const PASSWORDS = ['secret', 'secret7', 'secret78']
 
 const policy: DockerPolicy = {
@@ -302,6 +304,32 @@ else {
         assert.equal(await output().catch(() => ''), '')
       })
     }
+
+    test('volumes: a link that is swapped all the time never leads to the host', async (t) => {
+      const { driver, bench, launch, output } = await openCase(t)
+      const data = join(bench.dir, 'alloc/data')
+      await mkdir(join(bench.dir, 'host'))
+      await writeFile(join(bench.dir, 'host/f'), 'of the host\n')
+      await mkdir(join(data, 'own'))
+      await writeFile(join(data, 'own/f'), 'of the task\n')
+      await symlink('own', join(data, 'x'))
+      // Each rename is atomic: at every moment the name leads to one of both.
+      const swap = 'while :; do ln -s ../../host y; mv -T y x; ln -s own y; mv -T y x; done'
+      const swapper = spawn('sh', ['-c', swap], { cwd: data, stdio: 'ignore' })
+      t.after(() => void swapper.kill('SIGKILL'))
+      let started = 0
+      for (let attempt = 0; attempt < SWAPPED_STARTS; attempt += 1) {
+        try {
+          const config = { volumes: ['../alloc/data/x:/x:ro'] }
+          const task = await driver.start(launch('cat /x/*', config))
+          await task.exited
+          started += 1
+        } catch (thrown) {
+          assert.match(messageOf(thrown), /outside the allocation/)
+        }
+      }
+      assert.equal(await output().catch(() => ''), 'of the task\n'.repeat(started))
+    })
 
     test('options of volumes that mount more are rejected', async (t) => {
       const { driver, bench, launch } = await openCase(t)
