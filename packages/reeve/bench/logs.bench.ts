@@ -54,16 +54,16 @@ class Cleanup {
   }
 }
 
-/** Runs the task, lets it write, and measures until `whole` resolves. */
+/** Runs the task, lets it write, and measures until all of it has been read. */
 async function measure(
   source: Source,
-  whole: (bench: ProgramBench, task: RunningTask) => Promise<void>,
+  readAll: (bench: ProgramBench, task: RunningTask) => Promise<void>,
 ): Promise<number> {
   const cleanup = new Cleanup()
   try {
     const bench = await ProgramBench.open(cleanup.context, () => source)
     const task = await bench.driver.start(bench.script(SCRIPT))
-    const read = whole(bench, task)
+    const read = readAll(bench, task)
     const startMs = performance.now()
     await mkdir(join(bench.dir, 'web/local/go'))
     await read

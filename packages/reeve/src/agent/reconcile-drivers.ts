@@ -27,13 +27,12 @@ export async function reconcileDrivers(options: ReconcileOptions): Promise<void>
 }
 
 async function reconcileEvery(driver: ReconcilingDriver, options: ReconcileOptions): Promise<void> {
-  const { clock, log, stopping, allocations } = options
+  const { clock, log, stopping } = options
   let complaint = ''
   while (await pause(clock, driver.reconcileMs, stopping)) {
     try {
-      const { containers, images, isDryRun } = await driver.reconcile(
-        tasksOf(driver.name, allocations()),
-      )
+      const tasks = tasksOf(driver.name, options.allocations())
+      const { containers, images, isDryRun } = await driver.reconcile(tasks)
       const what = isDryRun ? 'dangling containers found (dry run)' : 'removed dangling containers'
       if (containers.length > 0) log.warn({ driver: driver.name, containers }, what)
       if (images.length > 0) log.info({ driver: driver.name, images }, 'removed unused images')

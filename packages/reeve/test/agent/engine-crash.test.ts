@@ -66,8 +66,10 @@ async function runJob({ cluster }: World, id: string): Promise<readonly Allocati
     return all.length === COUNT && all.every(({ ClientStatus }) => ClientStatus === 'running')
   })
   for (const row of rows) {
-    await until('a container to begin', async () => {
-      return (await starts(cluster, row)) === 1 ? true : undefined
+    await until('a container to begin, and the agent to save that', async () => {
+      const saved = join(cluster.nodeDirectory, 'agent/allocations', row.ID, 'tasks.json')
+      const isSaved = (await textOf(saved)).includes('"Type":"Started"')
+      return isSaved && (await starts(cluster, row)) === 1 ? true : undefined
     })
   }
   return rows

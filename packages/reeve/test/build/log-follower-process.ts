@@ -4,7 +4,7 @@ import { LogFollower } from '../../src/drivers/docker/log-follower.ts'
 
 const [socketPath = '', dir = '', maxFileBytes = ''] = process.argv.slice(2)
 
-new LogFollower({
+const follower = new LogFollower({
   engine: new Engine(socketPath),
   containerId: 'c1',
   logs: {
@@ -26,3 +26,5 @@ new LogFollower({
   report: () => undefined,
   isRunning: () => Promise.resolve(true),
 })
+
+process.once('SIGTERM', () => follower.stop())

@@ -92,7 +92,9 @@ export class Podman {
 
   /** Ends the service and everything that its containers left. */
   async close(): Promise<void> {
-    if (this.#service !== undefined) await this.#removeContainers()
+    // Containers outlive their engine: only it can end them.
+    if (this.#service === undefined) await this.start()
+    await this.#removeContainers()
     await this.kill('SIGTERM')
     endLeftovers(this.dir)
     await rm(this.dir, { recursive: true, force: true, maxRetries: 5 })

@@ -15,7 +15,7 @@ interface Bench {
   readonly bench: ProgramBench
   readonly proxy: EngineProxy
   readonly engine: FakeEngine
-  driver(): DockerDriver
+  readonly driver: () => DockerDriver
 }
 
 /** The driver speaks with its engine through a proxy that can be away. */

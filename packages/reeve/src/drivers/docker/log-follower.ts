@@ -140,9 +140,7 @@ export class LogFollower {
   async #readRest(): Promise<boolean> {
     const silent = new AbortController()
     const done = new AbortController()
-    void this.#silence(READ_SILENCE_MS_MAX, done.signal).then((isSilent) => {
-      if (isSilent) silent.abort()
-    })
+    void this.#abortWhenSilent(silent, done.signal)
     try {
       const signal = AbortSignal.any([this.#stopped.signal, silent.signal])
       return await this.#read({ follow: '0' }, signal)
@@ -151,13 +149,13 @@ export class LogFollower {
     }
   }
 
-  /** Resolves with true once nothing has been read or written for so long. */
-  async #silence(ms: number, signal: AbortSignal): Promise<boolean> {
-    for (;;) {
-      const before = this.#progress
-      if (!(await pause(this.#options.clock, ms, signal))) return false
-      if (this.#progress === before) return true
+  /** Aborts once nothing has been read or written for so long. */
+  async #abortWhenSilent(silent: AbortController, signal: AbortSignal): Promise<void> {
+    for (let before = -1; this.#progress !== before;) {
+      before = this.#progress
+      if (!(await pause(this.#options.clock, READ_SILENCE_MS_MAX, signal))) return
     }
+    silent.abort()
   }
 
   /** True when the stream came to its end. */

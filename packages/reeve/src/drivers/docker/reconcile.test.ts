@@ -31,7 +31,7 @@ interface Bench {
   readonly engine: FakeEngine
   readonly bench: ProgramBench
   /** The driver of the agent with this data directory. */
-  driver(gc?: Partial<DockerGc>, agent?: string): DockerDriver
+  readonly driver: (gc?: Partial<DockerGc>, agent?: string) => DockerDriver
 }
 
 async function openBench(t: TestContext): Promise<Bench> {
