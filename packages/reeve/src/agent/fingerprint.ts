@@ -7,6 +7,7 @@ import {
   type NodeNetwork,
   type NodeResources,
 } from '@reeve/contract'
+import { pluginVersions } from './network/cni/plugin-versions.ts'
 
 /** The machine as found: what it has, and what constraints may ask about. */
 export interface Fingerprint {
@@ -22,6 +23,8 @@ interface FingerprintOptions {
    * The address that ports are published on; when absent, that of the default route's interface.
    */
   readonly address?: string
+  /** Where CNI plug-ins are looked for. */
+  readonly cniDirectories?: readonly string[]
 }
 
 /**
@@ -66,6 +69,7 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
       'unique.storage.bytesfree': String(disk.bavail * disk.bsize),
       'agent.version': options.version,
       [AGENT_VERSION_ATTRIBUTE]: options.version,
+      ...(await pluginVersions(options.cniDirectories ?? [])),
     },
     NodeResources: {
       Cpu: {
