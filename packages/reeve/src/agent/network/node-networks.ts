@@ -5,6 +5,7 @@ import type {
   NetworkOffer,
   NetworkRequest,
 } from './allocation-network.ts'
+import { BRIDGE_MODE } from './bridge-network.ts'
 import { networkNameIn } from './cni/network-config.ts'
 
 interface Providers {
@@ -38,7 +39,7 @@ export class NodeNetworks implements AllocationNetworks {
 
   async setUp(request: NetworkRequest): Promise<AllocationNetwork> {
     const { mode } = request
-    if (mode === 'bridge') return this.#bridge.setUp(request)
+    if (mode === BRIDGE_MODE) return this.#bridge.setUp(request)
     if (networkNameIn(mode) !== undefined) return this.#cni.setUp(request)
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }

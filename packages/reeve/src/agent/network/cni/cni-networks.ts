@@ -168,7 +168,7 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     throw new Fault(
       'network',
       `this node has no network of the mode ${JSON.stringify(mode)}: ` +
-        `no valid file in ${configDirectory} has the name ${JSON.stringify(name)}`,
+        'no valid configuration file in its client.cni_config_dir has that name',
     )
   }
 

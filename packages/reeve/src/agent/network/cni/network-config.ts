@@ -72,7 +72,7 @@ function parsePlugins(parsed: Readonly<Record<string, unknown>>): Result<PluginC
   return ok(plugins)
 }
 
-/** The programs that the network needs: its plug-ins, and those that give out addresses for them. */
+/** The programs that the network needs: its plug-ins, and those that assign addresses for them. */
 export function programsOf({ plugins }: NetworkConfig): readonly string[] {
   const types = plugins.flatMap(({ type, ipam }) => {
     return delegateChecker.Check(ipam) && ipam.type !== '' ? [type, ipam.type] : [type]

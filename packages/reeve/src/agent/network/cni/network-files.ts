@@ -72,8 +72,7 @@ export async function findProgram(
     if (await isExecutable(path)) return ok(path)
   }
   return err(
-    `there is no plug-in ${JSON.stringify(name)} in ${directories.join(', ')}; ` +
-      'install it or set client.cni_path',
+    `the plug-in ${JSON.stringify(name)} is in no directory of client.cni_path on this node`,
   )
 }
 
