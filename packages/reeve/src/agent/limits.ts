@@ -16,6 +16,8 @@ export const AGENT_LIMITS = {
   saveMs: 200,
   /** Length of one text in a task event; the rest is cut. */
   eventTextCharsMax: 4_096,
+  /** Connections of one port that are relayed at once from IPv6; each takes two sockets. */
+  relayConnectionsMax: 1_024,
   /** Starts under way at once: each is a fork of the agent's process. */
   startsInFlightMax: 8,
   /** Linux takes at most 128 KiB in one argument or variable; more could never be started. */

@@ -60,6 +60,7 @@ const reached = {
   everyAddressFromOutside: askFrom(OUTSIDE, MACHINE, 20_004),
   outsideFromAllocation: askFrom(FIRST, NEIGHBOUR, 8_080),
   siblingFromAllocation: askFrom(FIRST, second.address, 8_080),
+  loopbackPortByIPv6: await until('an answer by IPv6', () => ask('::1', 20_001)),
   itselfByItsPort: askFrom(SECOND, MACHINE, 20_002),
 }
 

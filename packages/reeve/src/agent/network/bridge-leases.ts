@@ -52,12 +52,12 @@ export class BridgeLeases {
   }
 
   /** Those of allocations that are joined to the bridge. */
-  joined(): readonly Lease[] {
-    return [...this.#leases.values()].filter(({ address }) => address !== '')
+  joined(): readonly (readonly [allocationId: string, lease: Lease])[] {
+    return [...this.#leases].filter(([, { address }]) => address !== '')
   }
 
   addresses(): ReadonlySet<string> {
-    return new Set(this.joined().map(({ address }) => address))
+    return new Set(this.joined().map(([, { address }]) => address))
   }
 
   async put(allocationId: string, lease: Lease): Promise<void> {

@@ -9,6 +9,7 @@ import { Fault } from '../../kit/fault.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { bridgeSettings } from './bridge-rules.ts'
 import { droppingChains } from './forward-rules.ts'
+import { relayRoutes } from './loopback-relay.ts'
 import { portElements } from './port-map.ts'
 
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
@@ -37,6 +38,7 @@ test('allocations reach and are reached on a machine that drops what it forwards
     everyAddressFromOutside: 'second',
     outsideFromAllocation: 'neighbour',
     siblingFromAllocation: 'second',
+    loopbackPortByIPv6: 'first',
     itselfByItsPort: 'second',
   })
   assert.deepEqual(found.alone, { devices: ['lo'], isUp: true })
@@ -118,3 +120,20 @@ test('chains that drop what is forwarded are told, but for that of iptables', ()
   assert.deepEqual(droppingChains(JSON.stringify(listing)), ['inet own transit'])
   assert.deepEqual(droppingChains('{}'), [])
 })
+
+const ROUTES = [
+  { name: 'granted on loopback', hostIp: '127.0.0.1', hosts: ['::1'] },
+  { name: 'granted on every address', hostIp: '0.0.0.0', hosts: ['::1'] },
+  { name: 'granted on an address of IPv6', hostIp: 'fd00::1', hosts: ['fd00::1'] },
+  { name: 'granted on an address of IPv4', hostIp: '10.0.0.1', hosts: [] },
+]
+for (const { name, hostIp, hosts } of ROUTES) {
+  test(`a port ${name} is relayed on ${hosts.join() || 'no address of IPv6'}`, () => {
+    const lease = { address: '172.30.64.9', ports: [{ ...PORT, hostIp, to: 80 }] }
+    const target = { port: 20_001, targetHost: '172.30.64.9', targetPort: 80 }
+    assert.deepEqual(
+      relayRoutes(lease),
+      hosts.map((host) => ({ host, ...target })),
+    )
+  })
+}

@@ -18,6 +18,7 @@ import {
   type BridgeSettings,
 } from './bridge-rules.ts'
 import { droppingChains, ForwardRules } from './forward-rules.ts'
+import { LoopbackRelay } from './loopback-relay.ts'
 import { createNamespace, deleteNamespace, hasNamespace, NAMESPACES_DIR } from './namespace.ts'
 import { FILTER_TABLE, portElements } from './port-map.ts'
 import { runCommand, type RunCommand } from './run-command.ts'
@@ -49,6 +50,7 @@ export class BridgeNetwork implements AllocationNetworks {
   readonly #options: BridgeOptions
   readonly #leases: BridgeLeases
   readonly #forward: ForwardRules
+  readonly #relay = new LoopbackRelay()
   #isReady = false
   /** One change after the other: the tools lock each other out otherwise. */
   #last: Promise<unknown> = Promise.resolve()
@@ -63,7 +65,9 @@ export class BridgeNetwork implements AllocationNetworks {
   /** Brings the rules of the machine to what this version writes, for the allocations that run. */
   async open(): Promise<void> {
     await this.#leases.open()
-    if (this.#leases.joined().length === 0) return
+    const joined = this.#leases.joined()
+    if (joined.length === 0) return
+    for (const [id, lease] of joined) this.#relay.open(id, lease)
     await this.#inTurn(() => this.#ready()).catch((thrown: unknown) => {
       const reason = messageOf(thrown)
       this.#options.log.warn({ reason }, 'rules of the bridge network not renewed')
@@ -180,7 +184,7 @@ export class BridgeNetwork implements AllocationNetworks {
     await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1')
     const elements = this.#leases
       .joined()
-      .map(({ address, ports }) => portElements('add', address, ports))
+      .map(([, { address, ports }]) => portElements('add', address, ports))
     await this.#run('nft', ['-f', '-'], bridgeRules(this.#options.settings) + elements.join(''))
     for (const map of FORMER_MAPS)
       await this.#run('nft', [`delete map ${FILTER_TABLE} ${map}`]).catch(ignoreMissing)
@@ -220,6 +224,7 @@ export class BridgeNetwork implements AllocationNetworks {
       ].join('\n'),
     )
     await this.#mapPorts({ address, ports })
+    this.#relay.open(allocationId, { address, ports })
   }
 
   /** A table that is gone was flushed with the machine's firewall: it is made anew, once. */
@@ -236,6 +241,7 @@ export class BridgeNetwork implements AllocationNetworks {
 
   /** Each part may be missing already. The lease goes last. */
   async #remove(allocationId: string, { address, ports }: Lease): Promise<void> {
+    this.#relay.close(allocationId)
     for (const port of ports) {
       const elements = portElements('delete', address, [port])
       await this.#run('nft', ['-f', '-'], elements).catch(ignoreMissing)
