@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { cpus, hostname } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { NodeResources } from '@reeve/contract'
 import { Value } from 'typebox/value'
@@ -30,6 +32,14 @@ test('the operator may choose the address', async (t) => {
   })
   assert.equal(found.Networks?.[0]?.IP, '127.0.0.1')
   assert.equal(found.Networks?.[0]?.Device, 'lo')
+})
+
+test('plug-ins of CNI networks are attributes', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const plugin = join(dataDir, 'bridge')
+  await writeFile(plugin, '#!/bin/sh\necho CNI bridge plugin v1.5.1\n', { mode: 0o755 })
+  const found = await fingerprint({ dataDir, version: '1', cniDirectories: [dataDir] })
+  assert.equal(found.Attributes['plugins.cni.version.bridge'], '1.5.1')
 })
 
 test('the fastest core counts', () => {

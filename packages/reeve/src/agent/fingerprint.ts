@@ -7,6 +7,7 @@ import {
   type NodeNetwork,
   type NodeResources,
 } from '@reeve/contract'
+import { pluginVersions } from './network/cni/plugin-versions.ts'
 import { SIGNAL_NAMES } from './signals.ts'
 
 /** The machine as found: what it has, and what constraints may ask about. */
@@ -23,6 +24,8 @@ interface FingerprintOptions {
    * The address that ports are published on; when absent, that of the default route's interface.
    */
   readonly address?: string
+  /** Where CNI plug-ins are looked for. */
+  readonly cniDirectories?: readonly string[]
 }
 
 /**
@@ -67,6 +70,7 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
       'unique.storage.bytesfree': String(disk.bavail * disk.bsize),
       'agent.version': options.version,
       [AGENT_VERSION_ATTRIBUTE]: options.version,
+      ...(await pluginVersions(options.cniDirectories ?? [])),
     },
     NodeResources: {
       Cpu: {

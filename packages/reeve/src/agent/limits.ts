@@ -167,6 +167,22 @@ export const AGENT_LIMITS = {
   /** Bytes of it in one message, and how deep its directories may be. */
   dataChunkBytes: 64 * 1024,
   dataDepthMax: 128,
+  /** Configuration files of CNI networks that are read; a node has a few. */
+  cniConfigFilesMax: 64,
+  /** A file has a few hundred bytes; each allocation of the network keeps a copy. */
+  cniConfigBytesMax: 256 * 1024,
+  /** Plug-ins of one network; most have two or three. */
+  cniPluginsMax: 16,
+  /** How long one call of a plug-in may take; a DHCP server is waited for some ten seconds. */
+  cniPluginMsMax: 60_000,
+  /** Allocations whose plug-ins run at once: each call is a process or two. */
+  cniAllocationsInFlightMax: 8,
+  /** What is kept of the error that a plug-in prints. */
+  cniErrorCharsMax: 2_048,
+  /** Plug-ins that are asked for their version, how many at once, and how long one may take. */
+  cniVersionsMax: 64,
+  cniVersionsInFlightMax: 4,
+  cniVersionMsMax: 5_000,
   /** Texts that checksum files may have. */
   checksumFileBytesMax: 1024 * 1024,
 } as const

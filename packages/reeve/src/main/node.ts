@@ -3,9 +3,11 @@ import type { ConnectionOptions } from 'node:tls'
 import {
   BridgeNetwork,
   bridgeSettings,
+  CniNetworks,
   diskStorage,
   fingerprint,
   NodeAgent,
+  NodeNetworks,
   type NodeSettings,
   websocketDial,
 } from '../agent/index.ts'
@@ -37,8 +39,6 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
   const configured = client.joinToken ?? config.server.joinToken
   const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
-  const stateFile = join(dataDir, 'agent', 'networks.json')
-  const settings = bridgeSettings(client.bridge)
   return new NodeAgent({
     settings: {
       Name: config.name,
@@ -65,13 +65,31 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     ids: systemIds,
     log: options.log,
     dial: websocketDial(servers, (server) => dialOptions(tls, { server, own })),
-    probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
+    probe: () =>
+      fingerprint({
+        dataDir,
+        version: options.version,
+        address: config.advertise.host,
+        cniDirectories: client.cni.pluginDirectories,
+      }),
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
     artifacts: client.artifacts,
     killTimeoutMsMax: client.killTimeoutMsMax,
     garbage: client.garbage,
-    networks: new BridgeNetwork({ stateFile, settings, log: options.log }),
+    networks: createNetworks(client, { dataDir, log: options.log }),
+  })
+}
+
+function createNetworks(
+  { bridge, cni }: AgentConfig['client'],
+  { dataDir, log }: { readonly dataDir: string; readonly log: ProgramLog },
+): NodeNetworks {
+  const stateFile = join(dataDir, 'agent', 'networks.json')
+  const recordsDir = join(dataDir, 'agent', 'cni')
+  return new NodeNetworks({
+    bridge: new BridgeNetwork({ stateFile, settings: bridgeSettings(bridge), log }),
+    cni: new CniNetworks({ settings: cni, recordsDir, log }),
   })
 }
 

@@ -77,6 +77,8 @@ client {
   bridge_network_name      = "br7"
   bridge_network_subnet    = "10.200.0.0/16"
   bridge_network_hairpin_mode = true
+  cni_config_dir           = "/etc/cni/net.d"
+  cni_path                 = "/usr/lib/cni:/opt/cni/bin"
   gc_interval              = "30s"
   gc_disk_usage_threshold  = 90
   gc_inode_usage_threshold = 85
@@ -257,6 +259,8 @@ export const FULL_CONFIG_JSON = {
     bridge_network_name: 'br7',
     bridge_network_subnet: '10.200.0.0/16',
     bridge_network_hairpin_mode: true,
+    cni_config_dir: '/etc/cni/net.d',
+    cni_path: '/usr/lib/cni:/opt/cni/bin',
     gc_interval: '30s',
     gc_disk_usage_threshold: 90,
     gc_inode_usage_threshold: 85,

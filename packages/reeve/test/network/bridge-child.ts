@@ -1,12 +1,20 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { access } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { BridgeNetwork } from '../../src/agent/network/bridge-network.ts'
 import { bridgeSettings } from '../../src/agent/network/bridge-rules.ts'
 import { SILENT_LOG } from '../build/agent.ts'
 import { until } from '../build/until.ts'
+import {
+  ask,
+  askFrom,
+  MACHINE,
+  makeMachine,
+  NEIGHBOUR,
+  OUTSIDE,
+  serve,
+  sh,
+  stopServers,
+} from './machine.ts'
 
 /**
  * Runs inside namespaces of its own, see bridge-network.test.ts: a machine that drops what it
@@ -18,17 +26,14 @@ const FIRST = '00000000-0000-4000-8000-000000000001'
 const SECOND = '00000000-0000-4000-8000-000000000002'
 const ALONE = '00000000-0000-4000-8000-000000000003'
 const THIRD = '00000000-0000-4000-8000-000000000004'
-const MACHINE = '10.199.0.1'
-const NEIGHBOUR = '10.199.0.2'
-const OUTSIDE = 'outside'
 
 /** Some kernels put devices that lead nowhere into every new namespace. */
 const UNUSED = /^(ifb|tunl|sit|gre|gretap|erspan|ip_vti|ip6|dummy)/
 
 const settings = bridgeSettings({ name: 'reeve0', subnet: '172.30.64.0/20', hairpin: true })
-const servers: ChildProcess[] = []
 
 makeMachine()
+sh('iptables -P FORWARD DROP')
 const filterBefore = sh('iptables -S')
 const networks = aBridge()
 const offers = await networks.probe()
@@ -76,10 +81,7 @@ const afterFlush = {
   outsideFromAllocation: askFrom(FIRST, NEIGHBOUR, 8_080),
 }
 
-for (const server of servers) {
-  server.kill('SIGKILL')
-  await once(server, 'close')
-}
+await stopServers()
 const next = aBridge()
 await next.open()
 const found = next.find(FIRST)
@@ -109,47 +111,4 @@ function port(hostIp: string, hostPort: number) {
 
 function request(allocationId: string, ports: readonly ReturnType<typeof port>[]) {
   return { allocationId, mode: 'bridge', ports, cniArgs: {} }
-}
-
-function makeMachine(): void {
-  sh(`ip link set lo up
-ip netns add ${OUTSIDE}
-ip link add out0 type veth peer name eth0 netns ${OUTSIDE}
-ip addr add ${MACHINE}/24 dev out0
-ip link set out0 up
-ip -n ${OUTSIDE} addr add ${NEIGHBOUR}/24 dev eth0
-ip -n ${OUTSIDE} link set eth0 up
-iptables -P FORWARD DROP`)
-}
-
-function sh(script: string): string {
-  return execFileSync('sh', ['-e', '-c', script], { encoding: 'utf8' })
-}
-
-/** A server on port 8080 of a namespace that says its name. */
-function serve(namespace: string, name: string): void {
-  const program = `require('node:net').createServer((s) => s.end('${name}')).listen(8080)`
-  const args = ['netns', 'exec', namespace, process.execPath, '-e', program]
-  servers.push(spawn('ip', args, { stdio: 'inherit' }))
-}
-
-async function ask(host: string, number: number): Promise<string | undefined> {
-  const socket = connect(number, host)
-  let text = ''
-  socket.on('data', (piece) => (text += piece.toString()))
-  const closed = once(socket, 'close')
-  await once(socket, 'connect').catch(() => undefined)
-  await closed.catch(() => undefined)
-  return text === '' ? undefined : text
-}
-
-/** What a server says to a client in a namespace; empty when it is not reached. */
-function askFrom(namespace: string, host: string, number: number): string {
-  const client = `exec 3<>/dev/tcp/${host}/${number} && cat <&3`
-  const args = ['netns', 'exec', namespace, 'timeout', '10', 'bash', '-c', client]
-  try {
-    return execFileSync('ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-  } catch {
-    return ''
-  }
 }

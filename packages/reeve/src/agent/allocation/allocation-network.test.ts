@@ -6,7 +6,9 @@ import { Fault } from '../../kit/fault.ts'
 import type { AllocationNetwork, AllocationNetworks } from '../network/allocation-network.ts'
 
 /** Networks that only remember what was asked of them. */
-function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
+function someNetworks(
+  dns?: AllocationNetwork['dns'],
+): AllocationNetworks & { readonly calls: string[] } {
   const calls: string[] = []
   const made = new Map<string, AllocationNetwork>()
   return {
@@ -19,7 +21,7 @@ function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
         return Promise.reject(new Fault('network', 'this node has no network of the mode'))
       calls.push(`up ${ports.map(({ label }) => label).join()}`)
       const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
-      const network = { ...where, address: '172.30.64.2', interfaceName: 'eth0' }
+      const network = { ...where, address: '172.30.64.2', interfaceName: 'eth0', dns }
       made.set(id, network)
       return Promise.resolve(network)
     },
@@ -38,7 +40,12 @@ function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
   }
 }
 
-function withNetwork(Mode: string): ReturnType<typeof anAssignment> {
+const GROUP_DNS = { Servers: ['10.0.0.53'], Searches: null, Options: null }
+
+function withNetwork(
+  Mode: string,
+  DNS: typeof GROUP_DNS | null = GROUP_DNS,
+): ReturnType<typeof anAssignment> {
   const network = {
     Mode,
     Device: '',
@@ -46,7 +53,7 @@ function withNetwork(Mode: string): ReturnType<typeof anAssignment> {
     IP: '',
     Hostname: 'web-${REEVE_ALLOC_INDEX}',
     MBits: 0,
-    DNS: { Servers: ['10.0.0.53'], Searches: null, Options: null },
+    DNS,
     ReservedPorts: null,
     DynamicPorts: null,
     CNI: null,
@@ -85,6 +92,22 @@ test('a group with a network of its own gets it before its tasks, and loses it a
   assert.deepEqual(networks.calls, ['up http', 'down'])
   // Not said any more: the servers keep what they were told.
   assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
+})
+
+test('a group that does not say resolves names as its network does', async () => {
+  const dns = { servers: ['10.7.0.1'], searches: ['own.example'], options: [] }
+  const byNetwork = await aRunner(withNetwork('bridge', null), { networks: someNetworks(dns) })
+  assert.deepEqual(byNetwork.driver.running[0]?.launch.network.dns, dns)
+  assert.deepEqual(byNetwork.runner.currentReport().NetworkStatus?.DNS, {
+    Servers: ['10.7.0.1'],
+    Searches: ['own.example'],
+    Options: [],
+  })
+  const byGroup = await aRunner(withNetwork('bridge'), { networks: someNetworks(dns) })
+  assert.deepEqual(byGroup.driver.running[0]?.launch.network.dns?.servers, ['10.0.0.53'])
+  assert.deepEqual(byGroup.runner.currentReport().NetworkStatus?.DNS, GROUP_DNS)
+  await byNetwork.runner.destroy()
+  await byGroup.runner.destroy()
 })
 
 test('a group that wants no network shares one in which it is alone', async () => {

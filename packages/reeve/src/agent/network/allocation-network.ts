@@ -1,6 +1,6 @@
 import type { AllocationNetworkStatus } from '@reeve/contract'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
-import { HOST_NETWORK, type TaskNetwork, type TaskPort } from '../task-launch.ts'
+import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../task-launch.ts'
 import type { Interpolator } from '../task/interpolate.ts'
 
 /** The network that the tasks of one allocation share. */
@@ -11,6 +11,8 @@ export interface AllocationNetwork {
   readonly address: string
   readonly addressIPv6: string
   readonly interfaceName: string
+  /** What it resolves names with, where the network says so; a group may say otherwise. */
+  readonly dns?: DnsSettings | undefined
 }
 
 /** What a group asks of its network. */
@@ -57,9 +59,13 @@ export function networkMode({ Networks }: AgentTaskGroup): string {
 /** As the servers are told. */
 export function networkStatus(
   { Networks }: AgentTaskGroup,
-  { address, addressIPv6, interfaceName }: AllocationNetwork,
+  { address, addressIPv6, interfaceName, dns }: AllocationNetwork,
 ): AllocationNetworkStatus {
-  const DNS = Networks?.[0]?.DNS ?? null
+  const given =
+    dns === undefined
+      ? null
+      : { Servers: dns.servers, Searches: dns.searches, Options: dns.options }
+  const DNS = Networks?.[0]?.DNS ?? given
   return { InterfaceName: interfaceName, Address: address, AddressIPv6: addressIPv6, DNS }
 }
 
@@ -90,7 +96,7 @@ export function taskNetwork(
     hosts: address === '' || hostname === '' ? [] : [{ address, names: [hostname] }],
     dns:
       dns === null
-        ? undefined
+        ? given?.dns
         : {
             servers: (dns.Servers ?? []).map(text),
             searches: (dns.Searches ?? []).map(text),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { allocationId, SILENT_LOG } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { runInPrivateNetwork, whyNoPrivateNetwork } from '../../../test/network/private-network.ts'
 import { Fault } from '../../kit/fault.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { bridgeSettings } from './bridge-rules.ts'
@@ -15,31 +15,15 @@ import { portElements } from './port-map.ts'
 const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
 const REQUEST = { allocationId: allocationId(1), mode: 'bridge', ports: [PORT], cniArgs: {} }
 
-/** Why the tools cannot be tried for real here; undefined when they can. */
-function whyNot(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root makes networks'
-  const tools = ['unshare', 'ip', 'nft', 'iptables', 'mount', 'bash', 'timeout']
-  const missing = tools.filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
-  if (missing.length > 0) return `${missing.join(', ')} not installed`
-  const trial = 'mount -t tmpfs tmpfs /mnt && nft list ruleset'
-  const trialRun = spawnSync('unshare', ['-n', '-m', 'sh', '-c', trial])
-  return trialRun.status === 0 ? undefined : 'namespaces or the packet filter are not to be had'
-}
-
 test('allocations reach and are reached on a machine that drops what it forwards', async (t) => {
-  const reason = whyNot()
+  const reason = whyNoPrivateNetwork()
   if (reason !== undefined) {
     t.skip(reason)
     return
   }
   const stateDir = await temporaryDirectory(t)
-  const child = new URL('../../../test/network/bridge-child.ts', import.meta.url).pathname
-  // The machine's own network is never touched: names of namespaces live in a mount of their own.
-  const script =
-    'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && mount --make-shared /run/netns && exec "$@"'
-  const args = ['-n', '-m', 'sh', '-c', script, 'sh', process.execPath, child, stateDir]
-  const text = execFileSync('unshare', args, { encoding: 'utf8', timeout: 60_000 })
-  const found = JSON.parse(text)
+  const child = new URL('../../../test/network/bridge-child.ts', import.meta.url)
+  const found = runInPrivateNetwork(child, stateDir)
   assert.deepEqual(found.offers, [{ mode: 'bridge' }])
   assert.equal(found.first.address, '172.30.64.2')
   assert.deepEqual(found.again, found.first)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { access, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +19,7 @@ import {
 } from './bridge-rules.ts'
 import { droppingChains, ForwardRules } from './forward-rules.ts'
 import { LoopbackRelay } from './loopback-relay.ts'
+import { createNamespace, deleteNamespace, hasNamespace, NAMESPACES_DIR } from './namespace.ts'
 import { FILTER_TABLE, portElements } from './port-map.ts'
 import { runCommand, type RunCommand } from './run-command.ts'
 
@@ -111,20 +112,20 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   #give(
-    { allocationId, namespaceOf }: Pick<NetworkRequest, 'allocationId' | 'namespaceOf'>,
+    request: Pick<NetworkRequest, 'allocationId' | 'namespaceOf'>,
     lend: () => Lease,
   ): Promise<AllocationNetwork> {
+    const { allocationId } = request
     return this.#inTurn(async () => {
       const known = this.#leases.find(allocationId)
-      if (known !== undefined && (await this.#isThere(allocationId))) {
+      if (known !== undefined && (await hasNamespace(this.#namespacePath(allocationId)))) {
         return this.#network(allocationId, known)
       }
       if (known !== undefined) await this.#remove(allocationId, known)
       const lease = lend()
       await this.#leases.put(allocationId, lease)
       try {
-        await this.#run('ip', ['netns', ...namespaceCommand(allocationId, namespaceOf)])
-        await this.#run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
+        await createNamespace(this.#run, request)
         if (lease.address !== '') await this.#join(allocationId, lease)
       } catch (thrown) {
         await this.#remove(allocationId, lease)
@@ -147,14 +148,7 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   #namespacePath(allocationId: string): string {
-    return join(this.#options.namespacesDir ?? '/run/netns', allocationId)
-  }
-
-  async #isThere(allocationId: string): Promise<boolean> {
-    return access(this.#namespacePath(allocationId)).then(
-      () => true,
-      () => false,
-    )
+    return join(this.#options.namespacesDir ?? NAMESPACES_DIR, allocationId)
   }
 
   #freeAddress(): string {
@@ -252,16 +246,10 @@ export class BridgeNetwork implements AllocationNetworks {
       const elements = portElements('delete', address, [port])
       await this.#run('nft', ['-f', '-'], elements).catch(ignoreMissing)
     }
-    await this.#run('ip', ['netns', 'delete', allocationId]).catch(ignoreMissing)
+    await deleteNamespace(this.#run, allocationId)
     await this.#leases.delete(allocationId)
     if (this.#leases.joined().length === 0) await this.#forward.remove()
   }
-}
-
-/** A namespace of its own, or that of a process under the allocation's name. */
-function namespaceCommand(allocationId: string, namespaceOf: number | undefined): string[] {
-  if (namespaceOf === undefined) return ['add', allocationId]
-  return ['attach', allocationId, String(namespaceOf)]
 }
 
 /** Device names have 15 characters; the allocation's identifier has 36. */

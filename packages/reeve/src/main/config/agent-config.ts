@@ -108,6 +108,7 @@ interface ClientConfig {
   readonly secretsInMemory: boolean
   readonly killTimeoutMsMax: number
   readonly bridge: BridgeConfig
+  readonly cni: CniConfig
   readonly garbage: GarbageConfig
 }
 
@@ -184,6 +185,12 @@ interface BridgeConfig {
   readonly subnet: string
   /** Whether an allocation reaches itself through its own ports of the machine. */
   readonly hairpin: boolean
+}
+
+/** Networks of the modes `cni/NAME`. Absolute paths. */
+interface CniConfig {
+  readonly configDirectory: string
+  readonly pluginDirectories: readonly string[]
 }
 
 /** When what ended allocations left is removed. */

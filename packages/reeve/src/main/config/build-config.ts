@@ -111,6 +111,10 @@ function nodeConfig(settings: Settings) {
       subnet: settings.bridgeSubnet,
       hairpin: settings.bridgeHairpin,
     },
+    cni: {
+      configDirectory: settings.cniConfigDirectory,
+      pluginDirectories: settings.cniPath.split(':'),
+    },
     garbage: {
       lookMs: settings.garbageInterval,
       diskPercent: settings.garbageDisk,

@@ -26,6 +26,14 @@ const refused = [
   ['a device name that is a rule', 'bridge_network_name = "a\\" drop"', 'network device'],
   ['a network of no addresses', 'bridge_network_subnet = "10.0.0.0/30"', 'IPv4'],
   ['a network that is none', 'bridge_network_subnet = "10.0.0.256/24"', 'IPv4'],
+  ['a relative directory of networks', 'cni_config_dir = "cni"', 'an absolute path'],
+  ['a relative directory of plug-ins', 'cni_path = "/opt/cni/bin:bin"', 'absolute paths'],
+  ['an empty directory of plug-ins', 'cni_path = "/opt/cni/bin:"', 'absolute paths'],
+  [
+    'more directories of plug-ins than a path has',
+    `cni_path = "${Array.from({ length: 17 }, () => '/a').join(':')}"`,
+    'at most 16',
+  ],
   ['more than everything', 'gc_disk_usage_threshold = 101', 'from 1 to 100'],
   ['no time at all', 'max_kill_timeout = "0s"', 'max_kill_timeout must be a duration'],
 ] as const
@@ -44,6 +52,12 @@ test('client options: volumes of several files are joined, the later one wins', 
     a: { path: '/a', readOnly: false },
     b: { path: '/c', readOnly: true },
   })
+})
+
+test('client options: plug-ins may be in as many as 16 directories', () => {
+  const directories = Array.from({ length: 16 }, (_, index) => `/d${index}`)
+  const files = { 'a.hcl': `client { cni_path = "${directories.join(':')}" }` }
+  assert.deepEqual(anAgentConfig({ flags, files }).client.cni.pluginDirectories, directories)
 })
 
 test('client options: secrets stay in memory unless it is only a trial', () => {

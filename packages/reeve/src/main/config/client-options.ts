@@ -3,7 +3,7 @@ import { isObject, toBool, type Value } from '../../lang/hcl/index.ts'
 import type { HostVolumeConfig } from './agent-config.ts'
 import type { Kind } from './kind.ts'
 import { always, depends, option } from './option.ts'
-import { duration, matching, path } from './text-kinds.ts'
+import { accepted, duration, matching, path } from './text-kinds.ts'
 import { bool, integer } from './value-kinds.ts'
 
 type HostVolumes = Readonly<Record<string, HostVolumeConfig>>
@@ -63,6 +63,15 @@ const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const subnet = matching(
   'a network of IPv4 addresses such as "172.30.64.0/20", from /8 to /28',
   new RegExp(`^${OCTET}(?:\\.${OCTET}){3}/(?:[89]|1\\d|2[0-8])$`),
+)
+
+const DIRECTORIES_MAX = 16
+const searchPath = accepted(
+  `at most ${DIRECTORIES_MAX} absolute paths separated by colons, such as "/opt/cni/bin"`,
+  (text) => {
+    const parts = text.split(':')
+    return parts.length <= DIRECTORIES_MAX && parts.every((part) => /^\/[^\0]*$/.test(part))
+  },
 )
 
 const noVolumes: HostVolumes = {}
@@ -149,6 +158,20 @@ export const clientOptions = {
     byDefault: always(false, '`false`'),
     help: 'Whether an allocation reaches itself through its own ports of the machine.',
     read: (config) => config.client.bridge.hairpin,
+  }),
+  cniConfigDirectory: option({
+    kind: path,
+    file: ['client', 'cni_config_dir'],
+    byDefault: always('/opt/cni/config', '`/opt/cni/config`'),
+    help: 'The directory with the configuration files of networks in the modes `cni/NAME`.',
+    read: (config) => config.client.cni.configDirectory,
+  }),
+  cniPath: option({
+    kind: searchPath,
+    file: ['client', 'cni_path'],
+    byDefault: always('/opt/cni/bin', '`/opt/cni/bin`'),
+    help: 'The directories with their plug-ins, separated by colons.',
+    read: (config) => config.client.cni.pluginDirectories.join(':'),
   }),
   garbageInterval: option({
     kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),

@@ -89,6 +89,8 @@ test('options: what is in force is shown in the words of its file, without secre
       bridge_network_name: 'reeve0',
       bridge_network_subnet: '172.30.64.0/20',
       bridge_network_hairpin_mode: false,
+      cni_config_dir: '/opt/cni/config',
+      cni_path: '/opt/cni/bin',
       gc_interval: '1m',
       gc_disk_usage_threshold: 80,
       gc_inode_usage_threshold: 70,

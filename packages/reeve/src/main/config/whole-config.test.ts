@@ -89,6 +89,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       secretsInMemory: false,
       killTimeoutMsMax: 30_000,
       bridge: { name: 'reeve0', subnet: '172.30.64.0/20', hairpin: false },
+      cni: { configDirectory: '/opt/cni/config', pluginDirectories: ['/opt/cni/bin'] },
       garbage: { lookMs: 60_000, diskPercent: 80, inodePercent: 70, allocations: 50, atOnce: 2 },
     },
     acl: { enabled: false },
@@ -234,6 +235,10 @@ for (const [path, text] of [
         secretsInMemory: false,
         killTimeoutMsMax: 300_000,
         bridge: { name: 'br7', subnet: '10.200.0.0/16', hairpin: true },
+        cni: {
+          configDirectory: '/etc/cni/net.d',
+          pluginDirectories: ['/usr/lib/cni', '/opt/cni/bin'],
+        },
         garbage: { lookMs: 30_000, diskPercent: 90, inodePercent: 85, allocations: 200, atOnce: 4 },
         reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
       },

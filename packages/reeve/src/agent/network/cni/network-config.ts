@@ -1,0 +1,86 @@
+import { Type, type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { messageOf } from '../../../kit/fault.ts'
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { AGENT_LIMITS } from '../../limits.ts'
+
+/** The prefix of the modes that plug-ins serve. */
+export const CNI_MODE_PREFIX = 'cni/'
+
+/** Versions of the specification whose results list `ips`, and whose plug-ins can be chained. */
+const SPEC_VERSIONS = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']
+
+/** Letters that the specification allows for names of networks, and that file names may have. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
+
+/** The settings of one plug-in. It has others, which only the plug-in knows. */
+export const PluginConfig = Type.Object({
+  type: Type.String(),
+  capabilities: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  ipam: Type.Optional(Type.Unknown()),
+})
+export type PluginConfig = Static<typeof PluginConfig>
+
+/** A network: its plug-ins, in the order of ADD. */
+export const NetworkConfig = Type.Object({
+  name: Type.String(),
+  cniVersion: Type.String(),
+  plugins: Type.Array(PluginConfig),
+})
+export type NetworkConfig = Static<typeof NetworkConfig>
+
+const pluginChecker = Compile(PluginConfig)
+const objectChecker = Compile(Type.Record(Type.String(), Type.Unknown()))
+const delegateChecker = Compile(Type.Object({ type: Type.String() }))
+
+/**
+ * The network that the text of a configuration file describes: a list of plug-ins (`*.conflist`) or
+ * a single one. An error is the rest of a sentence that begins with the name of the file.
+ */
+export function parseNetworkConfig(text: string): Result<NetworkConfig, string> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (thrown) {
+    return err(`is not valid JSON: ${messageOf(thrown)}`)
+  }
+  if (!objectChecker.Check(parsed)) return err('is not a JSON object')
+  const { name, cniVersion } = parsed
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    return err('needs a "name" of at most 128 letters, digits, "_", "." and "-"')
+  }
+  if (typeof cniVersion !== 'string' || !SPEC_VERSIONS.includes(cniVersion)) {
+    return err(`needs a "cniVersion" of ${SPEC_VERSIONS.join(', ')}`)
+  }
+  const plugins = parsePlugins(parsed)
+  return plugins.ok ? ok({ name, cniVersion, plugins: plugins.value }) : plugins
+}
+
+function parsePlugins(parsed: Readonly<Record<string, unknown>>): Result<PluginConfig[], string> {
+  const listed: unknown = parsed['plugins'] ?? [parsed]
+  const max = AGENT_LIMITS.cniPluginsMax
+  if (!Array.isArray(listed) || listed.length === 0 || listed.length > max) {
+    return err(`needs a list "plugins" of 1 to ${max} plug-ins`)
+  }
+  const plugins: PluginConfig[] = []
+  for (const plugin of listed) {
+    if (!pluginChecker.Check(plugin) || !NAME.test(plugin.type)) {
+      return err('needs a "type" for each plug-in, the file name of its program')
+    }
+    plugins.push(plugin)
+  }
+  return ok(plugins)
+}
+
+/** The programs that the network needs: its plug-ins, and those that assign addresses for them. */
+export function programsOf({ plugins }: NetworkConfig): readonly string[] {
+  const types = plugins.flatMap(({ type, ipam }) => {
+    return delegateChecker.Check(ipam) && ipam.type !== '' ? [type, ipam.type] : [type]
+  })
+  return [...new Set(types)]
+}
+
+/** The name that the network has in a mode `cni/NAME`; undefined for any other mode. */
+export function networkNameIn(mode: string): string | undefined {
+  return mode.startsWith(CNI_MODE_PREFIX) ? mode.slice(CNI_MODE_PREFIX.length) : undefined
+}

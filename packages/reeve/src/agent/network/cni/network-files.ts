@@ -1,0 +1,86 @@
+import { constants } from 'node:fs'
+import { access, readdir, readFile, stat } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { messageOf } from '../../../kit/fault.ts'
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { AGENT_LIMITS } from '../../limits.ts'
+import { isMissing } from '../../store/state-file.ts'
+import { parseNetworkConfig, type NetworkConfig } from './network-config.ts'
+
+/** A list of plug-ins comes before single plug-ins of the same name. */
+const EXTENSIONS = ['.conflist', '.conf', '.json']
+
+interface NetworkFile {
+  readonly path: string
+  /** Or what is wrong with the file; the text names it. */
+  readonly network: Result<NetworkConfig, string>
+}
+
+/** The configuration files of a directory, in order; a directory that is missing has none. */
+export async function readNetworkFiles(directory: string): Promise<readonly NetworkFile[]> {
+  const names = (await listDirectory(directory)).filter((name) =>
+    EXTENSIONS.includes(extname(name)),
+  )
+  const sorted = EXTENSIONS.flatMap((extension) =>
+    names.filter((name) => extname(name) === extension).toSorted(),
+  )
+  const known = new Map<string, string>()
+  const files: NetworkFile[] = []
+  for (const [index, name] of sorted.entries()) {
+    const path = join(directory, name)
+    const found = await readNetwork(path, index)
+    const other = found.ok ? known.get(found.value.name) : undefined
+    if (other !== undefined) {
+      files.push({ path, network: err(`${path} describes the same network as ${other}`) })
+      continue
+    }
+    if (found.ok) known.set(found.value.name, path)
+    files.push({ path, network: found.ok ? found : err(`${path} ${found.error}`) })
+  }
+  return files
+}
+
+async function listDirectory(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory)
+  } catch (thrown) {
+    if (isMissing(thrown)) return []
+    throw thrown
+  }
+}
+
+async function readNetwork(path: string, index: number): Promise<Result<NetworkConfig, string>> {
+  const { cniConfigFilesMax: filesMax, cniConfigBytesMax: bytesMax } = AGENT_LIMITS
+  if (index >= filesMax) return err(`is not read: the directory has more than ${filesMax} files`)
+  try {
+    const found = await stat(path)
+    if (!found.isFile()) return err('is not a file')
+    if (found.size > bytesMax) return err(`is larger than ${bytesMax / 1024} KiB`)
+    return parseNetworkConfig(await readFile(path, 'utf8'))
+  } catch (thrown) {
+    return err(`cannot be read: ${messageOf(thrown)}`)
+  }
+}
+
+/** The first executable of the name in the directories. */
+export async function findProgram(
+  name: string,
+  directories: readonly string[],
+): Promise<Result<string, string>> {
+  for (const directory of directories) {
+    const path = join(directory, name)
+    if (await isExecutable(path)) return ok(path)
+  }
+  return err(
+    `the plug-in ${JSON.stringify(name)} is in no directory of client.cni_path on this node`,
+  )
+}
+
+export async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK)
+    return (await stat(path)).isFile()
+  } catch {
+    return false
+  }
+}
