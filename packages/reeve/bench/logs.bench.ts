@@ -44,8 +44,8 @@ interface Source {
 class Cleanup {
   readonly #steps: (() => unknown)[] = []
 
-  /** Builders use nothing else of a test. */
   get context(): TestContext {
+    // Builders use nothing else of a test.
     return { after: (step: () => unknown) => this.#steps.push(step) } as unknown as TestContext
   }
 

@@ -47,7 +47,7 @@ async function reconcileEvery(driver: ReconcilingDriver, options: ReconcileOptio
 }
 
 /** A task that is dead needs nothing, and a start that it could not end is not to go on. */
-export function tasksOf(driver: string, allocations: Iterable<AllocationTasks>): NodeTasks {
+function tasksOf(driver: string, allocations: Iterable<AllocationTasks>): NodeTasks {
   const starts = new Set<string>()
   const configs: Readonly<Record<string, unknown>>[] = []
   for (const { group, tasks } of allocations) {

@@ -16,8 +16,8 @@ interface RecoverOptions {
 }
 
 /**
- * Asks the driver what became of a start. A driver that cannot tell now has not lost the task: it is
- * asked again, with growing pauses, until it answers. Undefined when the agent stops meanwhile.
+ * Asks the driver what became of a start. A driver that cannot tell now has not lost the task: it
+ * is asked again, with growing pauses, until it answers. Undefined when the agent stops meanwhile.
  */
 export async function recoverTask(
   { drivers, clock }: Pick<AgentHost, 'drivers' | 'clock'>,

@@ -212,7 +212,7 @@ async function sizeOf(dir: string): Promise<number> {
 }
 
 function startFollower(bench: Bench, maxFileBytes: number): ReturnType<typeof spawn> {
-  const program = join(import.meta.dirname, '../../../test/build/log-follower-process.ts')
-  const args = [program, bench.engine.socketPath, bench.dir, String(maxFileBytes)]
+  const program = new URL('../../../test/build/log-follower-process.ts', import.meta.url)
+  const args = [program.pathname, bench.engine.socketPath, bench.dir, String(maxFileBytes)]
   return spawn(process.execPath, args, { stdio: 'inherit' })
 }

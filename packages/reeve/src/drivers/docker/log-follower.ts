@@ -15,7 +15,7 @@ const RETRY_MS = 1_000
  * Output that is read and not yet written. Past this nothing more is read from the engine until a
  * write has ended, so one container holds two batches of this size at most.
  */
-export const BATCH_BYTES_MAX = 1024 * 1024
+const BATCH_BYTES_MAX = 1024 * 1024
 
 /** How long the engine may send nothing of a log that it has. */
 const READ_SILENCE_MS_MAX = 30_000
