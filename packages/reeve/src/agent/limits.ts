@@ -14,8 +14,8 @@ export const AGENT_LIMITS = {
   exitKnownMsMax: 10_000,
   /** How long changes of an allocation that need not be saved at once are gathered. */
   saveMs: 200,
-  /** How often a task that waits for its schedule looks at the clock, which may be set. */
-  scheduleLookMs: 60_000,
+  /** How often a task that waits for its schedule reads the clock, which may be set. */
+  scheduleCheckMs: 60_000,
   /** Length of one text in a task event; the rest is cut. */
   eventTextCharsMax: 4_096,
   /** Connections of one port that are relayed at once from IPv6; each takes two sockets. */

@@ -9,6 +9,8 @@ import {
   stopped,
   type Simulation,
 } from '../../../test/build/agent.ts'
+import { aRunner } from '../../../test/build/runner.ts'
+import { FRESH_TRACKER } from '../task/restart-policy.ts'
 
 const ID = allocationId(1)
 const MINUTE_MS = 60_000
@@ -54,6 +56,21 @@ test('a task that waits for its schedule can be stopped', async () => {
   await pass(sim.clock, MINUTE_MS)
   assert.equal(sim.server.statusOf(ID), 'complete')
   await sim.agent.stop()
+})
+
+test('an agent that takes over a paused task waits on, or starts it when its window is open', async () => {
+  const assignment = anAssignment({ tasks: [scheduled('10 0 * * *', '0 12')] })
+  const { runner, events } = await aRunner(assignment)
+  const { state } = runner.task('web')
+  assert.equal(state.Paused, 'scheduled_pause')
+  await runner.halt()
+  const record = { state, attempt: 0, handle: null, restarts: FRESH_TRACKER, hooksDone: [] }
+  const next = await aRunner(assignment, { records: { web: record } })
+  assert.deepEqual(next.events('web'), events('web'), 'nothing is said twice')
+  await pass(next.clock, 10 * MINUTE_MS)
+  assert.equal(next.runner.task('web').state.State, 'running')
+  assert.equal(next.runner.task('web').state.Paused, '')
+  await next.runner.halt()
 })
 
 test('a schedule that changes is followed at once', async () => {

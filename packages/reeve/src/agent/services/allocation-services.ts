@@ -194,12 +194,12 @@ export class AllocationServices {
       exec: (request) => this.#exec(planned, request),
       out: (one) => this.#restart(one),
     })
-    if (this.#canLook(planned)) runner.start()
+    if (this.#canRunNow(planned)) runner.start()
     return runner
   }
 
-  /** A script runs inside its task: a look before the task runs would only fail. */
-  #canLook(planned: PlannedCheck): boolean {
+  /** A script runs inside its task: before the task runs it could only fail. */
+  #canRunNow(planned: PlannedCheck): boolean {
     return planned.check.Type !== 'script' || this.#started.has(taskOf(planned))
   }
 

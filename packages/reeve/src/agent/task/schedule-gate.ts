@@ -26,7 +26,7 @@ export class ScheduleGate {
     this.#schedule = schedule ?? null
   }
 
-  /** The job changed: whoever waits looks again. */
+  /** The job changed: every wait is evaluated again. */
   update(schedule: TaskSchedule | null | undefined): void {
     if (isEqual(schedule ?? null, this.#schedule)) return
     this.#schedule = schedule ?? null
@@ -39,11 +39,10 @@ export class ScheduleGate {
    */
   async opened(ledger: TaskLedger, cutShort: readonly Promise<unknown>[]): Promise<void> {
     const first = this.#window()
-    if (first.isOpen) return
-    ledger.pause(pausedText(first))
+    if (!first.isOpen) ledger.pause(pausedText(first))
     const over = new AbortController()
     const end = (): void => over.abort()
-    for (const one of cutShort) void one.then(end)
+    if (!first.isOpen) for (const one of cutShort) void one.then(end)
     for (let window = first; !window.isOpen && !over.signal.aborted; window = this.#window())
       await this.#untilChange(window, over.signal)
     over.abort()
@@ -69,7 +68,7 @@ export class ScheduleGate {
     return scheduleWindow(this.#schedule, { nowMs: this.#clock.nowMs(), offsetAt, localZone })
   }
 
-  /** Looks again now and then: the clock of the machine may be set. */
+  /** Evaluated again every minute: the clock of the machine may be set. */
   async #untilChange({ changesMs }: ScheduleWindow, over: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = new AbortController()
@@ -83,7 +82,7 @@ export class ScheduleGate {
     if (changesMs === undefined) await promise
     else {
       const leftMs = changesMs - this.#clock.nowMs()
-      await pause(this.#clock, Math.min(leftMs, AGENT_LIMITS.scheduleLookMs), wake.signal)
+      await pause(this.#clock, Math.min(leftMs, AGENT_LIMITS.scheduleCheckMs), wake.signal)
     }
     this.#wakeUps.delete(wakeUp)
     over.removeEventListener('abort', wakeUp)

@@ -52,8 +52,9 @@ export class TaskLedger {
     this.change({ state: moved(this.#record.state, to, atMs) })
   }
 
-  /** The task waits for its schedule. */
+  /** The task waits for its schedule. An agent that takes over a paused task adds no event. */
   pause(message: string): void {
+    if (this.#record.state.Paused !== '') return
     this.note('Pausing', { Message: message })
     this.move('pending')
     this.change({ state: { ...this.#record.state, Paused: SCHEDULED_PAUSE } })
@@ -61,6 +62,7 @@ export class TaskLedger {
 
   /** It does not wait any more; without a message because it will not run. */
   resume(message: string | undefined): void {
+    if (this.#record.state.Paused === '') return
     this.change({ state: { ...this.#record.state, Paused: '' } })
     if (message !== undefined) this.note('Running', { Message: message })
   }

@@ -112,6 +112,13 @@ test('control groups: cores of its own, only where they are asked for', () => {
   assert.deepEqual(cpuset?.write, [['cpuset.cpus', '1,3']])
 })
 
+for (const mounts of [ALL_V1, [v2('cpu cpuset memory pids')]])
+  test(`control groups: a task without limits has its cores all the same (${mounts.length})`, () => {
+    const own = { ...input, isLimited: false, resources: { ...input.resources, cores: [1] } }
+    const writes = planCgroups(chooseLayout(mounts), own).cgroups.flatMap(({ write }) => write)
+    assert.deepEqual(writes, [['cpuset.cpus', '1']])
+  })
+
 test('control groups: without limits nothing is written', () => {
   const plan = planCgroups(chooseLayout(ALL_V1), { ...input, isLimited: false })
   assert.ok(plan.cgroups.every(({ write }) => write.length === 0))
