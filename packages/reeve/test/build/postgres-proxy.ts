@@ -51,7 +51,9 @@ export class PostgresProxy {
   /** While it hangs, connections are accepted and nothing passes; it goes on where it stopped. */
   set isHanging(value: boolean) {
     this.#isHanging = value
-    for (const socket of this.#sockets) value ? socket.pause() : socket.resume()
+    for (const socket of this.#sockets)
+      if (value) socket.pause()
+      else socket.resume()
   }
 
   /** Resolves when it has happened. */

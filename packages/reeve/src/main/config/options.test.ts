@@ -70,6 +70,7 @@ test('options: what is in force is shown in the words of its file, without secre
       max_new_nodes_per_minute_per_address: 120,
       min_heartbeat_ttl: '5s',
       max_heartbeats_per_second: 1_000,
+      commit_timeout: '15s',
       heartbeat_grace: '15s',
       failover_heartbeat_ttl: '1m',
       region: {},
