@@ -68,7 +68,7 @@ export class ForwardRules {
 
 /**
  * Chains of the packet filter, other than that of iptables, that drop what is forwarded unless a
- * rule of theirs accepts it: `family table chain` of each. `listing` is of `nft --json list chains`.
+ * rule of theirs accepts it: `family table chain` of each. `listing` is that of `nft --json`.
  */
 export function droppingChains(listing: string): readonly string[] {
   const parsed: unknown = JSON.parse(listing)
