@@ -117,6 +117,7 @@ async function failedAgain(counts, options) {
     passed: counts.passed - sum('passed') + again.passed,
     failed: counts.failed - sum('failed') + again.failed,
     skipped: counts.skipped - sum('skipped') + again.skipped,
+    times: [...(counts.times ?? []), ...(again.times ?? [])],
     again: files,
   }
 }
@@ -165,6 +166,7 @@ export function addCounts(a, b) {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     failedFiles: [...(a.failedFiles ?? []), ...(b.failedFiles ?? [])],
+    times: [...(a.times ?? []), ...(b.times ?? [])],
     again: [...(a.again ?? []), ...(b.again ?? [])],
   }
 }

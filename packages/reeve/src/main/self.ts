@@ -139,9 +139,9 @@ function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentH
   const isLed = cluster === undefined || cluster.leader() !== ''
   const refusal = cluster?.refusal()
   const wrong = refusal ?? (server === undefined || !isLed ? 'no leader' : fault?.message)
-  const shortage = server?.context.capacity.shortage ?? 'ok'
+  const warning = server?.context.capacity.warning ?? 'ok'
   const serverHealth =
-    wrong === undefined ? { ok: true, message: shortage } : { ok: false, message: wrong }
+    wrong === undefined ? { ok: true, message: warning } : { ok: false, message: wrong }
   const isHeard = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
   return {
     ...(config.server.enabled ? { server: serverHealth } : {}),
