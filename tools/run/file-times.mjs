@@ -18,7 +18,9 @@ export function cpuMs() {
 function endedProgramsMs() {
   try {
     // The name of the program, in brackets, may hold anything.
-    const fields = readFileSync(STAT, 'utf8').replace(/^.*\) /s, '').split(' ')
+    const fields = readFileSync(STAT, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
     return (Number(fields[13]) + Number(fields[14])) * TICK_MS
   } catch {
     // Not Linux: the programs are not counted.

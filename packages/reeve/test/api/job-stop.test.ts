@@ -260,7 +260,8 @@ test('stop: on a full disk it is accepted once, and stops the allocations in the
   store.resume('deletes')
   await server.ok('stopJob', ofJob())
   assert.equal((await server.ok('readJob', ofJob())).Stop, true)
-  const wanted = ({ ID }: { readonly ID: string }) => store.tables.allocations.find(ID)?.DesiredStatus
+  const wanted = ({ ID }: { readonly ID: string }) =>
+    store.tables.allocations.find(ID)?.DesiredStatus
   assert.deepEqual([wanted(live), wanted(ended)], ['stop', 'run'])
   for (const refused of [
     await server.send('DELETE', '/v1/job/web'),

@@ -186,10 +186,7 @@ test('silent node', { concurrency: true }, async (t) => {
       home.agent = cluster.start(home)
       await untilStatus(client, home.name, 'ready')
       const after = await untilOn(kept, home.name, 'running')
-      assert.deepEqual(
-        [after.ID, after.DesiredStatus, await isRunning(pid)],
-        [row.ID, 'run', true],
-      )
+      assert.deepEqual([after.ID, after.DesiredStatus, await isRunning(pid)], [row.ID, 'run', true])
       assert.equal((await untilOn(kept, SPARE, 'complete')).ID, standIn.ID)
       await stopAll(kept)
       assert.equal(await isRunning(pid), false)
