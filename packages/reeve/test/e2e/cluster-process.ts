@@ -50,15 +50,11 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
     },
   })
   const address = `${place.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
-  await until(
-    `${place.name} to answer`,
-    async () => {
-      if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
-      const status = await statusOf(address, '/v1/agent/health').catch(() => 0)
-      return status === 200 ? true : undefined
-    },
-    60_000,
-  )
+  await until(`${place.name} to answer`, async () => {
+    if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
+    const status = await statusOf(address, '/v1/agent/health').catch(() => 0)
+    return status === 200 ? true : undefined
+  })
   const client = createClient({ address, fetch: nodeFetch(BELIEVED) })
   return { ...agent, address, client, dataDirectory: data }
 }
