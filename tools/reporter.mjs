@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { inspect } from 'node:util'
 import { readEvent } from './run/file-events.mjs'
-import { readCpuTimes } from './run/file-times.mjs'
+import { readFileTimes } from './run/file-times.mjs'
 import { root } from './run/script.mjs'
 
 const HEARTBEAT_MS = 15_000
@@ -41,14 +41,14 @@ export async function* report(events, { entries, style, isFiltered, countsFile }
   clearInterval(heartbeat)
   if (run.usesDots && run.ended % DOTS_PER_LINE !== 0) yield '\n'
   const { totals, failedFiles } = run
-  const times = withCpuTimes(run.times, [...entries.keys()])
+  const times = measuredTimes(run.times, [...entries.keys()])
   writeFileSync(countsFile, JSON.stringify({ ...totals, failedFiles, times }))
 }
 
-/** Processes write their times at their exit, which may come after their last event. */
-function withCpuTimes(times, entries) {
-  const cpuTimes = Object.assign({}, ...entries.map(readCpuTimes))
-  return times.map((time) => ({ ...time, cpuMs: cpuTimes[time.file] ?? 0 }))
+/** As the processes have measured them; what a process that was killed took is known from here. */
+function measuredTimes(times, entries) {
+  const measured = Object.assign({}, ...entries.map(readFileTimes))
+  return times.map((time) => ({ cpuMs: 0, ...time, ...measured[time.file] }))
 }
 
 function emptyCounts() {

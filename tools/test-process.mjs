@@ -9,7 +9,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { beginOf, endOf, leakOf } from './run/file-events.mjs'
-import { CpuTimes } from './run/file-times.mjs'
+import { FileTimes } from './run/file-times.mjs'
 import { root } from './run/script.mjs'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */
@@ -36,7 +36,7 @@ async function runFiles(files) {
       console.error(error)
       process.exitCode = 1
     })
-  const times = new CpuTimes(process.argv[1])
+  const times = new FileTimes(process.argv[1])
   const samples = [sampleResources(keepAlive)]
   const hooksEnded = Promise.withResolvers()
   const exitAfter = (delayMs) => {

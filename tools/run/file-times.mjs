@@ -10,7 +10,7 @@ const TICK_MS = 10
  * Processor time of this process in milliseconds, on Linux with that of the programs that it has
  * started and that have ended.
  */
-export function cpuMs() {
+function cpuMs() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000 + endedProgramsMs()
 }
@@ -28,9 +28,12 @@ function endedProgramsMs() {
   }
 }
 
-/** Notes the processor time of each file that a process runs, and writes it down at the exit. */
-export class CpuTimes {
-  #lastMs = 0
+/**
+ * Notes the times of each file that a process runs, and writes them down at the exit. The runner
+ * learns of the events of a process only when that has a moment to send them.
+ */
+export class FileTimes {
+  #last = { wallMs: performance.now(), cpuMs: 0 }
   #times = {}
   #file
 
@@ -43,15 +46,19 @@ export class CpuTimes {
   }
 
   note(file) {
-    const nowMs = cpuMs()
-    this.#times[file] = (this.#times[file] ?? 0) + nowMs - this.#lastMs
-    this.#lastMs = nowMs
+    const last = { wallMs: performance.now(), cpuMs: cpuMs() }
+    const before = this.#times[file] ?? { wallMs: 0, cpuMs: 0 }
+    this.#times[file] = {
+      wallMs: before.wallMs + last.wallMs - this.#last.wallMs,
+      cpuMs: before.cpuMs + last.cpuMs - this.#last.cpuMs,
+    }
+    this.#last = last
     this.#file = file
   }
 }
 
 /** What the process of an entry module has written down, by file; empty when it was killed. */
-export function readCpuTimes(entry) {
+export function readFileTimes(entry) {
   try {
     return JSON.parse(readFileSync(timesFileOf(entry), 'utf8'))
   } catch (error) {

@@ -162,7 +162,7 @@ export class Store {
     return this.#fault
   }
 
-  /** Why only what frees space is accepted; undefined while all is well, and while there is a fault. */
+  /** Why only commits that free space are accepted; undefined otherwise, also with a fault. */
   get restriction(): Fault | undefined {
     return this.#restriction
   }

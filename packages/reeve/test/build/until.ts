@@ -15,7 +15,7 @@ export function whenBusy(ms: number): number {
   return ms * Math.max(1, load / availableParallelism())
 }
 
-/** What takes a second alone may take a minute beside other tests; a wait that succeeds costs none. */
+/** What takes a second alone may take a minute beside other tests. */
 const WITHIN_MS = 180_000
 
 /**
