@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { inspect } from 'node:util'
 import { readEvent } from './run/file-events.mjs'
+import { readFileTimes } from './run/file-times.mjs'
 import { root } from './run/script.mjs'
 
 const HEARTBEAT_MS = 15_000
@@ -12,7 +13,7 @@ const OUTPUT_CHARS_MAX = 64 * 1024
 /**
  * Reports a run: a line (with the style `dots`, a dot) per file as it ends, failures in full at
  * once, and the output of a process only when a file in it failed. The counts go to `countsFile` as
- * JSON, with those of each file that failed.
+ * JSON, with those of each file that failed and the times of each file.
  *
  * `entries` maps the entry module of each process to the files that it imports in turn; with
  * `isFiltered` only some tests are run, so that a file may have none.
@@ -24,6 +25,7 @@ export async function* report(events, { entries, style, isFiltered, countsFile }
     jobs: new Map([...entries].map(([entry, files]) => [entry, aJob(files)])),
     totals: emptyCounts(),
     failedFiles: [],
+    times: [],
     ended: 0,
   }
   const heartbeat = setInterval(() => process.stdout.write(formatRunning(run)), HEARTBEAT_MS)
@@ -39,7 +41,14 @@ export async function* report(events, { entries, style, isFiltered, countsFile }
   clearInterval(heartbeat)
   if (run.usesDots && run.ended % DOTS_PER_LINE !== 0) yield '\n'
   const { totals, failedFiles } = run
-  writeFileSync(countsFile, JSON.stringify({ ...totals, failedFiles }))
+  const times = measuredTimes(run.times, [...entries.keys()])
+  writeFileSync(countsFile, JSON.stringify({ ...totals, failedFiles, times }))
+}
+
+/** As the processes have measured them; what a process that was killed took is known from here. */
+function measuredTimes(times, entries) {
+  const measured = Object.assign({}, ...entries.map(readFileTimes))
+  return times.map((time) => ({ cpuMs: 0, ...time, ...measured[time.file] }))
 }
 
 function emptyCounts() {
@@ -124,11 +133,13 @@ function endFile(run, job, error) {
     job.isFailed = true
     run.failedFiles.push({ file: name, ...counts })
   }
+  const wallMs = performance.now() - startMs
+  run.times.push({ file: name, wallMs })
   const failure = failedItself ? formatFailure('the file itself', name, fault) : ''
   if (run.usesDots) return failure + dot(run, isFailed)
   if (count === 0 && !isFailed) return failure
   const tests = `${count} ${count === 1 ? 'test' : 'tests'}`
-  const took = `${((performance.now() - startMs) / 1000).toFixed(1)} s`
+  const took = `${(wallMs / 1000).toFixed(1)} s`
   return `${failure}${isFailed ? '✗' : '✓'} ${name}  ${tests}, ${took}\n`
 }
 

@@ -9,6 +9,7 @@ import path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { beginOf, endOf, leakOf } from './run/file-events.mjs'
+import { FileTimes } from './run/file-times.mjs'
 import { root } from './run/script.mjs'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */
@@ -35,6 +36,7 @@ async function runFiles(files) {
       console.error(error)
       process.exitCode = 1
     })
+  const times = new FileTimes(process.argv[1])
   const samples = [sampleResources(keepAlive)]
   const hooksEnded = Promise.withResolvers()
   const exitAfter = (delayMs) => {
@@ -57,6 +59,7 @@ async function runFiles(files) {
     await test(endOf(file), () => {
       if (failure !== undefined) throw failure.error
     })
+    times.note(file)
     samples.push(sampleResources(keepAlive))
   }
   // Not in the hook itself: a test that is registered from there would belong to it.

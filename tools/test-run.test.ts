@@ -56,6 +56,19 @@ test('test run: the last line sums all runs', (t) => {
   assert.match(stdout, /✓ packages\/a\/test\/api\/b\.test\.ts {2}2 tests/)
 })
 
+const SLOW = `import { test } from 'node:test'
+test('computes', () => { for (const endMs = Date.now() + 1_500; Date.now() < endMs; ); })
+`
+
+test('test run: the slowest files come last, with the time that they took of a processor', (t) => {
+  const { stdout } = runTests(t, { [unit]: PASSING, [api]: SLOW })
+  const lines = /Slowest files: seconds, processor seconds\n([^]*?)\n\n/.exec(stdout)?.[1] ?? ''
+  const [first = [], , sum = []] = lines.split('\n').map((line) => line.trim().split(/ +/))
+  assert.deepEqual([first.at(-1), sum.slice(2).join(' ')], [api, 'all 2 files'])
+  assert.ok(Number(first[0]) >= 1.5, `${String(first[0])} s`)
+  assert.ok(Number(first[1]) > 0.1, `${String(first[1])} s of a processor`)
+})
+
 test('test run: a failure is shown in full with the output of its file', (t) => {
   const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: FAILING })
   assert.equal(lastLine, '1 passed, 3 failed')

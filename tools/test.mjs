@@ -4,11 +4,13 @@
  * none, only the tests whose name matches it.
  */
 import { runChecks } from './run/checks.mjs'
+import { formatTimes } from './run/file-times.mjs'
 import { addCounts, API_TESTS, findTests, runTests, UNIT_TESTS } from './run/tests.mjs'
 
 const filters = process.argv.slice(2)
 const { counts, failedChecks } = filters.length > 0 ? await runSome(filters) : await runAll()
 
+if (counts.times?.length > 1) console.log(`\n${formatTimes(counts.times)}`)
 if (counts.skipped > 0) console.log(`\n${counts.skipped} skipped`)
 // A file that fails now and then is a fault of its own: it must be seen, also in a green run.
 if (counts.again.length > 0) console.log(`\nRun a second time: ${counts.again.join(', ')}`)

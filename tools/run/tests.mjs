@@ -12,13 +12,14 @@ export const API_TESTS = ['packages/*/test/**/*.test.ts']
 const CONCURRENCY = 3
 /** Files of one process load modules once; too long a process leaves a core idle at the end. */
 const SHARED_FILES_MAX = 40
+/** The same for files that wait for a server of their own, and so take longer. */
+const SERVED_FILES_MAX = 7
 /** A test that takes longer hangs; the run must end and say which one. */
-const TEST_MS_MAX = 5 * 60_000
+const TEST_MS_MAX = 10 * 60_000
 
 /** What takes longest, in that order: begun last, it would run on alone while a core idles. */
 const LONGEST = [
   'cli/every-command.test.ts',
-  'e2e/silent-node.test.ts',
   'web/test/governance.test.ts',
   'web/test/pages-governance.test.ts',
   'agent/crash.test.ts',
@@ -26,9 +27,10 @@ const LONGEST = [
   'web/test/pages-cluster.test.ts',
   'web/test/cluster.test.ts',
   'e2e/cluster.test.ts',
+  'web/test/jobs.test.ts',
+  'e2e/silent-node.test.ts',
   'sim/seeds.test.ts',
   'sim/cluster-seeds.test.ts',
-  'web/test/jobs.test.ts',
   'e2e/region-servers.test.ts',
   'e2e/cluster-faults.test.ts',
   'e2e/cluster-members.test.ts',
@@ -78,25 +80,31 @@ const SHARED = [
   ),
 ]
 
+/** Commands run in the process of their test; each file starts and ends a server beside it. */
+const SERVED = ['packages/reeve/test/cli/']
+
 /**
  * Runs the files and returns how many tests passed, failed and were skipped.
  * `style` is `lines` or `dots` per file; `names` are patterns of test names to run alone.
  */
 export async function runTests(files, options = {}) {
-  const isShared = (file) => SHARED.some((folder) => file.startsWith(folder))
-  const own = longestFirst(files.filter((file) => !isShared(file)))
   const isLong = (file) => LONGEST.some((end) => file.endsWith(end))
+  const isIn = (folders) => (file) =>
+    !isLong(file) && folders.some((folder) => file.startsWith(folder))
+  const [shared, served] = [files.filter(isIn(SHARED)), files.filter(isIn(SERVED))]
+  const own = longestFirst(files.filter((file) => !shared.includes(file) && !served.includes(file)))
   const jobs = [
     ...own.filter(isLong).map((file) => [file]),
-    ...batches(files.filter(isShared)),
+    ...batches(shared, SHARED_FILES_MAX),
+    ...batches(served, SERVED_FILES_MAX),
     ...own.filter((file) => !isLong(file)).map((file) => [file]),
   ]
   return await failedAgain(await runJobs(jobs, options), options)
 }
 
 /** Neighbours import the same modules. */
-function batches(files) {
-  const count = Math.ceil(files.length / SHARED_FILES_MAX)
+function batches(files, filesMax) {
+  const count = Math.ceil(files.length / filesMax)
   const size = Math.ceil(files.length / count)
   return Array.from({ length: count }, (_, at) => files.slice(at * size, (at + 1) * size))
 }
@@ -117,6 +125,7 @@ async function failedAgain(counts, options) {
     passed: counts.passed - sum('passed') + again.passed,
     failed: counts.failed - sum('failed') + again.failed,
     skipped: counts.skipped - sum('skipped') + again.skipped,
+    times: [...(counts.times ?? []), ...(again.times ?? [])],
     again: files,
   }
 }
@@ -165,6 +174,7 @@ export function addCounts(a, b) {
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
     failedFiles: [...(a.failedFiles ?? []), ...(b.failedFiles ?? [])],
+    times: [...(a.times ?? []), ...(b.times ?? [])],
     again: [...(a.again ?? []), ...(b.again ?? [])],
   }
 }

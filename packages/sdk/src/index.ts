@@ -1,3 +1,4 @@
+export { CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from './agent-health.ts'
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
 export { governance, v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
 export type { Answered, ClientOptions, Fetch, FetchInit } from './call/connection.ts'

@@ -29,10 +29,10 @@ const AXE_RUNS = [
   ['dark', ['color-contrast']],
 ] as const
 /** Two cores, many tests: what takes a second alone may take many. */
-const WAIT_MS_MAX = 45_000
+const WAIT_MS_MAX = 120_000
 
 /** For what a page that is drawn already does by itself. */
-const HOLDS_MS_MAX = 20_000
+const HOLDS_MS_MAX = 60_000
 
 /** An address of the pages at which there is none. */
 const NOWHERE = '/ui/nowhere'

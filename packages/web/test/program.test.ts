@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { runFile, serviceFile } from './jobs.ts'
 import { environmentOf, startProgram } from './program.ts'
 
-test('the tasks of a program end with it, however it ends', { timeout: 90_000 }, async (t) => {
+test('the tasks of a program end with it, however it ends', { timeout: 300_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-web-test-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const pipe = join(folder, 'pid')

@@ -7,7 +7,7 @@ import { createClient, type Client } from '@reeve/sdk'
 
 /** As a person starts it, without setting anything up. */
 const PROGRAM = join(import.meta.dirname, '../../../tools/start.cjs')
-const START_MS_MAX = 60_000
+const START_MS_MAX = 180_000
 
 /** The real program with a node in it, as `npm start` runs it. */
 export interface Program {

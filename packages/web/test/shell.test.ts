@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkAccess, noBrowser, settle } from './browser.ts'
+import { checkAccess, checkNarrow, noBrowser, settle } from './browser.ts'
 import { visitProgram } from './visit.ts'
 
 const visit = visitProgram()
@@ -151,3 +151,44 @@ test('the theme is switched by hand and kept', { skip: noBrowser }, async () => 
   assert.equal(await theme(), undefined)
   await page.close()
 })
+
+const FULL_DISK =
+  'The disk that holds the data directory /data is full (while writing: ENOSPC). Free space on it.'
+const LITTLE_MEMORY = "memory runs short: 81 % of the server's memory are used; delete what you can"
+const LOST_COMMITS =
+  '2 acknowledged commits are missing. Writes are refused. Run "reeve operator database accept-loss".'
+
+const banners = [
+  { status: 500, isWell: false, message: FULL_DISK, title: 'The server rejects changes.' },
+  { status: 500, isWell: false, message: LOST_COMMITS, title: 'The server rejects changes.' },
+  { status: 200, isWell: true, message: LITTLE_MEMORY, title: 'The server is short of memory.' },
+]
+
+for (const { status, isWell, message, title } of banners)
+  test(`a banner says what the server reports: ${message}`, { skip: noBrowser }, () =>
+    visit.browser.within({}, async (page) => {
+      const json = { server: { ok: isWell, message } }
+      await page.route('**/v1/agent/health**', (route) => route.fulfill({ status, json }))
+      await page.goto(visit.here('/node-pools'))
+      const banner = page.getByRole('complementary', { name: 'State of the server' })
+      await banner.getByText(title).waitFor()
+      await banner.getByText(message).waitFor()
+      await settle(page)
+      await checkAccess(page)
+      await checkNarrow(page)
+    }),
+  )
+
+test('a banner compares the clocks, and is not there while all is well', { skip: noBrowser }, () =>
+  visit.browser.within({}, async (page) => {
+    const banner = page.getByRole('complementary', { name: 'State of the server' })
+    const answered = page.waitForResponse('**/v1/agent/health**')
+    await page.goto(visit.here('/node-pools'))
+    await (await answered).finished()
+    await settle(page)
+    assert.equal(await banner.count(), 0)
+    await page.clock.install({ time: Date.now() + 3_600_000 })
+    await page.reload()
+    await banner.getByText(/of the server are \d{4} s apart/).waitFor()
+  }),
+)

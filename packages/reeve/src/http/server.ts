@@ -11,11 +11,11 @@ import type { RequestPipeline } from './pipeline/pipeline.ts'
 import { RejectedBodies } from './pipeline/rejected-bodies.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
+import { isKnownMethod, restoreMethod, routeAsMounted } from './request-method.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { CONNECTION_CHECK_MS } from './transport/connections.ts'
 import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
 import { refuseUnreadable } from './unreadable.ts'
-import { EVERY_METHOD } from './every-method.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
@@ -74,9 +74,12 @@ export function createShell(options: ShellOptions): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
+    // See request-method.ts.
+    exposeHeadRoutes: false,
     rewriteUrl: readdressed,
     // Paths that cannot be routed at all: refused in the dialect like everything else.
     frameworkErrors: (error, request, reply) => {
+      restoreMethod(request.raw)
       setHeaders(options, request, reply)
       sendError(options.log, { error, request, reply })
     },
@@ -129,6 +132,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
     if (!request.raw.complete || request.raw.readableLength > 0) rejected.drain(request, reply)
+    if (request.method === 'HEAD') return sendHeaders(request, reply, payload, done)
     if (!mayCompress(request, reply, payload)) return done(null, payload)
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)
@@ -136,6 +140,24 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   if (options.leader !== undefined) retractAfterDeposition(app, options.leader)
   observeRoutes(app, options)
   if (options.onAnswered !== undefined) tellAnswered(app, options.onAnswered)
+}
+
+/** Answers HEAD with the headers of GET. */
+function sendHeaders(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: (error: null, payload: null) => void,
+): void | Promise<null> {
+  const withoutBody = (body: unknown): null => {
+    const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
+    // A stream may have no end, and its length is not known.
+    if (isWhole) void reply.header('content-length', Buffer.byteLength(body))
+    else destroyPayload(body)
+    return null
+  }
+  if (!mayCompress(request, reply, payload)) return done(null, withoutBody(payload))
+  return compressed(request, reply, payload).then(withoutBody)
 }
 
 /** What a server read as the leader is not sent once another server leads. */
@@ -192,14 +214,14 @@ function isV2({ url }: { readonly url: string }): boolean {
 /** What the router is asked for. */
 function readdressed(request: IncomingMessage): string {
   const { url = '', method = '' } = request
-  if (isV2({ url })) return withoutLastSlash(url)
-  // The router takes a path for unknown when it does not know the method: a path that is known
-  // refuses it (reference §2.2) like another that none of them has.
-  if (!METHODS_ROUTED.has(method)) request.method = 'PATCH'
-  return url
+  if (!isV2({ url })) {
+    routeAsMounted(request)
+    return url
+  }
+  // Any other method is unknown there, as a path is.
+  if (isKnownMethod(method)) routeAsMounted(request)
+  return withoutLastSlash(url)
 }
-
-const METHODS_ROUTED: ReadonlySet<string> = new Set(['HEAD', ...EVERY_METHOD])
 
 /**
  * Governance reference §1.1: a slash at the end of a path is tolerated. To mount every path twice

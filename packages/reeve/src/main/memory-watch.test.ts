@@ -38,14 +38,19 @@ function aWatch() {
 
 test('memory watch: it warns at 80 %, and lets nothing grow from 90 % on', () => {
   const { lines, capacity, look } = aWatch()
-  for (const heap of [790, 800, 850, 890]) look({ heapUsed: heap, heapLive: heap })
+  look({ heapUsed: 790, heapLive: 790 })
+  assert.equal(capacity.warning, undefined)
+  for (const heap of [800, 850, 890]) look({ heapUsed: heap, heapLive: heap })
   assert.equal(capacity.shortage, undefined)
+  assert.match(capacity.warning ?? '', /^memory runs short: 80 % of the server's memory are used; /)
   look({ heapUsed: 900, heapLive: 900 })
+  assert.equal(capacity.warning, capacity.shortage)
   assert.match(capacity.shortage ?? '', /^90 % of the server's memory are used; delete .* gc/)
   look({ heapUsed: 860, heapLive: 860 })
   assert.notEqual(capacity.shortage, undefined)
   look({ heapUsed: 500, heapLive: 500 })
   assert.equal(capacity.shortage, undefined)
+  assert.equal(capacity.warning, undefined)
   assert.deepEqual(lines, [
     'warn memory runs short',
     'error nothing that adds to the state is accepted',

@@ -92,8 +92,9 @@ export class MemoryWatch {
     const { log, capacity } = this.#options
     const percent = Math.round(this.#share * 100)
     const fields = { percent, heapUsed: use.heapUsed, heapLimit: use.heapLimit, max: use.memoryMax }
+    const reason = `${percent} % of the server's memory are used; ${ADVICE}`
+    capacity.setWarning(level === 'high' ? `memory runs short: ${reason}` : undefined)
     if (level === 'full') {
-      const reason = `${percent} % of the server's memory are used; ${ADVICE}`
       capacity.setShortage(reason)
       log.error(fields, `nothing that adds to the state is accepted: ${reason}`)
       return

@@ -148,9 +148,9 @@ function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentH
   const wrong =
     refusal ??
     (server === undefined || !isLed ? noLeader(cluster) : (fault?.message ?? server.commitDelay))
-  const shortage = server?.context.capacity.shortage ?? 'ok'
+  const warning = server?.context.capacity.warning ?? 'ok'
   const serverHealth =
-    wrong === undefined ? { ok: true, message: shortage } : { ok: false, message: wrong }
+    wrong === undefined ? { ok: true, message: warning } : { ok: false, message: wrong }
   const isHeard = node !== undefined && server?.app.isNodeConnected(node.nodeId) === true
   return {
     ...(config.server.enabled ? { server: serverHealth } : {}),

@@ -43,6 +43,8 @@ export interface CommitRequest {
   readonly cause: Cause | undefined
   readonly changes: (stamp: Stamp) => readonly Change[]
   readonly blobs?: readonly BlobChange[]
+  /** It lets somebody free space, as deletes do: accepted from the reserve of a full disk. */
+  readonly freesSpace?: boolean
   /** What it is about, where its rows do not say it: for the audit record. */
   readonly about?: CommitSubject
 }
@@ -166,14 +168,14 @@ export class Store {
     return this.#flushing === undefined ? 0 : this.#clock.monotonicMs() - this.#flushingSinceMs
   }
 
-  /** Why only deletes are accepted; undefined while all is well, and while there is a fault. */
+  /** Why only commits that free space are accepted; undefined otherwise, also with a fault. */
   get restriction(): Fault | undefined {
     return this.#restriction
   }
 
   /**
    * The engine has recovered from the fault: what was not durable then was taken back, here and
-   * there. `deletes`: only commits that delete rows are accepted, until it is called with `all`.
+   * there. `deletes`: only commits that free space are accepted, until it is called with `all`.
    */
   resume(scope: 'all' | 'deletes'): void {
     // Deletes that were accepted meanwhile may be under way; after a fault nothing is.
@@ -207,8 +209,9 @@ export class Store {
     const blobs = request.blobs ?? []
     if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
-    if (this.#restriction !== undefined && !asked.some(isDelete)) throw this.#restriction
-    const { by, cause, about } = request
+    const { by, cause, about, freesSpace } = request
+    if (this.#restriction !== undefined && !(freesSpace ?? asked.some(isDelete)))
+      throw this.#restriction
     const changes =
       by === 'system'
         ? asked

@@ -24,7 +24,7 @@ import {
 const COUNT = 50
 const OUTPUT_BYTES = 100_000
 const TASK = 'work'
-const STORY_MS_MAX = 120_000
+const STORY_MS_MAX = 300_000
 const experiment = Experiment.fromArguments()
 const random = seededRandom(experiment.seed)
 

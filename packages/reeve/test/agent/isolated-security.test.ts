@@ -18,7 +18,7 @@ import {
   type AllocationRow,
 } from './real-cluster.ts'
 
-const STORY_MS_MAX = 120_000
+const STORY_MS_MAX = 300_000
 
 /** By what each of them proves. They have jobs of their own on one node. */
 const stories = new Map<string, (cluster: RealCluster) => Promise<void>>()

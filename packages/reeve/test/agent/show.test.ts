@@ -13,7 +13,7 @@ import {
   WITHIN_MS,
 } from './real-cluster.ts'
 
-const options = { skip: noIsolation, timeout: 120_000 }
+const options = { skip: noIsolation, timeout: 300_000 }
 
 function aTask(name: string, script: string, Lifecycle?: object) {
   return {

@@ -254,7 +254,7 @@ test('blocking: a stop answers what waits, with what there is', async () => {
   assert.equal(parkedQueries(), 0)
 })
 
-test('blocking: a caller that goes leaves nothing behind', { timeout: 20_000 }, async (t) => {
+test('blocking: a caller that goes leaves nothing behind', { timeout: 300_000 }, async (t) => {
   const server = await aWorld()
   const address = await server.listen()
   t.after(() => server.close())

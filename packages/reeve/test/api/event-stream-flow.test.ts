@@ -4,7 +4,7 @@ import { register } from './cluster.ts'
 import { aListening } from './event-reader.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 
-const LIMIT = { timeout: 60_000 }
+const LIMIT = { timeout: 300_000 }
 const MEGABYTE = 1_000_000
 
 /** Jobs whose events are a megabyte each. */

@@ -7,7 +7,7 @@ import { aListening, type EventReader } from './event-reader.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
-const LIMIT = { timeout: 30_000 }
+const LIMIT = { timeout: 300_000 }
 const DENIED = [403, 'Permission denied']
 const LOST = 'subscription closed by server, client should resubscribe'
 

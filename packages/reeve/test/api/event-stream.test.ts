@@ -8,7 +8,7 @@ import { aListening, payloadOf, type EventReader } from './event-reader.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
-const LIMIT = { timeout: 30_000 }
+const LIMIT = { timeout: 300_000 }
 
 /** A server without ACLs that listens; what is streamed is the same for whoever may. */
 async function aServer(t: TestContext) {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import type { AclToken, Input, Job } from '@reeve/contract'
-import { PolicyThread } from '../../src/judging/index.ts'
 import { register } from './cluster.ts'
 import type { CallOptions, TestServer } from './harness.ts'
 import { aBody, aGovernanceServer, type GovernanceServer } from './v2/harness.ts'
@@ -49,21 +48,12 @@ export interface GuardedServer {
   readonly client: (rules: string) => Promise<AclToken>
 }
 
-/**
- * One thread serves all tests of a file: to start one takes as long as ten tests. It keeps nothing
- * but compiled code, and nothing alive.
- */
-const thread = new PolicyThread({
-  clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined },
-  version: '0.0.0',
-})
-
 const ACME = { organization_name: 'acme' }
 
 export async function aGuardedServer(
   options: Parameters<typeof aGovernanceServer>[0] = {},
 ): Promise<GuardedServer> {
-  return await guardedAt(await aGovernanceServer({ policyAsker: thread, ...options }))
+  return await guardedAt(await aGovernanceServer(options))
 }
 
 /** The same for a server that is there already. */

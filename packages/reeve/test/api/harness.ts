@@ -23,7 +23,7 @@ import {
   type LeaderRouter,
   type RegionRouter,
 } from '../../src/http/index.ts'
-import type { IdSource } from '../../src/kit/clock.ts'
+import type { Clock, IdSource } from '../../src/kit/clock.ts'
 import { StateCapacity } from '../../src/kit/state-capacity.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
@@ -119,7 +119,7 @@ interface TestServerOptions {
   readonly limits?: AppOptions['limits']
   /** Where links of `/api/v2` begin; as the request says unless given. */
   readonly externalUrl?: string
-  /** Asks policies; a thread of its own unless given. */
+  /** Asks policies; the thread of all tests unless given. */
   readonly policyAsker?: PolicyAsker
   /** What the agent says about itself, where it is not `AGENT`. */
   readonly agent?: Partial<AgentInfo>
@@ -170,8 +170,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const store = await Store.open({ engine, clock, freezeRows: true })
   const random = { next: () => 0 }
   const sealer = createSealer({ sealingKey: Buffer.alloc(32, 7) })
-  const policyThread = new PolicyThread({ clock, version: '0.0.0' })
-  const policyAsker = options.policyAsker ?? policyThread
+  const policyAsker = options.policyAsker ?? sharedPolicyThread
   const faults: unknown[] = []
   const broker = new EvaluationBroker({ store, clock })
   const context: WorkloadContext = {
@@ -186,7 +185,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     sealer,
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
-    jobFiles: new JobFileReader({ clock }),
+    jobFiles: sharedJobFiles,
     planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
@@ -263,13 +262,21 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     listen: () => http.app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await http.close()
-      await context.jobFiles.stop()
-      await policyThread.stop()
       await store.close()
     },
   }
   return server
 }
+
+/** Nothing is ever late. */
+const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
+
+/**
+ * One thread of each kind serves all tests of a process: to start one takes as long as ten tests.
+ * They keep nothing but compiled code, and do not keep the process alive.
+ */
+const sharedPolicyThread = new PolicyThread({ clock: STILL, version: '0.0.0' })
+const sharedJobFiles = new JobFileReader({ clock: STILL })
 
 const MEMBER: AgentMember = {
   Name: 'test',

@@ -163,7 +163,7 @@ test('revert: the rules of now hold for versions of then', async () => {
   assert.match(text, /raw_exec/)
 })
 
-test('revert: is told as a registration', { timeout: 30_000 }, async (t) => {
+test('revert: is told as a registration', { timeout: 300_000 }, async (t) => {
   const { open, flush, server } = await aListening(t, await withVersions(2))
   const reader = await open({ topics: ['Job'] })
   await server.ok('revertJob', revertTo(0))

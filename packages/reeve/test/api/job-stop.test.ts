@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { namespacedKey } from '../../src/state/index.ts'
-import { aGroup } from '../build/index.ts'
+import { Fault } from '../../src/kit/fault.ts'
+import { namespacedKey, put } from '../../src/state/index.ts'
+import { aGroup, anAllocation, anId } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, register, withScheduler } from './cluster.ts'
 import { createTestServer, type CallOptions, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
@@ -243,6 +244,31 @@ test('purge: a job that is registered anew before that places its own', async ()
   const listed = async (query = {}) =>
     (await server.ok('listJobAllocations', ofJob('web', query))).length
   assert.deepEqual([await listed(), await listed({ all: true })], [1, 2])
+})
+
+test('stop: on a full disk it is accepted once, and stops the allocations in the same commit', async () => {
+  const server = await aServer({})
+  const { store } = server.context
+  const job = store.tables.jobs.find(namespacedKey('default', 'web'))
+  assert.ok(job !== undefined)
+  const [live, ended] = [anAllocation({ job }), anAllocation({ job, ID: anId('alloc', 2) })]
+  const rows = [live, { ...ended, ClientStatus: 'complete' as const }]
+  const changes = () => rows.map((row) => put('allocations', row))
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
+  // As `DiskKeeper` does once the reserve is given up.
+  store.abandon(new Fault('storage-full', 'the disk is full'))
+  store.resume('deletes')
+  await server.ok('stopJob', ofJob())
+  assert.equal((await server.ok('readJob', ofJob())).Stop, true)
+  const wanted = ({ ID }: { readonly ID: string }) =>
+    store.tables.allocations.find(ID)?.DesiredStatus
+  assert.deepEqual([wanted(live), wanted(ended)], ['stop', 'run'])
+  for (const refused of [
+    await server.send('DELETE', '/v1/job/web'),
+    await server.send('POST', '/v1/jobs', { body: register({ ID: 'more' }).body }),
+  ])
+    assert.equal(refused.status, 503, refused.text)
+  await server.ok('stopJob', ofJob('web', { purge: true }))
 })
 
 test('stop: what waits for room is given up', async () => {

@@ -454,7 +454,7 @@ test('untag: a tag that no version has is not found', async () => {
 
 // Events, rights, durability
 
-test('marks: no event tells of them', { timeout: 30_000 }, async (t) => {
+test('marks: no event tells of them', { timeout: 300_000 }, async (t) => {
   const { open, flush, server } = await aListening(t, await withVersions(1))
   const reader = await open()
   await server.ok('setJobStability', stable(0))

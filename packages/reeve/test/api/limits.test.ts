@@ -12,7 +12,7 @@ import { responseTo } from './event-reader.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
-const LIMIT = { timeout: 60_000 }
+const LIMIT = { timeout: 300_000 }
 const TOO_LARGE = [413, `the request body is larger than ${LIMITS.bodyBytesMax} bytes`]
 
 async function aServer(): Promise<TestServer> {

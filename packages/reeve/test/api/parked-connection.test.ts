@@ -10,7 +10,7 @@ import { createTestServer, type TestServer, parkedQueries } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 /** Long enough for a busy machine; without it a lost answer would hang the run. */
-const patience = { timeout: 20_000 }
+const patience = { timeout: 300_000 }
 
 /** One connection to a server that listens, written to by hand. */
 class Line {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request as ask } from 'node:http'
 import { once } from 'node:events'
-import { test, type TestContext } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aMuteProxy, type MuteProxy } from '../build/mute-proxy.ts'
 import { aGroup } from '../build/index.ts'
@@ -27,17 +27,20 @@ const requests = [
   { name: 'a write', path: '/v1/jobs?region=down', init: { method: 'POST', body: JOB } },
 ]
 
-for (const { name, path, init } of requests)
-  test(`silent regions: ${name} does not wait for a TLS handshake`, async (t) => {
-    const us = await aSilentRegion(t, 'https', QUIET)
-    const answer = await us.fetch(path, init)
-    assert.equal(answer.status, 503)
-    // Nothing has been sent, so there is no doubt.
-    assert.equal(
-      await answer.text(),
-      'region "down" did not answer (no TLS handshake within 5 s); try again.',
-    )
-  })
+// Side by side: each waits for the time that a handshake has.
+describe('silent regions: a TLS handshake', { concurrency: true }, () => {
+  for (const { name, path, init } of requests)
+    test(`silent regions: ${name} does not wait for a TLS handshake`, async (t) => {
+      const us = await aSilentRegion(t, 'https', QUIET)
+      const answer = await us.fetch(path, init)
+      assert.equal(answer.status, 503)
+      // Nothing has been sent, so there is no doubt.
+      assert.equal(
+        await answer.text(),
+        'region "down" did not answer (no TLS handshake within 5 s); try again.',
+      )
+    })
+})
 
 for (const { name, path, init } of requests)
   test(`silent regions: ${name} ends when the server does not answer a probe`, async (t) => {

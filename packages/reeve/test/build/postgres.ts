@@ -9,7 +9,7 @@ import { Client } from 'pg'
 
 /** Where Debian keeps the programs of each version; elsewhere they are in the path. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
-const START_MS_MAX = 20_000
+const START_MS_MAX = 120_000
 const LOOK_AGAIN_MS = 20
 
 /** Why tests against PostgreSQL cannot run here, as one sentence; undefined when they can. */

@@ -1,8 +1,22 @@
+import { availableParallelism, loadavg } from 'node:os'
+
 /**
  * Many looks are requests to the very program that is waited for: pauses grow with the wait, so
  * that a long one does not take the processor from it.
  */
 const PAUSE_MS = { first: 5, growth: 1.3, max: 150 } as const
+
+/**
+ * A bound of the product's own, in milliseconds, on this machine as it is now: the time of a core
+ * is shared by everything that wants to run.
+ */
+export function whenBusy(ms: number): number {
+  const [load = 0] = loadavg()
+  return ms * Math.max(1, load / availableParallelism())
+}
+
+/** What takes a second alone may take a minute beside other tests. */
+const WITHIN_MS = 180_000
 
 /**
  * Waits for something outside the process, such as a file, looking often; fails when it takes too
@@ -11,7 +25,7 @@ const PAUSE_MS = { first: 5, growth: 1.3, max: 150 } as const
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  withinMs = 60_000,
+  withinMs = WITHIN_MS,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
   let pauseMs: number = PAUSE_MS.first

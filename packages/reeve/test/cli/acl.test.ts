@@ -10,7 +10,7 @@ interface Token {
   readonly Policies: readonly string[]
 }
 
-test('acl', { timeout: 100_000 }, async (t) => {
+test('acl', { timeout: 300_000 }, async (t) => {
   const bench = await aCommandLine(t, ['--acl'])
   const secret = '2b778dd9-f5f1-6f29-b4b4-9a5fa948757a'
 

@@ -11,7 +11,7 @@ const SCRIPT =
   'echo 0123456789; printf 0123456789 > local/digits; trap "echo usr1" USR1; trap "echo hup" HUP; ' +
   'while true; do sleep 0.1; done'
 
-test('flags of commands that reach into allocations', { timeout: 200_000 }, async (t) => {
+test('flags of commands that reach into allocations', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t, ['--node-name', 'one'])
   const setup = {
     ...shellTask('setup', 'echo set up'),
@@ -106,7 +106,7 @@ async function startsOf({ client }: CommandLineBench, { id, task }: TaskName): P
 
 test(
   'job restart: batches, what is between them, and what fails',
-  { timeout: 200_000 },
+  { timeout: 300_000 },
   async (t) => {
     const reeve = await aCommandLine(t)
     const ids = await runShellJob(t, reeve.client, {

@@ -22,7 +22,7 @@ const SETTINGS: readonly (readonly [
   ['--preempt-service', (now) => now.PreemptionConfig.ServiceSchedulerEnabled],
 ]
 
-test('flags of commands about the whole cluster', { timeout: 100_000 }, async (t) => {
+test('flags of commands about the whole cluster', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t, ['--server'])
 
   for (const [flag, read] of SETTINGS)
@@ -82,7 +82,7 @@ test('flags of commands about the whole cluster', { timeout: 100_000 }, async (t
   })
 })
 
-test('event stream --no-reconnect: ends with the connection', { timeout: 100_000 }, async (t) => {
+test('event stream --no-reconnect: ends with the connection', { timeout: 300_000 }, async (t) => {
   const directory = await temporaryDirectory(t)
   const server = await startProgram(t, join(directory, 'data'), ['--server'])
   const reeve = commandLineAt({ ...server, directory })

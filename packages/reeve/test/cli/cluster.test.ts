@@ -21,7 +21,7 @@ meta {
 
 test(
   'namespace, node pool, service, var, operator, search, event and ui',
-  { timeout: 100_000 },
+  { timeout: 300_000 },
   async (t) => {
     const reeve = await aCommandLine(t)
 

@@ -8,6 +8,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
+import { commandLineAt, type CommandLineBench, type Ended } from '../build/cli.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startProgram } from '../e2e/program-process.ts'
@@ -21,7 +22,7 @@ import type { Row, Story } from './every-command/story.ts'
 /** As people have it on their path. */
 const PROGRAM = fileURLToPath(new URL('../../../../bin/reeve', import.meta.url))
 
-/** One line after the other; the lists of a line beside each other: two programs at a time. */
+/** One line after the other; the lists of a line beside each other: two commands at a time. */
 const ACTS: readonly (readonly (readonly Story[])[])[] = [
   [[bootstrapStory], [localStory]],
   [[jobStory, launchStory], [governanceStory]],
@@ -30,21 +31,15 @@ const ACTS: readonly (readonly (readonly Story[])[])[] = [
 const ROWS = ACTS.flat(2).flatMap(({ rows }) => rows)
 
 interface Place {
-  readonly directory: string
+  readonly line: CommandLineBench
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** How a program ended and what it wrote. */
-interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-test('every command does what it says, as a program', { timeout: 600_000 }, async (t) => {
+test('every command does what it says', { timeout: 600_000 }, async (t) => {
   const directory = await temporaryDirectory(t)
   const flags = ['--acl', '--node-name', 'one']
-  const { address } = await startProgram(t, join(directory, 'data'), flags)
+  const { address, client } = await startProgram(t, join(directory, 'data'), flags)
+  const line = commandLineAt({ address, client, directory })
   const environment = {
     PATH: process.env['PATH'] ?? '',
     HOME: directory,
@@ -54,20 +49,21 @@ test('every command does what it says, as a program', { timeout: 600_000 }, asyn
   for (const act of ACTS)
     await Promise.all(
       act.map(async (stories) => {
-        for (const story of stories) await tellStory(t, story, { directory, environment })
+        for (const story of stories) await tellStory(t, story, { line, environment })
       }),
     )
 })
 
 async function tellStory(t: TestContext, story: Story, place: Place): Promise<void> {
   for (const [name, content] of Object.entries(story.files ?? {}))
-    await writeFile(join(place.directory, name), content)
+    await writeFile(join(place.line.directory, name), content)
   const kept = new Map<string, string>()
   await t.test(story.name, async (inner) => {
     for (const row of story.rows)
       await inner.test(`reeve ${wordsOf(row).join(' ')}`, async () => {
         const words = wordsOf(row).map((word) => filledIn(word, kept))
-        const look = async () => await run(words, row, place)
+        const look = async () =>
+          isProgram(row) ? await runProgram(words, row, place) : await runHere(words, place)
         const isAsWanted = ({ out }: Ended) => row.says === undefined || row.says.test(out)
         const ended =
           row.isAwaited === true
@@ -106,9 +102,26 @@ function check({ says, warns, code = 0 }: Row, ended: Ended): void {
   else assert.match(ended.err, warns, written)
 }
 
-async function run(words: readonly string[], row: Row, place: Place): Promise<Ended> {
+/** The first row of each group of commands. */
+const FIRST = new Map(ROWS.toReversed().map((row) => [wordsOf(row)[0], row]))
+
+/**
+ * A process takes as long as ten commands, and differs from a command in this process by its exit
+ * code, its pipes and its signals: those rows, and one of each group of commands, have one.
+ */
+function isProgram(row: Row): boolean {
+  const { code = 0, input, leavesAt, environment } = row
+  const needsProcess = code !== 0 || [input, leavesAt, environment].some((one) => one !== undefined)
+  return needsProcess || FIRST.get(wordsOf(row)[0]) === row
+}
+
+async function runHere(words: readonly string[], place: Place): Promise<Ended> {
+  return await place.line.run(words, { environment: place.environment })
+}
+
+async function runProgram(words: readonly string[], row: Row, place: Place): Promise<Ended> {
   const env = { ...place.environment, ...row.environment }
-  const child = spawn(PROGRAM, words, { cwd: place.directory, env, stdio: 'pipe' })
+  const child = spawn(PROGRAM, words, { cwd: place.line.directory, env, stdio: 'pipe' })
   child.stdin.on('error', () => undefined).end(row.input ?? '')
   let seen = ''
   let isLeft = false

@@ -60,7 +60,7 @@ async function askCostlyThings(address: string): Promise<void> {
 
 const COSTLY_THINGS = 8
 
-test('exit codes', { timeout: 200_000 }, async (t) => {
+test('exit codes', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t, ['--acl'])
   const { data: root } = await reeve.client.v1.bootstrapAcl({ body: {} })
   const environment = { REEVE_TOKEN: root.SecretID }

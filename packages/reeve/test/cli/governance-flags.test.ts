@@ -19,7 +19,7 @@ async function attributesOf(
   return 'data' in read ? read.data.attributes : read.attributes
 }
 
-test('flags of governance commands', { timeout: 100_000 }, async (t) => {
+test('flags of governance commands', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t)
   await reeve.ok('org create acme --email ops@acme.example')
   await reeve.ok('project create payments --auto-destroy 14d')
@@ -161,7 +161,7 @@ test('flags of governance commands', { timeout: 100_000 }, async (t) => {
   })
 })
 
-test('job actions and job action', { timeout: 100_000 }, async (t) => {
+test('job actions and job action', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t)
   const actions = [
     { Name: 'where', Command: '/bin/sh', Args: ['-c', 'echo $REEVE_ALLOC_ID $REEVE_TASK_NAME'] },

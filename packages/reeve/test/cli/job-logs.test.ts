@@ -14,7 +14,7 @@ function talking(line: string): string {
 
 const LONG = 'x'.repeat(150)
 
-test('job logs: the last lines of several tasks', { timeout: 100_000 }, async (t) => {
+test('job logs: the last lines of several tasks', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t)
   const [id = ''] = await runShellJob(t, reeve.client, {
     id: 'web',

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../build/temporary-directory.ts'
 
 const skip = whyNoPostgres() ?? false
 
-test('operator snapshot restore: into a database', { skip, timeout: 100_000 }, async (t) => {
+test('operator snapshot restore: into a database', { skip, timeout: 300_000 }, async (t) => {
   const postgres = await startPostgres()
   atEnd(t, () => postgres.stop())
   const url = await postgres.newDatabase()

@@ -29,7 +29,7 @@ async function stateOf({ v1 }: Client) {
   return [job, source, namespaces, variable].map(({ data }) => data)
 }
 
-test('operator snapshot', { timeout: 110_000 }, async (t) => {
+test('operator snapshot', { timeout: 300_000 }, async (t) => {
   const reeve = await aCommandLine(t, ['--server'])
   await reeve.ok('namespace apply prod')
   await reeve.ok('var put apps/db password=hush')

@@ -29,7 +29,7 @@ function blocksOf(page: string): readonly Block[] {
 
 test(
   'docs/governance.md: every block prints what the page says',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const directory = await temporaryDirectory(t)
     const server = await createTestServer()

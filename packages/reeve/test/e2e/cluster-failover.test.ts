@@ -15,7 +15,7 @@ import { until } from '../build/until.ts'
 import { leaderOf, startServer, type ServerProcess } from './cluster-process.ts'
 
 const DATABASE = 'reeve_failover'
-const WAIT_MS_MAX = 120_000
+const WAIT_MS_MAX = 180_000
 const KINDS = ['without a loss', 'with a loss'] as const
 
 const experiment = Experiment.fromArguments()

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm, rmdir, stat, statfs, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import type { Input, Job } from '@reeve/contract'
 import { createClient } from '@reeve/sdk'
 import type { Random } from '../../src/kit/clock.ts'
 import { Experiment } from '../build/experiment.ts'
@@ -57,6 +58,11 @@ async function startServer(t: TestContext, data: string) {
   return { ...agent, address, client, health, put, metric }
 }
 
+function aJob(ID: string): Input<Job> {
+  const Tasks = [{ Name: 'main', Driver: 'mock_driver' }]
+  return { ID, TaskGroups: [{ Name: 'group', Tasks }] }
+}
+
 /** Takes all space that is left. */
 async function fillDisk(directory: string): Promise<string> {
   const ballast = join(directory, 'server', `ballast-${randomUUID()}`)
@@ -77,6 +83,8 @@ test('full disk', async (t) => {
     'full disk: a server reads, says why, and accepts deletes from its reserve',
     async () => {
       for (const path of ['kept', 'gone']) assert.equal((await server.put(path)).status, 200)
+      const { client } = server
+      await client.v1.registerJob({ body: { Job: aJob('filler') } })
       await until('the reserve', async () =>
         (await stat(reserve)).size > 10_000_000 ? true : undefined,
       )
@@ -97,6 +105,10 @@ test('full disk', async (t) => {
       })
       assert.equal((await fetch(`${server.address}/v1/var/gone`)).status, 404)
       assert.equal((await server.put('more')).status, 503)
+      await assert.rejects(client.v1.registerJob({ body: { Job: aJob('more') } }), /503/)
+      const params = { job_id: 'filler' }
+      assert.notEqual((await client.v1.stopJob({ params })).data.EvalID, '')
+      assert.equal((await client.v1.readJob({ params })).data.Stop, true)
       assert.match(server.output(), /accepts only reads and deletes until the disk has room/)
     },
   )

@@ -18,7 +18,7 @@ import { startAgent, type AgentProcess } from './program-process.ts'
 export const SECRET = '5c2f6b0e-8d8b-4c67-9a53-1d7a2f0b9e11'
 
 /** Agents start slowly on a busy machine. */
-const START_MS_MAX = 60_000
+const START_MS_MAX = 180_000
 
 /** A real server of one of several regions. */
 export interface RegionServer extends AgentProcess {

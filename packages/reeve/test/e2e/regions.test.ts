@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
 import { freePort } from '../build/free-port.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
-import { until } from '../build/until.ts'
+import { until, whenBusy } from '../build/until.ts'
 import { startReeve } from './program-process.ts'
 import { bootstrapAt, SECRET, startRegion, type RegionServer } from './region-process.ts'
 
@@ -72,7 +72,7 @@ test('regions: two programs are one installation', async (t) => {
     ),
   )
   const tookMs = performance.now() - askedMs
-  assert.ok(tookMs < 1_000, `a token was copied after ${Math.round(tookMs)} ms`)
+  assert.ok(tookMs < whenBusy(1_000), `a token was copied after ${Math.round(tookMs)} ms`)
 
   await t.test('a job, its events and its tasks are reached through another region', async () => {
     const events = us.client.events({ region: 'eu', topics: ['Job:*'] })

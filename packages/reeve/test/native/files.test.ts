@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { aLauncher, noHelper, noRoot, type Answer, type Spec } from './launcher.ts'
 
-const options = { skip: noHelper, timeout: 20_000 }
+const options = { skip: noHelper, timeout: 300_000 }
 
 interface Place {
   readonly dir: string

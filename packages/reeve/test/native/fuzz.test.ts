@@ -23,7 +23,7 @@ const FLAGS = [...BASE, ...WARNINGS, ...SANITIZERS]
 /** Not every compiler reports branches: without them mutation is blind, but not useless. */
 const COVERAGE = '-fsanitize-coverage=trace-pc'
 
-const options = { timeout: 240_000 }
+const options = { timeout: 300_000 }
 const environment = { ASAN_OPTIONS: 'detect_leaks=0' }
 
 interface Outcome {

@@ -20,7 +20,7 @@ import {
 } from './launcher.ts'
 
 const build = join(repository, 'tools/build-native.mjs')
-const options = { skip: noHelper, timeout: 110_000 }
+const options = { skip: noHelper, timeout: 300_000 }
 const SEED = 20_261_115
 
 /** The helper with the address and undefined-behaviour sanitizers. */

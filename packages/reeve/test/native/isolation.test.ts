@@ -23,7 +23,7 @@ import {
   type Spec,
 } from './launcher.ts'
 
-const options = { skip: noRoot, timeout: 20_000 }
+const options = { skip: noRoot, timeout: 300_000 }
 
 /** Runs a script inside and gives what it wrote. */
 async function inside(launcher: Launcher, script: string, more: Spec = {}): Promise<string> {

@@ -9,7 +9,7 @@ import { aLauncher, isolated, isRunning, noRoot, type Launcher, type Spec } from
 
 const V1 = '/sys/fs/cgroup'
 const UNIFIED = existsSync('/sys/fs/cgroup/cgroup.controllers') ? V1 : '/sys/fs/cgroup/unified'
-const options = { timeout: 30_000 }
+const options = { timeout: 300_000 }
 
 function without(controller: string): string | false {
   if (noRoot !== false) return noRoot

@@ -4,8 +4,8 @@ import { clusterOptionsOf } from '../../sim/sizes.ts'
 import { simulate, type SimulationResult } from '../../sim/simulation.ts'
 
 /** More of them are lived by `npm run sim -- --cluster`; see docs/internals/simulation.md. */
-const SEEDS = 40
-const SEEDS_TWICE = 3
+const SEEDS = 20
+const SEEDS_TWICE = 2
 
 const runs = new Map<number, Promise<SimulationResult>>()
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { simulateLoss } from '../../sim/cluster/loss-world.ts'
 
 /** More of them are lived by `npm run sim -- --losses`; see docs/internals/simulation.md. */
-const SEEDS = 25
+const SEEDS = 12
 
 async function live(seed: number): Promise<number> {
   const { violation, tail, crashes } = await simulateLoss({ seed })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { livePoison } from '../../sim/poison.ts'
 
-const SEEDS = 10
+const SEEDS = 6
 const NODES = 6
 /** Those that teach the servers what the job does. */
 const NODES_LOST_MAX = 2

@@ -4,8 +4,8 @@ import { simulate, type SimulationResult } from '../../sim/simulation.ts'
 import { smallOptionsOf } from '../../sim/sizes.ts'
 
 /** More of them are lived by `npm run sim`; see docs/internals/simulation.md. */
-const SEEDS = 150
-const SEEDS_TWICE = 20
+const SEEDS = 60
+const SEEDS_TWICE = 8
 
 const runs = new Map<number, Promise<SimulationResult>>()
 

@@ -161,6 +161,6 @@ test('plan: what it says is what the registration then does, whatever was there 
       }
       await scheduled.server.close()
     }),
-    { numRuns: 40, seed: 1 },
+    { numRuns: 20, seed: 1 },
   )
 })

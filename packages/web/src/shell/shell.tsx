@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import { useLocation } from '../routing/location.ts'
 import { Keyboard } from './keyboard.tsx'
+import { ServerBanner } from './server-banner.tsx'
 import { SideNavigation } from './side-navigation.tsx'
 import { TopBar } from './top-bar.tsx'
 
@@ -15,6 +16,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the page
       </a>
       <TopBar isMenuOpen={isMenuOpen} onMenu={() => setMenuOpen(!isMenuOpen)} />
+      <ServerBanner />
       <SideNavigation />
       {isMenuOpen && <div className="scrim" onClick={() => setMenuOpen(false)} />}
       <main id="main" tabIndex={-1}>

@@ -18,7 +18,7 @@ const isRoot = process.getuid?.() === 0
 const needsRoot = { skip: isRoot ? false : 'only root can run a fetcher as another user' }
 const hasGit = spawnSync('git', ['--version']).status === 0
 const needsGit = { skip: hasGit ? false : 'git is not installed' }
-const WITHIN_MS = 60_000
+const WITHIN_MS = 180_000
 
 /** A program in the place of git: clones by running a script in the new directory. */
 const clone = (script: string): string =>

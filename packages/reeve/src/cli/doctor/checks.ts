@@ -1,22 +1,17 @@
 import type { AgentHealth } from '@reeve/contract'
-import { ApiError } from '@reeve/sdk'
+import { ApiError, CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { backupsAreFresh } from './backups-check.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
-import { readHealth } from './health.ts'
 import { limitsAreFar } from './limits-check.ts'
 import { serversAreThere } from './servers-check.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
 
-/** Heartbeats and expiries are told by the clocks of two machines. */
-const SKEW_MS_MAX = 10_000
 const NODES_MAX = 1_000
 const NAMED_MAX = 5
 const UNKNOWN_TOKEN = 403
-/** What a part of an agent says when nothing is wrong with it. */
-const WELL = 'ok'
 
 /** In the order in which one depends on the other. */
 export const CHECKS: readonly Check[] = [
@@ -40,7 +35,7 @@ async function serverAnswers({ client, host, settings }: Invocation): Promise<re
     return [...partFindings(data, settings.address), clock]
   } catch (thrown) {
     // Where a part is not well, the same is told as a refusal.
-    const health = thrown instanceof ApiError ? readHealth(thrown.text) : undefined
+    const health = thrown instanceof ApiError ? healthInError(thrown) : undefined
     if (health === undefined) throw thrown
     return partFindings(health, settings.address)
   }
@@ -49,7 +44,7 @@ async function serverAnswers({ client, host, settings }: Invocation): Promise<re
 function partFindings(health: AgentHealth, address: string): readonly Finding[] {
   return Object.entries(health).map(([part, { ok: isWell, message }]): Finding => {
     const what = `The ${part} of the agent at ${address} says: ${message}`
-    if (isWell && message !== WELL)
+    if (isWell && message !== HEALTHY)
       return { state: 'warning', what, next: 'Reads and deletes are served meanwhile.' }
     return isWell
       ? { state: 'ok', what, next: undefined }
@@ -57,21 +52,14 @@ function partFindings(health: AgentHealth, address: string): readonly Finding[] 
   })
 }
 
-interface Between {
-  readonly before: number
-  readonly after: number
-}
-
-/** The header tells whole seconds. */
-function clockFinding(date: string | null, { before, after }: Between): Finding {
-  const theirs = date === null ? Number.NaN : Date.parse(date)
-  if (Number.isNaN(theirs)) return well('The server does not tell the time.')
-  const skew = Math.max(before - theirs - 1_000, theirs - after, 0)
-  return skew <= SKEW_MS_MAX
+function clockFinding(date: string | null, between: Parameters<typeof clockSkewMs>[1]): Finding {
+  const skewMs = clockSkewMs(date, between)
+  if (skewMs === undefined) return well('The server does not tell the time.')
+  return skewMs <= CLOCK_SKEW_MS_MAX
     ? well('The clocks of this machine and of the server agree.')
     : {
         state: 'warning',
-        what: `The clocks of this machine and of the server are ${Math.round(skew / 1000)} s apart.`,
+        what: `The clocks of this machine and of the server are ${Math.round(skewMs / 1000)} s apart.`,
         next: 'Let both follow a time server: expiries and ages are told by their clocks.',
       }
 }

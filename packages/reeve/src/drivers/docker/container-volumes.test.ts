@@ -5,6 +5,7 @@ import type { TaskLaunch } from '../../agent/index.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { containerSpec } from './container-spec.ts'
 import { readDockerConfig } from './docker-config.ts'
+import { DEFAULT_DOCKER_SETTINGS } from './docker-settings.ts'
 import { member } from './engine.ts'
 
 function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
@@ -17,7 +18,8 @@ function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
   }
   const config = readDockerConfig({ image: 'box:1' })
   const given = { launch: aLaunch(launch), config, policy, coreCount: 4, binds: [] }
-  return member(containerSpec({ ...given, canJoinByPath: false }), 'HostConfig')
+  const node = { settings: DEFAULT_DOCKER_SETTINGS, runtimes: [], agentId: 'agent-1' }
+  return member(containerSpec({ ...given, ...node, canJoinByPath: false }), 'HostConfig')
 }
 
 const modes = [

@@ -4,6 +4,7 @@ import { LIMITS } from '../../model/index.ts'
 import { allowOrigin } from '../cors.ts'
 import { HttpError } from '../http-error.ts'
 import type { PageGuard } from '../page-guard.ts'
+import { restoreMethod } from '../request-method.ts'
 import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
@@ -68,6 +69,7 @@ export class RequestPipeline {
     admission.prepare(app)
     // One hook for several stages: each hook of Fastify is a part of what a small read costs.
     app.addHook('onRequest', (request, reply, done) => {
+      restoreMethod(request.raw)
       setHeaders(request, reply)
       admission.admit(request, (error) => {
         if (error === undefined) this.#guard(request, reply, done)

@@ -219,7 +219,7 @@ export function groupByPath<M extends MountedRoute>(
 }
 
 export function findMounted<M>(ofPath: RoutesOfPath<M>, { method }: FastifyRequest): M | undefined {
-  // Fastify serves HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
+  // HEAD is served through GET; the contract has every other method that is known.
   return ofPath.get((method === 'HEAD' ? 'GET' : method) as Method)
 }
 

@@ -22,15 +22,11 @@ export interface EventStreamHost {
 /** Not mounted like other reads: the response has no end and no compression. */
 export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
   const { path } = v1Routes.streamEvents
-  app.route({
-    method: ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    url: path,
-    handler: (_request, reply) => refuseMethod(reply, ['GET']),
-  })
+  app.post(path, (_request, reply) => refuseMethod(reply, ['GET']))
   const route = routedRoute(v1Routes.streamEvents)
   const onRequest = host.pipeline.stages(() => route)
-  app.get(path, { exposeHeadRoute: false, onRequest }, (request, reply) =>
-    serveStream(host, request, reply),
+  app.get(path, { onRequest }, (request, reply) =>
+    request.method === 'HEAD' ? refuseMethod(reply, ['GET']) : serveStream(host, request, reply),
   )
 }
 

@@ -1,6 +1,5 @@
 import type { Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { EVERY_METHOD } from '../every-method.ts'
 import {
   allowedMethods,
   findMounted,
@@ -9,6 +8,7 @@ import {
   type Exchange,
   type RoutesOfPath,
 } from '../pipeline/serve.ts'
+import { MOUNTED_METHODS } from '../request-method.ts'
 import { compileEndpoint, createV1Api, type Mounted } from './api.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { V1Host } from './exchange.ts'
@@ -27,7 +27,7 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
   for (const [path, ofPath] of byPath) {
     if (isJobRoute({ path } as Route)) continue // path is all that isJobRoute reads
     app.route({
-      method: [...EVERY_METHOD],
+      method: [...MOUNTED_METHODS],
       url: restPath(path) ?? path,
       onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
       handler: (request, reply) => {
@@ -37,7 +37,7 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
   }
   mountJobPaths(app, host, byPath, serve)
   for (const url of UNKNOWN_ACTIONS)
-    app.route({ method: [...EVERY_METHOD], url, handler: (_, reply) => refuseResource(reply) })
+    app.route({ method: [...MOUNTED_METHODS], url, handler: (_, reply) => refuseResource(reply) })
 }
 
 /** Below these paths an unknown one is 404 with a text; anywhere else it is an empty 404. */
@@ -75,7 +75,7 @@ function mountJobPaths(
     return { ofPath, params }
   }
   app.route({
-    method: [...EVERY_METHOD],
+    method: [...MOUNTED_METHODS],
     url: '/v1/job/*',
     onRequest: host.pipeline.stages((request) => findMounted(matched(request).ofPath, request)),
     handler: (request, reply) => {

@@ -1,6 +1,6 @@
-import { EVERY_METHOD } from '../every-method.ts'
 import type { FastifyInstance } from 'fastify'
 import { allowedMethods, findMounted, groupByPath, handle } from '../pipeline/serve.ts'
+import { MOUNTED_METHODS } from '../request-method.ts'
 import { compileEndpoint, createV2Api, type V2Host } from './api.ts'
 import type { V2Endpoint } from './endpoint.ts'
 import { sendV2Error } from './errors.ts'
@@ -14,7 +14,7 @@ export function mountV2(
   const api = createV2Api(host)
   for (const [url, ofPath] of groupByPath(endpoints.map(compileEndpoint)))
     app.route({
-      method: [...EVERY_METHOD],
+      method: [...MOUNTED_METHODS],
       url,
       onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
       handler: (request, reply) => {

@@ -63,7 +63,6 @@ test('options: what is in force is shown in the words of its file, without secre
   assert.deepEqual(shown, {
     dev: true,
     server: {
-      commit_timeout: '15s',
       enabled: true,
       shared_join_token: true,
       max_new_nodes_per_minute: 1_200,

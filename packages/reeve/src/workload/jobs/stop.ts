@@ -17,6 +17,7 @@ import {
   type Change,
   type Stamp,
 } from '../../state/index.ts'
+import { REASONS } from '../../scheduler/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { stopElsewhere } from './everywhere.ts'
 import { versionRows } from './versions.ts'
@@ -113,12 +114,17 @@ async function stopHere(
   const { index, durable } = context.store.commit({
     by,
     cause: 'JobDeregistered',
+    // Stopping again and again would use the reserve up.
+    freesSpace: request.purge || !job.Stop,
     changes: (stamp) =>
       withJobRows(context.store.tables, [
         ...(request.purge
           ? purgedJobRows(context.store.tables, job)
           : stopRows(context, job, stamp)),
-        ...(request.noShutdownDelay ? skipDelays(context, job, stamp) : []),
+        ...liveAllocationRows(context, job, {
+          stamp,
+          noShutdownDelay: request.noShutdownDelay,
+        }),
         ...(hasEvaluation
           ? [
               stopEvaluation(job, {
@@ -152,17 +158,27 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
 }
 
 /**
- * Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation, also on one that is
- * already to stop and waits its delay.
+ * Changes of the live allocations in the same commit. With `no_shutdown_delay` the agents are told
+ * on each of them, also on one that is already to stop and waits its delay. While the disk is full
+ * no evaluation is processed: the allocations are stopped at once, so that their nodes free space.
  */
-function skipDelays(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
+function liveAllocationRows(
+  { store }: WorkloadContext,
+  job: Job,
+  { stamp, noShutdownDelay }: { readonly stamp: Stamp; readonly noShutdownDelay: boolean },
+): Change[] {
+  const stopsNow = store.restriction !== undefined
+  if (!noShutdownDelay && !stopsNow) return []
   const key = namespacedKey(job.Namespace, job.ID)
-  const rows = context.store.tables.allocations.rowsIn('job', key)
+  const rows = store.tables.allocations.rowsIn('job', key)
   const going = rows.filter((row) => !isClientTerminal(row))
   return going.map((row) =>
     put('allocations', {
       ...row,
-      DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
+      ...(stopsNow && { DesiredStatus: 'stop', DesiredDescription: REASONS.jobStopped }),
+      ...(noShutdownDelay && {
+        DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
+      }),
       AllocModifyIndex: stamp.index,
       ModifyTime: nsFromMs(stamp.timeMs),
     }),

@@ -5,7 +5,7 @@ import { aListening, payloadOf } from '../event-reader.ts'
 import { aRunWorld, NATIVE_ENCRYPTED, OPA_ENCRYPTED, PASSWORD } from './run-world.ts'
 import { aBody, aGovernanceServer, someTags, type GovernanceServer } from './harness.ts'
 
-const LIMIT = { timeout: 30_000 }
+const LIMIT = { timeout: 300_000 }
 
 /** A server that listens, with the organization `acme` and its token. */
 async function aWorld(t: TestContext) {

@@ -264,6 +264,6 @@ test('permissions: what they promise, the routes do, and lists show no more, for
       const world = await buildWorld(plan)
       for (const [name, as] of Object.entries(world.callers)) await checkCaller(world, { name, as })
     }),
-    { numRuns: 8 },
+    { numRuns: 4 },
   )
 })
