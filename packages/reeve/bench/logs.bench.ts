@@ -24,7 +24,7 @@ import { ProgramBench } from '../test/build/shell-bench.ts'
 import { until } from '../test/build/until.ts'
 import { isQuick, printTable, whole } from './measure.ts'
 
-const LINES = isQuick ? 20_000 : 200_000
+const LINES = isQuick ? 20_000 : 100_000
 const FIRST = 1_000_000
 const TEXT = ' a line of a busy task as services write'
 const BYTES = LINES * (String(FIRST).length + TEXT.length + 1)
