@@ -85,6 +85,7 @@ function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]>
         job,
         nowMs: context.nowMs,
         evaluationIds,
+        isToCome: (id) => view.isToCome(id),
         rollout,
         kinds,
         findNode: (id) => view.findNode(id),

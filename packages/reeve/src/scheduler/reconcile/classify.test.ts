@@ -183,6 +183,7 @@ for (const { name, row, node, gone = false, type = 'service', version, disconnec
       findNode: () => (gone ? undefined : aNode(node)),
       nowMs: NOW_MS,
       evaluationIds: new Set(),
+      isToCome: () => true,
       activeDeploymentId: undefined,
     })
     const { later: _later, strandedLater: _stranded, held: _held, isWaiting, ...lists } = found

@@ -53,6 +53,7 @@ export interface ClassifyContext {
   readonly findNode: (id: string) => PublicNode | undefined
   readonly nowMs: number
   readonly evaluationIds: ReadonlySet<string>
+  readonly isToCome: (evaluationId: string) => boolean
   /** The deployment that decides alone when its failed allocations are replaced. */
   readonly activeDeploymentId: string | undefined
 }
@@ -172,8 +173,8 @@ function fateOfStranded(row: AllocationRow, context: ClassifyContext, failedMs: 
   if (context.disconnect?.Replace === false) return 'keep'
   if (isReplaced(row)) return 'forget'
   const policy = context.group.ReschedulePolicy
-  const { nowMs, evaluationIds } = context
-  const decision = decideReschedule(row, { nowMs, evaluationIds, policy, failedMs })
+  const { nowMs, evaluationIds, isToCome } = context
+  const decision = decideReschedule(row, { nowMs, evaluationIds, isToCome, policy, failedMs })
   if (decision.when === 'now') return 'stranded'
   return decision.when === 'later' ? { in: 'strandedLater', dueMs: decision.dueMs } : 'keep'
 }

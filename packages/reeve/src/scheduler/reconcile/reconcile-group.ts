@@ -46,6 +46,7 @@ export interface ReconcileContext {
   readonly job: Job
   readonly nowMs: number
   readonly evaluationIds: ReadonlySet<string>
+  readonly isToCome: (evaluationId: string) => boolean
   readonly rollout: Rollout
   readonly kinds: UpdateKinds
   readonly findNode: (id: string) => PublicNode | undefined
@@ -111,7 +112,7 @@ export function* reconcileGroup(
 function classifyOf(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { job, rollout, findNode, nowMs, evaluationIds }: ReconcileContext,
+  { job, rollout, findNode, nowMs, evaluationIds, isToCome }: ReconcileContext,
 ): Classified {
   return classify(rows, {
     job,
@@ -120,6 +121,7 @@ function classifyOf(
     findNode,
     nowMs,
     evaluationIds,
+    isToCome,
     activeDeploymentId: rollout.isActive ? rollout.current?.ID : undefined,
   })
 }

@@ -113,6 +113,24 @@ const decisions: readonly {
     want: { when: 'now' },
   },
   {
+    name: 'a failure that lies ahead of the clock waits for its delay once',
+    row: failedAt(START + 3_600_000),
+    policy: exponential,
+    want: { when: 'later', dueMs: START + 30_000 },
+  },
+  {
+    name: 'a failure that lies ahead waits for the follow-up that is to come',
+    row: failedAt(START + 3_600_000, { FollowupEvalID: 'to come' }),
+    policy: exponential,
+    want: { when: 'later', dueMs: START + 30_000 },
+  },
+  {
+    name: 'a failure that lies ahead does not wait again when its follow-up is over',
+    row: failedAt(START + 3_600_000, { FollowupEvalID: 'over' }),
+    policy: exponential,
+    want: { when: 'now' },
+  },
+  {
     name: 'attempts within the interval are counted',
     row: failedAt(START, tried),
     policy: constant,
@@ -151,7 +169,12 @@ const decisions: readonly {
 ]
 for (const { name, row, policy, nowMs, want } of decisions)
   test(`reschedule: ${name}`, () => {
-    const context = { policy, nowMs: nowMs ?? START, evaluationIds: new Set(['this']) }
+    const context = {
+      policy,
+      nowMs: nowMs ?? START,
+      evaluationIds: new Set(['this']),
+      isToCome: (id: string) => id !== 'over',
+    }
     assert.deepEqual(decideReschedule(row, context), want)
   })
 

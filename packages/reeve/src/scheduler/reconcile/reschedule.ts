@@ -20,6 +20,8 @@ export interface RescheduleContext {
   readonly nowMs: number
   /** The evaluations that are carried out: what waits for one of them has its turn. */
   readonly evaluationIds: ReadonlySet<string>
+  /** Whether an evaluation that waits for its time is still to be carried out. */
+  readonly isToCome: (evaluationId: string) => boolean
   /** A deployment that is under way decides itself when what failed in it is replaced. */
   readonly activeDeploymentId?: string | undefined
   /** Of an allocation that did not fail itself: when its node fell silent. */
@@ -36,14 +38,18 @@ export function decideReschedule(
 ): RescheduleDecision {
   const { policy, nowMs, evaluationIds } = context
   // The clock of a node, or that of an earlier leader, may have been ahead.
-  const failedMs = Math.min(context.failedMs ?? failedAtMs(row), nowMs)
+  const reportedMs = context.failedMs ?? failedAtMs(row)
+  const failedMs = Math.min(reportedMs, nowMs)
   const wish = row.DesiredTransition
   if (wish?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
   if (policy === null || !mayReschedule(row, policy, failedMs)) return { when: 'never' }
   const isHeld = (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
   if (isHeld && wish?.Reschedule !== true) return { when: 'held' }
   const dueMs = failedMs + msFromNs(nextDelayNs(row, policy, failedMs))
-  const isItsTurn = evaluationIds.has(row.FollowupEvalID ?? '')
+  const followUpId = row.FollowupEvalID ?? ''
+  // A failure that lies ahead would begin its delay anew each time until the clock has caught up.
+  const hasWaited = reportedMs > nowMs && followUpId !== '' && !context.isToCome(followUpId)
+  const isItsTurn = hasWaited || evaluationIds.has(followUpId)
   return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
 }
 
