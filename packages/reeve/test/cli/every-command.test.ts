@@ -106,10 +106,12 @@ function check({ says, warns, code = 0 }: Row, ended: Ended): void {
 const FIRST = new Map(ROWS.toReversed().map((row) => [wordsOf(row)[0], row]))
 
 /**
- * A process takes as long as ten commands, and differs from a command in this process by its exit
- * code, its pipes and its signals: those rows, and one of each group of commands, have one.
+ * A process takes as long as ten commands, and differs from a command in this process by its
+ * directory, its exit code, its pipes and its signals: rows about those, and one of each group of
+ * commands, have one.
  */
 function isProgram(row: Row): boolean {
+  if (localStory.rows.includes(row)) return true
   const { code = 0, input, leavesAt, environment } = row
   const needsProcess = code !== 0 || [input, leavesAt, environment].some((one) => one !== undefined)
   return needsProcess || FIRST.get(wordsOf(row)[0]) === row

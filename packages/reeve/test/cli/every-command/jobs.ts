@@ -71,7 +71,12 @@ export const jobStory: Story = {
     { line: 'alloc fs {alloc} main/local/note', says: /^kept\n$/ },
     { line: 'alloc stats {alloc}', says: /^Task +CPU[^]*\nmain +\d+ MHz +20 MHz/ },
     { line: 'alloc restart {alloc}', says: /^Restarted / },
-    { line: 'job restart shop', says: /\n1 of 1 allocation restarted\.\n$/ },
+    {
+      line: 'job restart shop',
+      says: /\n1 of 1 allocation restarted\.\n$/,
+      // The allocation has to run again first.
+      isAwaited: true,
+    },
     { line: 'job deployments shop', says: /^ID +Version +Status[^]* successful / },
     { line: 'job run shop1.hcl', warns: /wait to be promoted:\n\n {2}reeve job promote shop\n$/ },
     {
