@@ -80,6 +80,12 @@ export class NamespaceIndexes {
     return Math.max(base, existing === undefined ? this.#goneIndex : indexIn(existing, table))
   }
 
+  indexOfSome(table: string, scope: Exclude<NamespaceScope, { readonly kind: 'every' }>): number {
+    return scope.kind === 'one'
+      ? this.indexOf(table, scope.namespace)
+      : this.indexOfSet(table, scope)
+  }
+
   /**
    * The highest index of the namespaces that a set covers. It counts when a namespace goes, because
    * it was perhaps one of the set.

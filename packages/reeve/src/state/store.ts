@@ -153,9 +153,7 @@ export class Store {
   /** Index of the last commit that wrote to the table in these namespaces; deletes count. */
   indexIn(table: NamespacedTable, scope: NamespaceScope): number {
     if (scope.kind === 'every') return this.tables[table].lastIndex
-    return scope.kind === 'one'
-      ? this.#namespaces.indexOf(table, scope.namespace)
-      : this.#namespaces.indexOfSet(table, scope)
+    return this.#namespaces.indexOfSome(table, scope)
   }
 
   /** Why nothing can be written any more; undefined while all is well. */

@@ -30,8 +30,8 @@ export interface PullWaiter {
 }
 
 /**
- * One pull for every task that waits for the image. Each task has its own timeout; the request to the
- * engine is aborted when the last of them has left.
+ * One pull for every task that waits for the image. Each task has its own timeout; the request to
+ * the engine is aborted when the last of them has left.
  */
 export class ImagePull {
   readonly #options: PullOptions
