@@ -26,9 +26,7 @@ import { Watches } from './watches.ts'
 
 export { put, remove, type Change, type Stamp } from './change.ts'
 
-/**
- * Commits that may wait for the engine. Beyond it the disk cannot keep up and callers are told so.
- */
+/** Commits that may wait for the engine. Beyond it the disk cannot keep up; callers are told so. */
 const PENDING_COMMITS_MAX = 50_000
 
 /** A commit that is applied. Nobody may be told of it before `durable` resolves. */
