@@ -121,6 +121,8 @@ interface TestServerOptions {
   readonly externalUrl?: string
   /** Asks policies; the thread of all tests unless given. */
   readonly policyAsker?: PolicyAsker
+  /** Reads job files; the thread of all tests unless given. */
+  readonly jobFiles?: JobFileReader
   /** What the agent says about itself, where it is not `AGENT`. */
   readonly agent?: Partial<AgentInfo>
   /** Servers that meet each other must not make the same ids. */
@@ -185,7 +187,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     sealer,
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
-    jobFiles: sharedJobFiles,
+    jobFiles: options.jobFiles ?? sharedJobFiles,
     planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
@@ -269,7 +271,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
 }
 
 /** Nothing is ever late. */
-const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
+export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
 
 /**
  * One thread of each kind serves all tests of a process: to start one takes as long as ten tests.

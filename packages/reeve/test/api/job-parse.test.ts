@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { JobParseRequest, ParsedJob } from '@reeve/contract'
 import { LIMITS } from '../../src/model/index.ts'
-import { createTestServer, type Reply } from './harness.ts'
+import { JobFileReader } from '../../src/workload/index.ts'
+import { createTestServer, STILL, type Reply } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 /** Spec W: Parse job; reference §2.3; jobspec reference §1. */
@@ -200,7 +201,9 @@ test('parse: while one file is read, others wait and the server goes on', async 
 })
 
 test('parse: a token with more files than may wait is refused; others are served in turn', async () => {
-  const { server: secured, client, as } = await aSecuredServer()
+  // A thread of its own, which is not ready before all files wait.
+  const jobFiles = new JobFileReader({ clock: STILL })
+  const { server: secured, client, as } = await aSecuredServer({ jobFiles })
   const rules = 'namespace "default" { capabilities = ["parse-job", "submit-job"] }'
   const [flooding, other] = [await client(rules), await client(rules)]
   const body = { JobHCL: 'job "j" {}' }
@@ -222,4 +225,5 @@ test('parse: a token with more files than may wait is refused; others are served
   const turn = ended.filter((one) => one.endsWith('200')).indexOf('other 200')
   assert.ok(turn <= 2, `its turn came after ${turn} files`)
   await secured.close()
+  await jobFiles.stop()
 })

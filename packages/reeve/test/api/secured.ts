@@ -14,11 +14,13 @@ export interface SecuredServer {
   readonly token: (fields?: object) => Promise<AclToken>
 }
 
-export async function aSecuredServer(): Promise<SecuredServer> {
-  const server = await createTestServer()
+export async function aSecuredServer(
+  options: Parameters<typeof createTestServer>[0] = {},
+): Promise<SecuredServer> {
+  const server = await createTestServer(options)
   const root = await server.ok('bootstrapAcl')
   let count = 0
-  const as: SecuredServer['as'] = (token, options = {}) => ({ ...options, token: token.SecretID })
+  const as: SecuredServer['as'] = (token, call = {}) => ({ ...call, token: token.SecretID })
   const token: SecuredServer['token'] = (fields = {}) =>
     server.ok(
       'createAclToken',

@@ -207,7 +207,7 @@ async function fillUnderLoad(t: TestContext, one: FullDiskRound): Promise<Server
   experiment.count('full disks')
   await assertKept(server, kept)
   await deleteSome(server, kept, random)
-  const isKilled = random.next() < 0.5
+  const isKilled = round % 2 === 0
   if (isKilled) {
     await server.kill('SIGKILL')
     experiment.count('kills on a full disk')
