@@ -7,7 +7,7 @@ import type { AllocationNetwork, AllocationNetworks } from '../network/allocatio
 
 /** Networks that only remember what was asked of them. */
 function someNetworks(
-  dns?: AllocationNetwork['dns'],
+  own: Partial<AllocationNetwork> = {},
 ): AllocationNetworks & { readonly calls: string[] } {
   const calls: string[] = []
   const made = new Map<string, AllocationNetwork>()
@@ -21,7 +21,7 @@ function someNetworks(
         return Promise.reject(new Fault('network', 'this node has no network of the mode'))
       calls.push(`up ${ports.map(({ label }) => label).join()}`)
       const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
-      const network = { ...where, address: '172.30.64.2', interfaceName: 'eth0', dns }
+      const network = { ...where, address: '172.30.64.2', interfaceName: 'eth0', ...own }
       made.set(id, network)
       return Promise.resolve(network)
     },
@@ -96,18 +96,27 @@ test('a group with a network of its own gets it before its tasks, and loses it a
 
 test('a group that does not say resolves names as its network does', async () => {
   const dns = { servers: ['10.7.0.1'], searches: ['own.example'], options: [] }
-  const byNetwork = await aRunner(withNetwork('bridge', null), { networks: someNetworks(dns) })
+  const byNetwork = await aRunner(withNetwork('bridge', null), { networks: someNetworks({ dns }) })
   assert.deepEqual(byNetwork.driver.running[0]?.launch.network.dns, dns)
   assert.deepEqual(byNetwork.runner.currentReport().NetworkStatus?.DNS, {
     Servers: ['10.7.0.1'],
     Searches: ['own.example'],
     Options: [],
   })
-  const byGroup = await aRunner(withNetwork('bridge'), { networks: someNetworks(dns) })
+  const byGroup = await aRunner(withNetwork('bridge'), { networks: someNetworks({ dns }) })
   assert.deepEqual(byGroup.driver.running[0]?.launch.network.dns?.servers, ['10.0.0.53'])
   assert.deepEqual(byGroup.runner.currentReport().NetworkStatus?.DNS, GROUP_DNS)
   await byNetwork.runner.destroy()
   await byGroup.runner.destroy()
+})
+
+test('an address of IPv6 alone is reported too', async () => {
+  const networks = someNetworks({ address: '', addressIPv6: 'fd00::2' })
+  const bench = await aRunner(withNetwork('bridge'), { networks })
+  const { NetworkStatus } = bench.runner.currentReport()
+  assert.equal(NetworkStatus?.AddressIPv6, 'fd00::2')
+  assert.equal(NetworkStatus?.Address, '')
+  await bench.runner.destroy()
 })
 
 test('a group that wants no network shares one in which it is alone', async () => {

@@ -227,7 +227,8 @@ export class AllocationRunner {
   #network(): Pick<AllocationReport, 'NetworkStatus'> {
     const { networks } = this.#options.host
     const network = networks?.find(this.id)
-    if (network === undefined || network.address === '') return {}
+    const { address = '', addressIPv6 = '' } = network ?? {}
+    if (network === undefined || address + addressIPv6 === '') return {}
     return { NetworkStatus: networkStatus(this.group, network) }
   }
 
