@@ -115,7 +115,7 @@ const CHAINS = [
   { family: 'inet', table: 'own', name: 'called' },
 ]
 
-test('chains that drop what is forwarded are told, but for that of iptables', () => {
+test('chains that drop forwarded packets are found, except that of iptables', () => {
   const listing = { nftables: [{ metainfo: {} }, ...CHAINS.map((chain) => ({ chain }))] }
   assert.deepEqual(droppingChains(JSON.stringify(listing)), ['inet own transit'])
   assert.deepEqual(droppingChains('{}'), [])

@@ -227,7 +227,7 @@ export class BridgeNetwork implements AllocationNetworks {
     this.#relay.open(allocationId, { address, ports })
   }
 
-  /** A table that is gone was flushed with the machine's firewall: it is made anew, once. */
+  /** A missing table was flushed with the machine's firewall: it is created again, once. */
   async #mapPorts({ address, ports }: Lease): Promise<void> {
     const elements = portElements('add', address, ports)
     if (elements === '') return

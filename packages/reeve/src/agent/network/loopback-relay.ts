@@ -10,7 +10,7 @@ export interface RelayRoute {
   readonly targetPort: number
 }
 
-/** What the thread of the relay is told. */
+/** Commands to the thread of the relay. */
 export type RelayOrder =
   | { readonly kind: 'open'; readonly id: string; readonly routes: readonly RelayRoute[] }
   | { readonly kind: 'close'; readonly id: string }

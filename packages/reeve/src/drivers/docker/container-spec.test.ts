@@ -307,14 +307,15 @@ const signals = [
   { name: '64', want: '64' },
   { name: '65', want: undefined },
   { name: '0', want: undefined },
-  { name: 'RTMIN+3', want: 'SIGRTMIN+3' },
-  { name: 'SIGRTMAX-14', want: 'SIGRTMAX-14' },
-  { name: 'RTMIN+16', want: undefined },
+  { name: 'RTMIN+3', want: '37' },
+  { name: 'SIGRTMAX-14', want: '50' },
+  { name: 'SIGRTMIN+16', want: '50' },
+  { name: 'RTMIN+31', want: undefined },
   { name: 'NOPE', want: undefined },
   { name: '', want: undefined },
 ]
 for (const { name, want } of signals) {
-  test(`signals: the engine is told ${JSON.stringify(name)} as ${want ?? 'nothing'}`, () => {
+  test(`signals: the engine receives ${JSON.stringify(name)} as ${want ?? 'nothing'}`, () => {
     assert.equal(engineSignal(name), want)
   })
 }

@@ -159,7 +159,7 @@ test('plug-ins add in order, each with the result before it, and delete in rever
   assert.deepEqual(await calls(), [], 'nothing is removed twice')
 })
 
-test('a plug-in that fails ends the set-up; all of them delete, and its words are told', async (t) => {
+test('a failing plug-in ends the set-up: every plug-in gets DEL, its message is the error', async (t) => {
   const { dir, agent, calls, write } = await aMachine(t)
   await write('ADD-second.error', { code: 11, msg: 'try again', details: 'port is taken' })
   const networks = await agent()

@@ -26,7 +26,7 @@ export interface PluginCall {
   readonly prevResult: PluginResult | undefined
 }
 
-/** The environment of a call: all that a plug-in is told besides its settings. */
+/** The environment of a call: all that a plug-in receives besides its settings. */
 export function pluginEnvironment(call: PluginCall): Record<string, string> {
   // Plug-ins must not reject arguments that are meant for others.
   const args = { IgnoreUnknown: 'true', ...call.attachment.args }
