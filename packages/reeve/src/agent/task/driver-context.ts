@@ -2,7 +2,7 @@ import { Fault } from '../../kit/fault.ts'
 import type { DriverContext, TaskDriver } from '../driver.ts'
 import type { TaskLedger } from './task-ledger.ts'
 
-/** What drivers may tell of a task becomes events in its ledger. */
+/** The reports of a driver become events of the task. */
 export function driverContext(ledger: TaskLedger, signal: AbortSignal): DriverContext {
   return { signal, report: (message) => ledger.note('Driver', { DriverMessage: message }) }
 }

@@ -10,8 +10,8 @@ import { NAMESPACED_TOKEN, SORTED_GROUP_MAX, type Walk } from './walks.ts'
 const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 
 /**
- * Stubs of the jobs of a walk: the lists of all jobs and of a node pool's (reference §3.6). The
- * walk gives keys: a job is decoded when it is filtered or shown.
+ * Stubs of the jobs of a walk: the lists of all jobs and of a node pool's. The walk gives keys: a
+ * job is decoded when it is filtered or shown.
  */
 export function jobList(
   { tables }: Store,

@@ -33,8 +33,8 @@ export type Validator = (value: unknown) => Validated
 export type WriteJson = (value: unknown) => JsonBytes
 
 /**
- * Compiles a body's schema. Unknown members are ignored (reference §1.1). Free-form objects are
- * checked, and become the JSON that they are.
+ * Compiles a body's schema. Unknown members are ignored. Free-form objects are checked, and become
+ * the JSON that they are.
  */
 export function compileValidator(schema: TSchema, writeJson: WriteJson = jsonBytes): Validator {
   const check = compile(schema, writeJson)
