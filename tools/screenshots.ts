@@ -2,8 +2,8 @@
  * `node tools/screenshots.ts [folder] [--only=name,…] [--width=390] [--no-axe]`
  *
  * Runs the real program with one of everything and takes a picture of every page, light and dark,
- * 1280 and 390 pixels wide, into `docs/screenshots` or the given folder. Prints what axe finds on
- * each. Needs Chromium and a built web UI.
+ * 1280 and 390 pixels wide, into `screenshots` (not committed) or the given folder. Prints what axe
+ * finds on each. Needs Chromium and a built web UI.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,9 +14,8 @@ import { startProgram } from '../packages/web/test/program.ts'
 import { makeSite } from '../packages/web/test/site.ts'
 import { fillCluster } from './screenshots/cluster.ts'
 import { findShots } from './screenshots/pages.ts'
-import { withPalette } from './screenshots/palette-png.ts'
 
-const [folder = 'docs/screenshots'] = process.argv.slice(2).filter((one) => !one.startsWith('--'))
+const [folder = 'screenshots'] = process.argv.slice(2).filter((one) => !one.startsWith('--'))
 const only = process.argv.find((one) => one.startsWith('--only='))?.slice('--only='.length)
 const isAxeAsked = !process.argv.includes('--no-axe')
 const AT_ONCE = 3
@@ -70,7 +69,7 @@ async function takeAll(page: Page, { name, url }: Taken): Promise<string> {
       await page.emulateMedia({ colorScheme })
       await wait(DRAWN_MS)
       const path = join(folder, `${name}-${size.width}-${colorScheme}.png`)
-      writeFileSync(path, withPalette(await page.screenshot()))
+      writeFileSync(path, await page.screenshot())
       if (isAxeAsked && size.width === 1280) barriers.push(...(await findBarriers(page)))
     }
   }
