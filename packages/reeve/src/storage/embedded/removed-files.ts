@@ -15,7 +15,7 @@ const LARGE_FILE = /^\d+\.(?:ldb|log)$/
 
 /**
  * Where large files go when they are not needed any more, to be shortened step by step before they
- * are removed (docs/decisions/0054-removed-piece-by-piece.md). The database removes its own; so
+ * are removed (docs/contributing/decisions/0003-embedded-storage.md). The database removes its own; so
  * they are given a second name here, and have only that one left when it has.
  */
 export class RemovedFiles {
