@@ -11,8 +11,8 @@ function isNewEnough() {
 /**
  * All state is in memory: the heap may take most of the machine's, where Node would stop at 4 GB.
  * The young generation has one size on every machine, twice Node's: fewer of the requests under way
- * are moved (docs/contributing/measurements/memory.md). The collector has as many threads as there are cores beside
- * the main thread's (0), where Node would take four on every machine. A server whose memory runs
+ * are moved (docs/contributing/measurements/memory.md). The collector has as many threads as there
+ * are cores beside the main thread's (0), where Node would take four on every machine. A server whose memory runs
  * short may ask for a full collection. Said to the pinned runtime, which knows the flags;
  * `bin/reeve` says the same.
  */
