@@ -99,7 +99,7 @@ export const areas = {
   },
   control: {
     folder: `${reeve}/control`,
-    // The rows of a plan are workload's: a registration commits them too (decision 0069).
+    // The rows of a plan are workload's: a registration commits them too (decision 0052).
     may: ['workload', 'scheduler', 'state', 'policy', 'model'],
     types: ['contract'],
     packages: ['pino', 'prom-client'],
