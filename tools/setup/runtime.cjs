@@ -9,12 +9,12 @@ function isNewEnough() {
 }
 
 /**
- * All state is in memory: the heap may take most of the machine's, where Node would stop at 4 GB.
- * The young generation has one size on every machine, twice Node's: fewer of the requests under way
- * are moved (decisions 0001 and 0055). The collector has as many threads as there are cores beside
- * the main thread's (0), where Node would take four on every machine. A server whose memory runs
- * short may ask for a full collection. Said to the pinned runtime, which knows the flags;
- * `bin/reeve` says the same.
+ * V8 flags of the program; docs/contributing/measurements/memory.md gives the figures. All state is
+ * in memory, so the heap may take most of the machine's memory, where Node's default stops at 4 GB.
+ * The young generation is twice Node's default, so that fewer requests in progress are moved. The
+ * collector uses one thread less than there are cores (0), where Node starts four on every machine.
+ * A server that runs short of memory may request a full collection. The flags are only passed to
+ * the pinned runtime, which knows them; `bin/reeve` passes the same.
  */
 const PROGRAM_FLAGS = [
   '--max-old-space-size-percentage=75',
