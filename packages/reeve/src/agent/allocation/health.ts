@@ -2,6 +2,7 @@ import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
 import type { ChecksHealth } from '../services/checks-health.ts'
+import { isPaused } from '../task/task-state.ts'
 import { isSidecar, type Stage } from './lifecycle.ts'
 
 /** What an allocation must show before it counts as healthy. */
@@ -100,7 +101,7 @@ function isLost({ state, stage }: JudgedTask): boolean {
 function startedMs(tasks: readonly JudgedTask[]): number {
   // What has done its work at the start or at the end is past its time; what its schedule holds
   // back is as it should be.
-  const due = tasks.filter(({ state }) => state.State !== 'dead' && state.Paused === '')
+  const due = tasks.filter(({ state }) => state.State !== 'dead' && !isPaused(state))
   if (due.some(({ state }) => state.State === 'pending')) return Infinity
   const starts = due.map(({ state }) => Date.parse(state.StartedAt))
   return starts.reduce((latest, start) => Math.max(latest, start), 0)

@@ -10,6 +10,7 @@ import type { ExecRequest, ExecSession } from '../task-session.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { buildEnvironment, type TaskEnvironment } from '../task/environment.ts'
 import type { TaskControl } from '../task/task-control.ts'
+import { isPaused } from '../task/task-state.ts'
 import { CheckRunner } from './check-runner.ts'
 import { isBuiltIn, planServices, type PlannedCheck, type PlannedService } from './plan-services.ts'
 import type { ChecksHealth } from './checks-health.ts'
@@ -140,7 +141,7 @@ export class AllocationServices {
    */
   #isOffered(): boolean {
     const { group } = this.#assignment
-    const paused = this.#options.tasks().filter(({ state }) => state.Paused !== '')
+    const paused = this.#options.tasks().filter(({ state }) => isPaused(state))
     const lasting = group.Tasks.filter(({ Lifecycle, Name }) => {
       const stage = stageOf(Lifecycle)
       const isLasting = stage === 'main' || isSidecar(stage)

@@ -16,7 +16,12 @@ import {
   checkDeviceConstraints,
   checkTaskConstraints,
 } from './validate-constraint.ts'
-import { checkArtifacts, checkDispatchPayload, checkTemplates } from './validate-file.ts'
+import {
+  checkArtifacts,
+  checkDispatchPayload,
+  checkSignal,
+  checkTemplates,
+} from './validate-file.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
 import { checkSchedule } from './validate-launch.ts'
 import { checkRestart } from './validate-policies.ts'
@@ -36,6 +41,7 @@ export function checkTask(task: Task, path: string, parents: TaskParents): reado
   return allOf(
     checkName(task, path),
     checkTimes(task, path, parents),
+    checkSignal(task.KillSignal, `${path}.KillSignal`),
     checkResources(task.Resources, `${path}.Resources`),
     checkLogs(task, path, parents.group),
     checkTaskConstraints(task.Constraints, `${path}.Constraints`),
