@@ -23,6 +23,7 @@ import {
   checkTemplates,
 } from './validate-file.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
+import { checkTaskNames } from './validate-names.ts'
 import { checkSchedule } from './validate-launch.ts'
 import { checkRestart } from './validate-policies.ts'
 import { checkScalingBounds } from './validate-scaling.ts'
@@ -40,6 +41,7 @@ export interface TaskParents {
 export function checkTask(task: Task, path: string, parents: TaskParents): readonly Finding[] {
   return allOf(
     checkName(task, path),
+    checkTaskNames(task, path),
     checkTimes(task, path, parents),
     checkSignal(task.KillSignal, `${path}.KillSignal`),
     checkResources(task.Resources, `${path}.Resources`),
