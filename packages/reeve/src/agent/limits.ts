@@ -167,6 +167,8 @@ export const AGENT_LIMITS = {
   /** Bytes of it in one message, and how deep its directories may be. */
   dataChunkBytes: 64 * 1024,
   dataDepthMax: 128,
+  /** Characters of a check's output in the event that names the check: events are kept and sent. */
+  quotedCheckCharsMax: 200,
   /** Configuration files of CNI networks that are read; a node has a few. */
   cniConfigFilesMax: 64,
   /** A file has a few hundred bytes; each allocation of the network keeps a copy. */

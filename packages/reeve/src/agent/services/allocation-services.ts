@@ -125,7 +125,9 @@ export class AllocationServices {
     return {
       passingSinceMs: isComplete && late.length === 0 ? since : undefined,
       late: [
-        ...late.map(({ planned }) => ({ task: planned.task, check: planned.name })),
+        ...late.map(({ planned: { task, name }, result }) => {
+          return { task, check: name, output: result.Output }
+        }),
         ...unregistered,
       ],
     }
