@@ -108,6 +108,8 @@ export const AGENT_LIMITS = {
   /** Files, directories and links of one artifact, unless `client.artifact.max_entries` differs. */
   artifactEntriesMax: 65_536,
   artifactDepthMax: 128,
+  /** Characters of a bucket's answer that are searched for its reason. */
+  artifactProblemCharsMax: 4_096,
   artifactRedirectsMax: 10,
   /** A server that sends nothing for this long is given up. */
   artifactSilenceMsMax: 60_000,

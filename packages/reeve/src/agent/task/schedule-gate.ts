@@ -1,4 +1,4 @@
-import type { PauseState, TaskSchedule, TaskState } from '@reeve/contract'
+import type { PauseState, TaskSchedule } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import { Fault } from '../../kit/fault.ts'

@@ -135,13 +135,18 @@ function pauseEndpoint(host: ClientHost): Endpoint {
   return write(v1Routes.pauseAllocation, somewhere(...anyOf), async ({ caller, params, body }) => {
     const given = requiredBody(body)
     if (!given.ok) return given
-    const { Task: task = '', ScheduleState } = given.value
+    const { Task, ScheduleState } = given.value
     const state = PAUSE_STATES.find((known) => known === ScheduleState)
     if (state === undefined) return err(refusal('invalid-input', 'Not a valid task schedule state'))
     const told = await tell(host, caller, {
       allocId: params.alloc_id,
       anyOf,
-      request: (allocation) => ({ verb: 'set-schedule-state', allocation, task, state }),
+      request: (allocation) => ({
+        verb: 'set-schedule-state',
+        allocation,
+        task: Task ?? '',
+        state,
+      }),
     })
     return told.ok ? ok({ ...told.value, answer: EMPTY }) : told
   })

@@ -168,7 +168,7 @@ function checkSource(source: string, path: string): readonly Finding[] {
   return [
     finding(
       path,
-      `${what} cannot be fetched: use an https:// address (for object storage a presigned one), git::, or file://`,
+      `${what} cannot be fetched: use an https:// address, s3::https://, gcs::https://, git::, or file://`,
     ),
   ]
 }
