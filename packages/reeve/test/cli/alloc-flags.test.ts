@@ -64,8 +64,8 @@ test('flags of commands that reach into allocations', { timeout: 300_000 }, asyn
     const isAt = async (State: string, Paused: string): Promise<void> => {
       await until(`the task to be ${State} ${Paused}`, async () => {
         const { data } = await reeve.client.v1.readAllocation({ params: { alloc_id: id } })
-        const timed = data.TaskStates?.['timed']
-        return (timed?.State === State && timed.Paused === Paused) || undefined
+        const state = data.TaskStates?.['timed']
+        return (state?.State === State && state.Paused === Paused) || undefined
       })
     }
     await isAt('pending', 'scheduled_pause')

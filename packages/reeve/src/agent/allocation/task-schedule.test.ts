@@ -108,7 +108,8 @@ const NIGHT = '0 3 * * *'
 
 test('a user overrides a schedule: run outside the window, pause inside it, follow it again', async () => {
   const assignment = anAssignment({ tasks: [scheduled(NIGHT, '0 4')] })
-  const { runner, clock, driver, events } = await aRunner(assignment)
+  const bench = await aRunner(assignment)
+  const { runner, clock, driver } = bench
   const web = runner.task('web')
   await web.overrideSchedule('run')
   await pass(clock, MINUTE_MS)
@@ -132,7 +133,7 @@ test('a user overrides a schedule: run outside the window, pause inside it, foll
   assert.equal(web.state.State, 'running')
   assert.equal(web.state.Paused, '')
   assert.deepEqual(
-    events('web').filter((type) => type === 'Pausing' || type === 'Running'),
+    bench.events('web').filter((type) => type === 'Pausing' || type === 'Running'),
     ['Pausing', 'Running', 'Pausing', 'Pausing', 'Running'],
   )
   await runner.halt()

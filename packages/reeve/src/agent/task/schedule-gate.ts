@@ -41,8 +41,8 @@ export class ScheduleGate {
   }
 
   /**
-   * Faults `task-not-running` when the task has ended, `task-unscheduled` when it has no schedule to
-   * override.
+   * Faults `task-not-running` when the task has ended, `task-unscheduled` when it has no schedule
+   * to override.
    */
   override(wanted: PauseState): void {
     if (this.#ledger.state.State === 'dead')
