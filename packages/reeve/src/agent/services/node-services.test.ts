@@ -318,6 +318,30 @@ for (const { code, want } of [
     await sim.agent.stop()
   })
 
+test('checks: a script of a group service is first run when its task runs', async () => {
+  const Interval = nsFromMs(600_000)
+  const check = aCheck({ Type: 'script', Command: '/bin/check', TaskName: 'web', Interval })
+  const rules = byChecks({ MinHealthyTime: 0 })
+  const prestart = { Hook: 'prestart', Sidecar: false }
+  const sim = await aSimulation({
+    assignments: [
+      anAssignment({
+        ...rules,
+        group: { ...rules.group, Services: [aService({ Checks: [check] })] },
+        tasks: [
+          aTask({ Name: 'init', Lifecycle: prestart, Config: { run_for: '5s' } }),
+          aTask({ Config: { exec_command: { run_for: '1s', exit_code: 0 } } }),
+        ],
+      }),
+    ],
+  })
+  await pass(sim.clock, 4_000)
+  assert.equal(healthOf(sim), undefined)
+  await pass(sim.clock, 4_000)
+  assert.equal(healthOf(sim), true, 'a first run before the task would count for ten minutes')
+  await sim.agent.stop()
+})
+
 test('services: a task with an address of its own is offered there when it asks for it', async () => {
   const Services = [aService({ AddressMode: 'driver', PortLabel: '8080' })]
   const task = aTask({ Config: { driver_ip: '172.17.0.9' }, Services })
