@@ -98,7 +98,10 @@ test('what goes wrong is told with the source, and without its credentials', asy
     [{ source: at('/evil.tar') }, '/evil.tar'],
     [{ source: at('/absent?token=secret') }, '/absent'],
     [{ source: `hg::${at('/repository')}` }, '/repository'],
-    [{ source: `s3::${at('/bucket?aws_access_key_id=a&aws_access_key_secret=secret')}` }, '/bucket'],
+    [
+      { source: `s3::${at('/bucket?aws_access_key_id=a&aws_access_key_secret=secret')}` },
+      '/bucket',
+    ],
     [{ source: '/etc/hostname' }, '/etc/hostname'],
   ]
   for (const [request, shown] of cases)
