@@ -140,7 +140,8 @@ export const areas = {
     folder: `${reeve}/agent`,
     // Templates are rendered on threads of their own (decision 0065).
     may: ['model', 'lang', 'sdk', 'contract', 'threads'],
-    packages: ['typebox', 'ws'],
+    // Artifacts of buckets are requested with signatures of S3 (decision 0093).
+    packages: ['aws4fetch', 'typebox', 'ws'],
     builtins,
   },
   drivers: {

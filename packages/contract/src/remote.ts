@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Shape } from './shape.ts'
+import { PAUSE_STATES } from './v1/allocation.ts'
 import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
 import { Uuid } from './v1/identifier.ts'
 
@@ -34,6 +35,13 @@ const origin = Type.Enum(STREAM_ORIGINS)
 export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('signal'), allocation, task, signal: Type.String() }),
   Type.Object({ verb: Type.Literal('restart'), allocation, task, allTasks: Type.Boolean() }),
+  Type.Object({ verb: Type.Literal('read-schedule-state'), allocation, task }),
+  Type.Object({
+    verb: Type.Literal('set-schedule-state'),
+    allocation,
+    task,
+    state: Type.Enum(PAUSE_STATES),
+  }),
   Type.Object({ verb: Type.Literal('usage'), allocation, task }),
   Type.Object({ verb: Type.Literal('checks'), allocation }),
   Type.Object({ verb: Type.Literal('collect'), allocation }),

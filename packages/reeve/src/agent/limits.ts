@@ -108,6 +108,8 @@ export const AGENT_LIMITS = {
   /** Files, directories and links of one artifact, unless `client.artifact.max_entries` differs. */
   artifactEntriesMax: 65_536,
   artifactDepthMax: 128,
+  /** Characters of a bucket's answer that are searched for its reason. */
+  artifactProblemCharsMax: 4_096,
   artifactRedirectsMax: 10,
   /** A server that sends nothing for this long is given up. */
   artifactSilenceMsMax: 60_000,
@@ -167,6 +169,8 @@ export const AGENT_LIMITS = {
   /** Bytes of it in one message, and how deep its directories may be. */
   dataChunkBytes: 64 * 1024,
   dataDepthMax: 128,
+  /** Characters of a check's output in the event that names the check: events are kept and sent. */
+  quotedCheckCharsMax: 200,
   /** Configuration files of CNI networks that are read; a node has a few. */
   cniConfigFilesMax: 64,
   /** A file has a few hundred bytes; each allocation of the network keeps a copy. */

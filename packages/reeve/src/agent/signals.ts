@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { Fault } from '../kit/fault.ts'
 import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '../kit/signal.ts'
 
 /** A signal of this machine. */
@@ -21,4 +22,11 @@ export function findSignal(given: string): Signal | undefined {
   const name = fullSignalName(given)
   const number = NUMBERS.get(name) ?? realTimeNumber(name)
   return number === undefined ? undefined : { name, number }
+}
+
+/** Fault `task-signal` when this machine has no such signal. */
+export function getSignal(given: string): Signal {
+  const signal = findSignal(given)
+  if (signal !== undefined) return signal
+  throw new Fault('task-signal', `there is no signal ${JSON.stringify(given)}`)
 }

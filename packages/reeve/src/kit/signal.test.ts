@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { constants } from 'node:os'
 import test from 'node:test'
-import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from './signal.ts'
+import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber, unknownSignalNumber } from './signal.ts'
 
 const spellings = [
   ['SIGTERM', 'SIGTERM'],
@@ -18,6 +19,15 @@ const spellings = [
   ['RTMIN-1', 'SIGRTMIN-1'],
   ['RTMAX+1', 'SIGRTMAX+1'],
   ['FOO', 'SIGFOO'],
+  ['3', 'SIGQUIT'],
+  ['09', 'SIGKILL'],
+  ['1', 'SIGHUP'],
+  ['31', 'SIGSYS'],
+  ['34', 'SIGRTMIN'],
+  ['64', 'SIGRTMIN+30'],
+  ['0', 'SIG0'],
+  ['32', 'SIG32'],
+  ['65', 'SIG65'],
 ] as const
 
 for (const [given, full] of spellings)
@@ -25,6 +35,20 @@ for (const [given, full] of spellings)
     assert.equal(fullSignalName(given), full)
     assert.equal(fullSignalName(full), full, 'the one spelling stays')
   })
+
+test('signals: the numbers are those of this machine', () => {
+  for (const [name, number] of Object.entries(constants.signals)) {
+    const isSecondName = ['SIGIOT', 'SIGPOLL'].includes(name)
+    if (!isSecondName) assert.equal(fullSignalName(String(number)), name)
+  }
+})
+
+test('signals: a number that stands for none is found again in its name', () => {
+  for (const given of ['0', '32', '33', '65', '99', '100'])
+    assert.equal(unknownSignalNumber(fullSignalName(given)), String(Number(given)))
+  for (const given of ['3', 'TERM', 'RTMIN+3', 'FOO', 'USR1', ''])
+    assert.equal(unknownSignalNumber(fullSignalName(given)), undefined)
+})
 
 test('signals: real-time signals have the numbers 34 to 64', () => {
   assert.equal(REAL_TIME_SIGNALS.length, 31)

@@ -2,16 +2,33 @@
 const REAL_TIME_MIN = 34
 const REAL_TIME_MAX = 64
 
+/** The standard signals by their Linux numbers, from 1. */
+const STANDARD_SIGNALS = (
+  'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP ' +
+  'TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
+).split(' ')
+
 /**
- * The one spelling of a signal's name: `term`, `sigterm` and `SIGTERM` are `SIGTERM`, and
+ * The one spelling of a signal's name: `term`, `sigterm`, `15` and `SIGTERM` are `SIGTERM`, and
  * `RTMAX-1` is `SIGRTMIN+29`. A name that no machine knows is only completed, never replaced.
  */
 export function fullSignalName(name: string): string {
   if (name === '') return ''
   const upper = name.trim().toUpperCase()
+  if (/^\d{1,2}$/.test(upper)) return numberedName(Number(upper))
   const full = upper.startsWith('SIG') ? upper : `SIG${upper}`
   const number = realTimeNumber(full)
   return number === undefined ? full : realTimeName(number)
+}
+
+function numberedName(number: number): string {
+  if (number >= REAL_TIME_MIN && number <= REAL_TIME_MAX) return realTimeName(number)
+  return `SIG${STANDARD_SIGNALS[number - 1] ?? number}`
+}
+
+/** The number in a completed name that stands for no signal, such as `SIG99`. */
+export function unknownSignalNumber(fullName: string): string | undefined {
+  return /^SIG(\d+)$/.exec(fullName)?.[1]
 }
 
 /** The number of `SIGRTMIN+3` and the like; undefined for every other name. */

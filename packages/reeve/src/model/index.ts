@@ -42,6 +42,7 @@ export { diffJobs, diffJobsSteps } from './diff/diff-jobs.ts'
 export type { DiffOptions } from './diff/diff-jobs.ts'
 export { countAllocations, movesCounters } from './deployment/counters.ts'
 export type { AllocationChange } from './deployment/counters.ts'
+export { failureReason } from './deployment/failure-reason.ts'
 export {
   awaitsPromotion,
   DEPLOYMENT_TEXTS,

@@ -144,6 +144,10 @@ export const LIMITS = {
   patternInstructionsMax: 20_000,
   /** Violations of one job that are told one by one. Decision 0007. */
   jobProblemsMax: 1_000,
+  /** Characters of a check's output or a task's event that the end of a deployment quotes. */
+  failureReasonCharsMax: 300,
+  /** Characters of a rejected name that its message shows: enough to recognize it. */
+  shownNameCharsMax: 100,
   /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
   dispatchPayloadBytesMax: 16_384,
   /** Cron expressions of one periodic job. Decision 0013. */

@@ -32,6 +32,13 @@ export interface RolloutFailure {
   readonly target: Job | undefined
 }
 
+interface FailureCause {
+  readonly text: string
+  readonly reverts: boolean
+  /** What its allocations say about it. */
+  readonly reason?: string
+}
+
 /**
  * Scheduling reference §7: what the failure of a deployment means for its job. A job that has moved
  * on is left alone: somebody has decided otherwise since.
@@ -39,14 +46,16 @@ export interface RolloutFailure {
 export function planFailure(
   tables: Tables,
   deployment: Deployment,
-  { text, reverts }: { readonly text: string; readonly reverts: boolean },
+  { text: cause, reverts, reason = '' }: FailureCause,
 ): RolloutFailure {
+  // Clients compare the texts of causes and rollbacks: a reason only follows them.
+  const because = reason === '' ? '' : `: ${reason}`
   const key = namespacedKey(deployment.Namespace, deployment.JobID)
   const job = tables.jobs.find(key)
   if (!reverts || job === undefined || !isRolledOutBy(deployment, job))
-    return { deployment, text, target: undefined }
+    return { deployment, text: cause + because, target: undefined }
   const { target, suffix } = decideRollback(job, tables.job_versions.rowsIn('job', key))
-  return { deployment, text: text + suffix, target }
+  return { deployment, text: cause + suffix + because, target }
 }
 
 /** The end of the deployment, the version that its job goes back to, and their evaluation. */

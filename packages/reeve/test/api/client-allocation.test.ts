@@ -107,6 +107,54 @@ test('signal and restart: what cannot be done is told with its text', async (t) 
   }
 })
 
+test('pause: a scheduled task is paused, run and given back, and its node says so', async (t) => {
+  const { server, run, get } = await aNodeWorld(t)
+  // A window of a minute on one day of the year: outside it but for that minute.
+  const Schedule = { Cron: { Start: '0 0 1 1 *', End: '1 0', Timezone: 'UTC' } }
+  const mock = (Name: string, more = {}) => ({ Name, Driver: 'mock', Config: {}, ...more })
+  const { id, row } = await run([mock('web', { Schedule }), mock('plain')])
+  const params = { alloc_id: id }
+  const stateIs = async (State: string, Paused: string) =>
+    await until(`the task to be ${State} ${Paused}`, () => {
+      // Stored rows leave out what is zero.
+      const { State: state = 'pending', Paused: paused = '' } = row().TaskStates?.['web'] ?? {}
+      return (state === State && paused === Paused) || undefined
+    })
+  const read = async () =>
+    (await server.ok('readAllocationPause', { params, query: { task: 'web' } })).ScheduleState
+  await stateIs('pending', 'scheduled_pause')
+  assert.equal(await read(), 'scheduled')
+  for (const [ScheduleState, State, Paused] of [
+    ['run', 'running', 'force_run'],
+    ['pause', 'pending', 'force_pause'],
+    ['run', 'running', 'force_run'],
+    ['scheduled', 'pending', 'scheduled_pause'],
+  ] as const) {
+    await server.ok('pauseAllocation', { params, body: { Task: 'web', ScheduleState } })
+    await stateIs(State, Paused)
+    assert.equal(await read(), ScheduleState)
+  }
+  const types = row().TaskStates?.['web']?.Events?.map(({ Type }) => Type) ?? []
+  assert.ok(types.includes('Pausing') && types.includes('Running'), types.join())
+  const path = `/v1/client/allocation/${id}/pause`
+  const cases: readonly (readonly [unknown, string])[] = [
+    [undefined, 'Request body is empty'],
+    [{ Task: 'web', ScheduleState: 'stop' }, 'Not a valid task schedule state'],
+    [{ Task: 'web' }, 'Not a valid task schedule state'],
+    [{ Task: 'other', ScheduleState: 'run' }, 'unknown task name "other"'],
+    [
+      { Task: 'plain', ScheduleState: 'pause' },
+      'task "plain" has no schedule block; only scheduled tasks can be paused and resumed',
+    ],
+  ]
+  for (const [body, text] of cases) {
+    const got = await get(path, { ...POST, body })
+    assert.deepEqual([got.status, got.text], [400, text])
+  }
+  const unknown = await get(`${path}?task=other`)
+  assert.deepEqual([unknown.status, unknown.text], [400, 'unknown task name "other"'])
+})
+
 test('stats: what the tasks and the node use', async (t) => {
   const { server, run, agent } = await aNodeWorld(t)
   const { id } = await run([shell('while :; do :; done')])

@@ -50,10 +50,12 @@ test('rights: each route of a node needs its own', async (t) => {
     ['GET', `${alloc}/checks`, ['read-job']],
     ['POST', `${alloc}/signal`, ['alloc-lifecycle']],
     ['POST', `${alloc}/restart`, ['alloc-lifecycle']],
+    ['GET', `${alloc}/pause?task=web`, ['read-job']],
+    ['POST', `${alloc}/pause`, ['submit-job', 'pause-allocation']],
     ['POST', `${alloc}/gc`, ['submit-job', 'gc-allocation']],
   ]
   const every = [...new Set(cases.flatMap(([, , needs]) => needs)), 'alloc-exec']
-  const body = { Signal: 'SIGNOT', TaskName: 'other' }
+  const body = { Signal: 'SIGNOT', TaskName: 'other', ScheduleState: 'run' }
   for (const [method, path, needs] of cases) {
     const without = await client(...every.filter((one) => !needs.includes(one)))
     for (const token of [without, 'unknown', '']) {

@@ -18,7 +18,10 @@ test('flags of commands that reach into allocations', { timeout: 300_000 }, asyn
     Lifecycle: { Hook: 'prestart', Sidecar: false },
   }
   const quiet = { ...shellTask('quiet', 'echo said; sleep 60'), LogConfig: { Disabled: true } }
-  const job = { id: 'web', script: SCRIPT, tasks: [setup, quiet] }
+  // A window of a minute on one day of the year.
+  const Schedule = { Cron: { Start: '0 0 1 1 *', End: '1 0', Timezone: 'UTC' } }
+  const timed = { ...shellTask('timed', 'sleep 60'), Schedule }
+  const job = { id: 'web', script: SCRIPT, tasks: [setup, quiet, timed] }
   const [id = ''] = await runShellJob(t, reeve.client, job)
   await until('its output', async () => {
     const { out } = await reeve.run(`alloc logs ${id} main`)
@@ -54,6 +57,30 @@ test('flags of commands that reach into allocations', { timeout: 300_000 }, asyn
       assert.doesNotMatch(out, /hup/)
       return out.endsWith('usr1\n') || undefined
     })
+  })
+
+  await t.test('alloc pause: overrides the schedule of a task, and shows what holds', async () => {
+    const at = `${id} timed`
+    const isAt = async (State: string, Paused: string): Promise<void> => {
+      await until(`the task to be ${State} ${Paused}`, async () => {
+        const { data } = await reeve.client.v1.readAllocation({ params: { alloc_id: id } })
+        const state = data.TaskStates?.['timed']
+        return (state?.State === State && state.Paused === Paused) || undefined
+      })
+    }
+    await isAt('pending', 'scheduled_pause')
+    assert.match(await reeve.ok(`alloc pause --state run ${at}`), /^Running task "timed" of /)
+    await isAt('running', 'force_run')
+    assert.match(await reeve.ok(`alloc pause ${at}`), /^Paused task "timed" of /)
+    await isAt('pending', 'force_pause')
+    assert.equal(await reeve.ok(`alloc pause --status ${at}`), 'pause\n')
+    assert.match(await reeve.ok(`alloc pause --state scheduled ${at}`), /back to its schedule/)
+    assert.equal(await reeve.ok(`alloc pause --status ${at}`), 'scheduled\n')
+    const wrong = await reeve.run(`alloc pause --state off ${at}`)
+    assert.equal(wrong.code, EXIT_CODES.usage)
+    assert.match(wrong.err, /--state must be one of pause, run, scheduled, not "off"/)
+    const plain = await reeve.run(`alloc pause ${id} main`)
+    assert.match(plain.err, /task "main" has no schedule block/)
   })
 
   const restarts = [

@@ -1,7 +1,8 @@
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
-import { groupPorts, networkMode } from '../network/allocation-network.ts'
+import { cniArguments, groupPorts, networkMode } from '../network/allocation-network.ts'
+import { groupEnvironment } from '../task/environment.ts'
 import { isDirectoryName } from '../task/task-name.ts'
 
 /** One step before any task of an allocation may begin. A failure ends the allocation. */
@@ -99,7 +100,7 @@ async function setUpNetwork({ assignment, host }: AllocationHookContext): Promis
     allocationId: allocation.ID,
     mode,
     ports: groupPorts(assignment),
-    cniArgs: group.Networks?.[0]?.CNI?.Args ?? {},
+    cniArgs: cniArguments(group, groupEnvironment(assignment, host).interpolator),
   })
 }
 

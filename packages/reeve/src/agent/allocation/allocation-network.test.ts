@@ -16,8 +16,9 @@ function someNetworks(
     open: () => Promise.resolve(),
     probe: () => Promise.resolve([{ mode: 'bridge', problem: undefined }]),
     find: (id) => made.get(id),
-    setUp: ({ allocationId: id, mode, ports }) => {
-      if (mode !== 'bridge')
+    setUp: ({ allocationId: id, mode, ports, cniArgs }) => {
+      if (mode === 'cni/args') calls.push(JSON.stringify(cniArgs))
+      else if (mode !== 'bridge')
         return Promise.reject(new Fault('network', 'this node has no network of the mode'))
       calls.push(`up ${ports.map(({ label }) => label).join()}`)
       const where = { namespacePath: `/ns/${id}`, addressIPv6: '' }
@@ -45,6 +46,7 @@ const GROUP_DNS = { Servers: ['10.0.0.53'], Searches: null, Options: null }
 function withNetwork(
   Mode: string,
   DNS: typeof GROUP_DNS | null = GROUP_DNS,
+  args: Readonly<Record<string, string>> | null = null,
 ): ReturnType<typeof anAssignment> {
   const network = {
     Mode,
@@ -56,7 +58,7 @@ function withNetwork(
     DNS,
     ReservedPorts: null,
     DynamicPorts: null,
-    CNI: null,
+    CNI: args === null ? null : { Args: args },
   }
   const Ports = [{ Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' }]
   const AllocatedResources = {
@@ -166,3 +168,39 @@ for (const [mode, networks] of [
     )
   })
 }
+
+test('the arguments of CNI plug-ins have their references resolved', async () => {
+  const networks = someNetworks()
+  const args = {
+    plain: 'a b',
+    rack: '${meta.rack}',
+    place: '${node.datacenter}-${attr.cpu.arch}',
+    index: 'n${env["REEVE_ALLOC_INDEX"]}',
+    group: '${REEVE_GROUP_NAME}',
+    unknown: '${meta.nothing}',
+  }
+  const { runner } = await aRunner(withNetwork('cni/args', null, args), { networks })
+  await turn()
+  const [seen = ''] = networks.calls
+  assert.deepEqual(JSON.parse(seen), {
+    plain: 'a b',
+    rack: 'r1',
+    place: 'dc1-amd64',
+    index: 'n0',
+    group: 'group',
+    unknown: '${meta.nothing}',
+  })
+  await runner.halt()
+})
+
+test('a reference cannot add an argument for CNI plug-ins', async () => {
+  const networks = someNetworks()
+  const assignment = withNetwork('cni/args', null, { owner: '${REEVE_META_owner}' })
+  const hostile = { ...assignment, job: { ...assignment.job, Meta: { owner: 'a;IP=10.0.0.1' } } }
+  const { runner } = await aRunner(hostile, { networks })
+  await turn()
+  assert.deepEqual(networks.calls, ['down'], 'no network was set up')
+  const [event] = runner.task('web').state.Events.slice(-1)
+  assert.match(event?.DisplayMessage ?? '', /"owner" has a semicolon in its value: "a;IP=10.0.0.1"/)
+  await runner.halt()
+})

@@ -1,7 +1,9 @@
 import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import type { ChecksHealth } from '../services/checks-health.ts'
+import { isPaused } from '../task/task-state.ts'
 import { isSidecar, type Stage } from './lifecycle.ts'
 
 /** What an allocation must show before it counts as healthy. */
@@ -100,7 +102,7 @@ function isLost({ state, stage }: JudgedTask): boolean {
 function startedMs(tasks: readonly JudgedTask[]): number {
   // What has done its work at the start or at the end is past its time; what its schedule holds
   // back is as it should be.
-  const due = tasks.filter(({ state }) => state.State !== 'dead' && state.Paused === '')
+  const due = tasks.filter(({ state }) => state.State !== 'dead' && !isPaused(state))
   if (due.some(({ state }) => state.State === 'pending')) return Infinity
   const starts = due.map(({ state }) => Date.parse(state.StartedAt))
   return starts.reduce((latest, start) => Math.max(latest, start), 0)
@@ -129,5 +131,12 @@ function lateReasons(
 function lateChecks(task: string, checks: ChecksHealth | undefined): string | undefined {
   const late = (checks?.late ?? []).filter((one) => one.task === task || one.task === '')
   if (late.length === 0) return undefined
-  return `Services not healthy by deadline: ${late.map(({ check }) => check).join(', ')}`
+  const texts = late.map(({ check, output }) => check + quoted(output ?? ''))
+  return `Services not healthy by deadline: ${texts.join(', ')}`
+}
+
+/** The first line of what a check found. */
+function quoted(output: string): string {
+  const [line = ''] = output.trim().split('\n', 1)
+  return line === '' ? '' : ` (${line.slice(0, AGENT_LIMITS.quotedCheckCharsMax)})`
 }

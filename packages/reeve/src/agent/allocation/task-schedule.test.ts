@@ -103,3 +103,81 @@ test('a task outside its schedule does not keep a deployment waiting', async () 
   assert.equal(sim.server.updates.get(ID)?.DeploymentStatus?.Healthy, true)
   await sim.agent.stop()
 })
+
+const NIGHT = '0 3 * * *'
+
+test('a user overrides a schedule: run outside the window, pause inside it, follow it again', async () => {
+  const assignment = anAssignment({ tasks: [scheduled(NIGHT, '0 4')] })
+  const bench = await aRunner(assignment)
+  const { runner, clock, driver } = bench
+  const web = runner.task('web')
+  await web.overrideSchedule('run')
+  await pass(clock, MINUTE_MS)
+  assert.equal(web.state.State, 'running')
+  assert.equal(web.state.Paused, 'force_run')
+  // Also past the end of a window that nobody waited for.
+  for (let hour = 0; hour < 5; hour++) await pass(clock, HOUR_MS)
+  assert.equal(web.state.State, 'running')
+  await web.overrideSchedule('pause')
+  await pass(clock, MINUTE_MS)
+  assert.equal(web.state.State, 'pending')
+  assert.equal(web.state.Paused, 'force_pause')
+  assert.equal(web.state.Restarts, 0)
+  assert.equal(driver.running.length, 0)
+  for (let hour = 0; hour < 23; hour++) await pass(clock, HOUR_MS)
+  assert.equal(web.state.Paused, 'force_pause', 'the next window opened in vain')
+  await web.overrideSchedule('scheduled')
+  await pass(clock, MINUTE_MS)
+  assert.equal(web.state.Paused, 'scheduled_pause')
+  for (let hour = 0; hour < 24 && web.state.State !== 'running'; hour++) await pass(clock, HOUR_MS)
+  assert.equal(web.state.State, 'running')
+  assert.equal(web.state.Paused, '')
+  assert.deepEqual(
+    bench.events('web').filter((type) => type === 'Pausing' || type === 'Running'),
+    ['Pausing', 'Running', 'Pausing', 'Pausing', 'Running'],
+  )
+  await runner.halt()
+})
+
+test('an override outlives the agent, and the same one again adds no event', async () => {
+  const assignment = anAssignment({ tasks: [scheduled('0 0 * * *', '0 12')] })
+  const first = await aRunner(assignment)
+  const { runner } = first
+  await runner.task('web').overrideSchedule('pause')
+  await runner.task('web').overrideSchedule('pause')
+  await pass(first.clock, MINUTE_MS)
+  await runner.halt()
+  const { state } = runner.task('web')
+  assert.equal(state.Paused, 'force_pause')
+  assert.equal(first.events('web').filter((type) => type === 'Pausing').length, 1)
+  const record = { state, attempt: 1, handle: null, restarts: FRESH_TRACKER, hooksDone: [] }
+  const next = await aRunner(assignment, { records: { web: record } })
+  await pass(next.clock, HOUR_MS)
+  assert.equal(next.runner.task('web').state.State, 'pending')
+  assert.deepEqual(next.events('web'), first.events('web'), 'nothing is said twice')
+  await next.runner.task('web').overrideSchedule('scheduled')
+  await pass(next.clock, MINUTE_MS)
+  assert.equal(next.runner.task('web').state.State, 'running')
+  await next.runner.halt()
+})
+
+test('an override ends with the task and with its schedule', async () => {
+  const assignment = anAssignment({ tasks: [scheduled(NIGHT, '0 4')] })
+  const sim = await aRunner(assignment)
+  await sim.runner.task('web').overrideSchedule('run')
+  await pass(sim.clock, MINUTE_MS)
+  await sim.runner.update(anAssignment({ tasks: [aTask()] }))
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(sim.runner.task('web').state.Paused, '')
+  await assert.rejects(sim.runner.task('web').overrideSchedule('pause'), {
+    kind: 'task-unscheduled',
+  })
+  await sim.runner.update(assignment)
+  await pass(sim.clock, MINUTE_MS)
+  await sim.runner.task('web').overrideSchedule('pause')
+  void sim.runner.stop()
+  await pass(sim.clock, MINUTE_MS)
+  assert.equal(sim.runner.task('web').state.State, 'dead')
+  assert.equal(sim.runner.task('web').state.Paused, '')
+  await assert.rejects(sim.runner.task('web').overrideSchedule('run'), { kind: 'task-not-running' })
+})

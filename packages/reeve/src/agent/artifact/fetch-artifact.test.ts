@@ -1,3 +1,4 @@
+import { AwsV4Signer } from 'aws4fetch'
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -96,7 +97,11 @@ test('what goes wrong is told with the source, and without its credentials', asy
     [{ source: at('/plain'), mode: 'dir' }, '/plain'],
     [{ source: at('/evil.tar') }, '/evil.tar'],
     [{ source: at('/absent?token=secret') }, '/absent'],
-    [{ source: `s3::${at('/bucket')}` }, '/bucket'],
+    [{ source: `hg::${at('/repository')}` }, '/repository'],
+    [
+      { source: `s3::${at('/bucket?aws_access_key_id=a&aws_access_key_secret=secret')}` },
+      '/bucket',
+    ],
     [{ source: '/etc/hostname' }, '/etc/hostname'],
   ]
   for (const [request, shown] of cases)
@@ -117,6 +122,38 @@ test('headers are sent, but not to another server', async (t) => {
   await here.fetch({ source: `${here.url}/to?${there.url}/plain`, headers })
   assert.equal(here.headers[0]?.authorization, 'Bearer secret')
   assert.equal(there.headers[0]?.authorization, undefined)
+})
+
+test('an object of a bucket is fetched with a signature where the options have keys', async (t) => {
+  const bench = await aBench(t)
+  const source = `s3::${bench.url}/tree.tar.gz?region=eu-west-1`
+  await bench.fetch({ source })
+  assert.equal(bench.headers[0]?.authorization, undefined, 'a public object needs no keys')
+  const keys = { aws_access_key_id: 'AKIAEXAMPLE', aws_access_key_secret: 'secret-of-the-example' }
+  await bench.fetch({ source, options: keys })
+  assert.equal(await bench.read('local/bin/run'), 'run')
+  const { authorization = '', 'x-amz-date': datetime } = bench.headers[1] ?? {}
+  const wanted = await new AwsV4Signer({
+    url: `${bench.url}/tree.tar.gz`,
+    accessKeyId: keys.aws_access_key_id,
+    secretAccessKey: keys.aws_access_key_secret,
+    service: 's3',
+    region: 'eu-west-1',
+    datetime: String(datetime),
+  }).sign()
+  assert.equal(authorization, wanted.headers.get('authorization'))
+  await assert.rejects(bench.fetch({ source: `s3::${bench.url}/absent` }), {
+    message: /the bucket answered 404: a source names one object/,
+  })
+})
+
+test('the keys of a bucket are sent to no other server', async (t) => {
+  const [here, there] = [await aBench(t), await aBench(t)]
+  const options = { aws_access_key_id: 'a', aws_access_key_secret: 'b', aws_access_token: 'c' }
+  await here.fetch({ source: `s3::${here.url}/to?${there.url}/plain`, options })
+  assert.match(here.headers[0]?.authorization ?? '', /^AWS4-HMAC-SHA256 /)
+  assert.equal(there.headers[0]?.authorization, undefined)
+  assert.equal(there.headers[0]?.['x-amz-security-token'], undefined)
 })
 
 const failures = [

@@ -20,6 +20,8 @@ interface HttpFetch {
   readonly budget: DiskBudget
   /** Below the budget; no such limit unless given. */
   readonly bytesMax?: number
+  /** Explains an answer that is no download, from its status and the beginning of its body. */
+  readonly problem?: (status: number, body: string) => string
   readonly signal: AbortSignal
 }
 
@@ -40,13 +42,34 @@ export async function fetchHttp(fetch: HttpFetch): Promise<FileCharge> {
       url = next
       continue
     }
-    if (response.statusCode !== 200) {
-      response.destroy()
-      throw failed(url, `the server answered ${response.statusCode ?? 'nothing'}`)
-    }
+    if (response.statusCode !== 200) throw failed(url, await problemOf(response, fetch))
     return save(response, fetch, url)
   }
   throw failed(url, 'too many redirects')
+}
+
+async function problemOf(response: IncomingMessage, { problem }: HttpFetch): Promise<string> {
+  const status = response.statusCode ?? 0
+  if (problem === undefined) {
+    response.destroy()
+    return `the server answered ${status}`
+  }
+  return problem(status, await beginningOf(response))
+}
+
+/** What has come when it is enough, or when the server breaks off. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  let body = ''
+  response.setEncoding('utf8')
+  try {
+    for await (const piece of response) {
+      body += String(piece)
+      if (body.length >= AGENT_LIMITS.artifactProblemCharsMax) break
+    }
+  } catch {
+    // The status alone says enough.
+  }
+  return body.slice(0, AGENT_LIMITS.artifactProblemCharsMax)
 }
 
 function isRedirect({ statusCode = 0 }: IncomingMessage): boolean {

@@ -12,6 +12,30 @@ const sources = [
   { text: 'git@h:o/r.git', kind: 'git', address: 'git@h:o/r.git', name: 'r.git' },
   { text: '/opt/a.tar', kind: 'file', address: '/opt/a.tar', name: 'a.tar' },
   { text: 'https://h/a?filename=../b', kind: 'http', address: 'https://h/a', name: 'download' },
+  {
+    text: 's3::https://s3.amazonaws.com/b/k.zip?region=eu-west-1&aws_access_key_id=A',
+    kind: 's3',
+    address: 'https://s3.amazonaws.com/b/k.zip',
+    name: 'k.zip',
+  },
+  {
+    text: 'bucket.s3-eu-west-1.amazonaws.com/k.zip//in',
+    kind: 's3',
+    address: 'https://bucket.s3-eu-west-1.amazonaws.com/k.zip',
+    name: 'k.zip',
+  },
+  {
+    text: 'https://bucket.s3.amazonaws.com/k?region=x',
+    kind: 'http',
+    address: 'https://bucket.s3.amazonaws.com/k?region=x',
+    name: 'k',
+  },
+  {
+    text: 'www.googleapis.com/storage/v1/b/o',
+    kind: 'gcs',
+    address: 'https://www.googleapis.com/storage/v1/b/o',
+    name: 'o',
+  },
   { text: 'https://h/', kind: 'http', address: 'https://h/', name: 'h' },
 ]
 
@@ -28,7 +52,7 @@ test('options of the job come before those of the address, and a part may be ask
   assert.equal(found.subdirectory, 'in')
 })
 
-for (const text of ['s3::https://h/b', 'hg::x', 'ftp://h/a', 'host.name/x', '']) {
+for (const text of ['s3::ftp://h/b', 'gcs::file:///b', 'hg::x', 'ftp://h/a', 'host.name/x', '']) {
   test(`parseSource refuses ${JSON.stringify(text)}`, () => {
     assert.throws(() => parseSource(text, null), { kind: 'task-artifact' })
   })

@@ -24,6 +24,16 @@ const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'sshkey',
 ])
 
+/** The same for buckets, whose keys need not be in the log of a proxy. */
+const BUCKET_OPTIONS: ReadonlySet<string> = new Set([
+  'access_token',
+  'aws_access_key_id',
+  'aws_access_key_secret',
+  'aws_access_token',
+  'region',
+  'version',
+])
+
 /** Fault `task-artifact` for what this node cannot fetch. */
 export function parseSource(
   text: string,
@@ -32,13 +42,16 @@ export function parseSource(
   const { scheme, kind, address: rest } = artifactScheme(text)
   const [whole = '', query = ''] = splitOnce(rest, '?')
   const { address, subdirectory } = splitSubdirectory(whole)
-  const { own, foreign } = splitOptions(query)
+  const isBucket = kind === 's3' || kind === 'gcs'
+  const { own, foreign } = splitOptions(query, (key) => {
+    return OWN_OPTIONS.has(key) || (isBucket && BUCKET_OPTIONS.has(key))
+  })
   const options = { ...own, ...given }
   if (kind === undefined) {
     const what = scheme === '' ? 'an address without a scheme' : `${scheme} addresses`
     throw new Fault('task-artifact', `this node cannot fetch from ${what}`)
   }
-  const full = kind === 'http' && foreign !== '' ? `${address}?${foreign}` : address
+  const full = (kind === 'http' || isBucket) && foreign !== '' ? `${address}?${foreign}` : address
   const name = options['filename'] ?? decoded(posix.basename(address))
   return { kind, address: full, name: safeName(name), subdirectory, options }
 }
@@ -54,11 +67,14 @@ function splitSubdirectory(address: string): {
   return { address: address.slice(0, at), subdirectory: address.slice(at + 2) }
 }
 
-function splitOptions(query: string): { own: Record<string, string>; foreign: string } {
+function splitOptions(
+  query: string,
+  isOwn: (key: string) => boolean,
+): { own: Record<string, string>; foreign: string } {
   const own: Record<string, string> = {}
   const foreign = query.split('&').filter((pair) => {
     const [key = '', value = ''] = splitOnce(pair, '=')
-    if (!OWN_OPTIONS.has(key)) return pair !== ''
+    if (!isOwn(key)) return pair !== ''
     own[key] = decoded(value)
     return false
   })

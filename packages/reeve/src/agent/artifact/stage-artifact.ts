@@ -20,6 +20,7 @@ import { archiveFormatOf, decompress, type ArchiveFormat } from './compression.t
 import { DiskBudget, type DiskLimits, type FileCharge } from './disk-budget.ts'
 import { fetchGit } from './fetch-git.ts'
 import { fetchHttp } from './fetch-http.ts'
+import { bucketProblem, gcsRequest, s3Request } from './object-storage.ts'
 import type { ArtifactSource } from './source.ts'
 import { readTar } from './tar.ts'
 import { archiveFault, unpack, UnpackBudget } from './unpack.ts'
@@ -73,7 +74,18 @@ export async function stageArtifact(job: FetchJob, options: StagingOptions): Pro
       const charge = await fetchHttp({ ...httpSettings(work), address, path: work.download })
       return stageDownload(work, charge)
     }
+    case 's3':
+    case 'gcs':
+      return stageObject(work)
   }
+}
+
+async function stageObject(work: Work): Promise<boolean> {
+  const { source, headers } = work.job
+  const request =
+    source.kind === 's3' ? await s3Request(source, headers) : gcsRequest(source, headers)
+  const target = { ...request, path: work.download, problem: bucketProblem }
+  return stageDownload(work, await fetchHttp({ ...httpSettings(work), ...target }))
 }
 
 interface Work extends StagingOptions {

@@ -1,4 +1,5 @@
 import type { AllocationNetworkStatus } from '@reeve/contract'
+import { Fault } from '../../kit/fault.ts'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
 import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../task-launch.ts'
 import type { Interpolator } from '../task/interpolate.ts'
@@ -74,6 +75,23 @@ export function groupPorts({ allocation }: Assignment): readonly TaskPort[] {
   return (allocation.AllocatedResources.Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => {
     return { label: Label, hostIp: HostIP, hostPort: Value, to: To }
   })
+}
+
+/**
+ * The arguments of the group for CNI plug-ins, with references resolved. They are passed as one
+ * text of pairs, so a value that holds a separator would become another argument.
+ */
+export function cniArguments(
+  { Networks }: AgentTaskGroup,
+  interpolator: Interpolator,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(Networks?.[0]?.CNI?.Args ?? {}).map(([name, given]) => {
+    const value = interpolator.text(given, `Networks.CNI.Args.${name}`)
+    if (!value.includes(';')) return [name, value]
+    const message = `the CNI argument ${JSON.stringify(name)} has a semicolon in its value`
+    throw new Fault('network', `${message}: ${JSON.stringify(value)}`)
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Reference scheduling §35: the names of hosts and servers may have references. */

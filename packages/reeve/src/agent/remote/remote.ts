@@ -27,7 +27,13 @@ import { listFiles, statFile } from './list-files.ts'
 import { LogFiles } from './log-files.ts'
 import { remoteError, RemoteRefusal } from './remote-refusal.ts'
 import { openBelow, type OpenedFile } from './safe-open.ts'
-import { findTask, restartTasks, signalTasks } from './task-actions.ts'
+import {
+  findTask,
+  readScheduleState,
+  restartTasks,
+  setScheduleState,
+  signalTasks,
+} from './task-actions.ts'
 import type { UsageReader } from './usage.ts'
 
 /** What the servers may ask about is looked up here. */
@@ -162,6 +168,10 @@ export class Remote {
         return await signalTasks(this.#allocation(request.allocation), request)
       case 'restart':
         return await restartTasks(this.#allocation(request.allocation), request)
+      case 'read-schedule-state':
+        return readScheduleState(this.#allocation(request.allocation), request.task)
+      case 'set-schedule-state':
+        return await setScheduleState(this.#allocation(request.allocation), request)
       case 'checks':
         return this.#host.checksOf(this.#allocation(request.allocation).id)
       case 'usage': {

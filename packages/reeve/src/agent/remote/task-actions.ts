@@ -1,7 +1,9 @@
+import type { AllocationPauseState, PauseState } from '@reeve/contract'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { multiErrorText } from '../../kit/multi-error.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { TaskControl } from '../task/task-control.ts'
+import { overrideOf } from '../task/task-state.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
 type Tasks = Pick<AllocationRunner, 'tasks' | 'restart'>
@@ -64,6 +66,38 @@ export async function restartTasks(
         throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
     }
   }
+}
+
+export function readScheduleState(allocation: Tasks, task: string): AllocationPauseState {
+  return { ScheduleState: overrideOf(getTask(allocation, task).state) }
+}
+
+export async function setScheduleState(
+  allocation: Tasks,
+  { task: name, state }: { readonly task: string; readonly state: PauseState },
+): Promise<void> {
+  const task = getTask(allocation, name)
+  try {
+    await task.overrideSchedule(state)
+  } catch (thrown) {
+    const quoted = JSON.stringify(name)
+    switch (kindOf(thrown)) {
+      case 'task-not-running':
+        throw new RemoteRefusal(400, `task ${quoted} has ended`, { cause: thrown })
+      case 'task-unscheduled': {
+        const why = 'has no schedule block; only scheduled tasks can be paused and resumed'
+        throw new RemoteRefusal(400, `task ${quoted} ${why}`, { cause: thrown })
+      }
+      default:
+        throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+    }
+  }
+}
+
+function getTask(allocation: Tasks, name: string): TaskControl {
+  const found = findTask(allocation, name)
+  if (found !== undefined) return found
+  throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(name)}`)
 }
 
 export function findTask({ tasks }: Pick<Tasks, 'tasks'>, name: string): TaskControl | undefined {

@@ -8,8 +8,9 @@ import type { Log } from '../log.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
 import type { Workspace } from '../store/workspace.ts'
-import { buildEnvironment, type TaskEnvironment } from '../task/environment.ts'
+import { groupEnvironment, type TaskEnvironment } from '../task/environment.ts'
 import type { TaskControl } from '../task/task-control.ts'
+import { isPaused } from '../task/task-state.ts'
 import { CheckRunner } from './check-runner.ts'
 import { isBuiltIn, planServices, type PlannedCheck, type PlannedService } from './plan-services.ts'
 import type { ChecksHealth } from './checks-health.ts'
@@ -124,7 +125,9 @@ export class AllocationServices {
     return {
       passingSinceMs: isComplete && late.length === 0 ? since : undefined,
       late: [
-        ...late.map(({ planned }) => ({ task: planned.task, check: planned.name })),
+        ...late.map(({ planned: { task, name }, result }) => {
+          return { task, check: name, output: result.Output }
+        }),
         ...unregistered,
       ],
     }
@@ -140,7 +143,7 @@ export class AllocationServices {
    */
   #isOffered(): boolean {
     const { group } = this.#assignment
-    const paused = this.#options.tasks().filter(({ state }) => state.Paused !== '')
+    const paused = this.#options.tasks().filter(({ state }) => isPaused(state))
     const lasting = group.Tasks.filter(({ Lifecycle, Name }) => {
       const stage = stageOf(Lifecycle)
       const isLasting = stage === 'main' || isSidecar(stage)
@@ -249,7 +252,7 @@ export class AllocationServices {
     const { group } = this.#assignment
     const services = (owner === GROUP ? group.Services : started?.task.Services) ?? []
     if (services.every(({ Provider }) => !isBuiltIn(Provider))) return []
-    const environment = started?.environment ?? this.#groupEnvironment()
+    const environment = started?.environment ?? groupEnvironment(this.#assignment, this.#options)
     const missing: string[] = []
     const planned = services.flatMap((service) => {
       const one = this.#planOne(owner, service, { environment, started })
@@ -297,16 +300,6 @@ export class AllocationServices {
     } catch (thrown) {
       return `service ${service.Name} is not registered: ${messageOf(thrown)}`
     }
-  }
-
-  /** What is known to all tasks alike. */
-  #groupEnvironment(): TaskEnvironment {
-    const [first] = this.#assignment.group.Tasks
-    const task = { ...first, Name: '', Env: null, Meta: null } as AgentTask // a group has a task
-    const { workspace, node } = this.#options
-    const paths = workspace.paths({ allocationId: this.#assignment.allocation.ID, task: '' })
-    const assignment = this.#assignment
-    return buildEnvironment({ assignment, task, node: node(), paths, isolation: 'none' })
   }
 
   #withdraw(owner: string): void {

@@ -3,5 +3,12 @@ export interface ChecksHealth {
   /** Since when all of them pass without a break; undefined while one does not. */
   readonly passingSinceMs: number | undefined
   /** Those that do not pass; the task is empty for a service of the group. */
-  readonly late: readonly { readonly task: string; readonly check: string }[]
+  readonly late: readonly LateCheck[]
+}
+
+interface LateCheck {
+  readonly task: string
+  readonly check: string
+  /** What it last found. */
+  readonly output?: string
 }

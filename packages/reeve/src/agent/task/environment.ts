@@ -6,7 +6,7 @@ import { AGENT_LIMITS } from '../limits.ts'
 import type { AllocationNetwork } from '../network/allocation-network.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { ownValue } from '../own-value.ts'
-import type { TaskPaths } from '../store/workspace.ts'
+import type { TaskPaths, Workspace } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
 import { nodeLookup } from './node-lookup.ts'
 
@@ -56,6 +56,17 @@ export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
     vars.set(name, text)
   }
   return environmentOf(vars, nodeValue)
+}
+
+/** The variables of a group, which its tasks share: for services and networks of the group. */
+export function groupEnvironment(
+  assignment: Assignment,
+  host: { readonly workspace: Pick<Workspace, 'paths'>; node(): NodeFacts },
+): TaskEnvironment {
+  const [first] = assignment.group.Tasks
+  const task = { ...first, Name: '', Env: null, Meta: null } as AgentTask // a group has a task
+  const paths = host.workspace.paths({ allocationId: assignment.allocation.ID, task: '' })
+  return buildEnvironment({ assignment, task, node: host.node(), paths, isolation: 'none' })
 }
 
 /** The same with what hooks add: devices, rendered files. They win over what the job says. */

@@ -1,52 +1,97 @@
-import type { TaskSchedule } from '@reeve/contract'
+import type { PauseState, TaskSchedule } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
+import { Fault } from '../../kit/fault.ts'
 import { createZoneOffsets } from '../../kit/zone-offsets.ts'
 import { isEqual, scheduleWindow, type ScheduleWindow } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
 import type { TaskLedger } from './task-ledger.ts'
+import { overrideOf } from './task-state.ts'
 
 const offsetAt = createZoneOffsets()
 
 const ALWAYS_OPEN: ScheduleWindow = { isOpen: true, changesMs: undefined }
+const ALWAYS_CLOSED: ScheduleWindow = { isOpen: false, changesMs: undefined }
 
 /**
  * The `schedule` block of a task: holds the task back outside its windows and reports when one
- * closes. A task without the block is never held back. The servers are not asked, so a schedule is
- * followed also while none can be reached.
+ * closes. A user may override the schedule; the override is kept in the task's state (`Paused`), so
+ * it outlives the agent. A task without the block is never held back. The servers are not asked, so
+ * a schedule is followed also while none can be reached.
  */
 export class ScheduleGate {
   readonly #clock: Clock
+  readonly #ledger: TaskLedger
   readonly #wakeUps = new Set<() => void>()
   #schedule: TaskSchedule | null
 
-  constructor(clock: Clock, schedule: TaskSchedule | null | undefined) {
+  constructor(clock: Clock, ledger: TaskLedger, schedule: TaskSchedule | null | undefined) {
     this.#clock = clock
+    this.#ledger = ledger
     this.#schedule = schedule ?? null
   }
 
-  /** The job changed: every wait is evaluated again. */
+  /** The job changed: every wait is evaluated again. An override ends with its schedule. */
   update(schedule: TaskSchedule | null | undefined): void {
     if (isEqual(schedule ?? null, this.#schedule)) return
     this.#schedule = schedule ?? null
-    for (const wakeUp of this.#wakeUps) wakeUp()
+    if (this.#schedule === null) this.#ledger.setPaused('')
+    this.#wakeUp()
+  }
+
+  /**
+   * Faults `task-not-running` when the task has ended, `task-unscheduled` when it has no schedule
+   * to override.
+   */
+  override(wanted: PauseState): void {
+    if (this.#ledger.state.State === 'dead')
+      throw new Fault('task-not-running', 'the task has ended')
+    if (this.#schedule === null)
+      throw new Fault('task-unscheduled', 'the task has no schedule block that could be overridden')
+    if (wanted === overrideOf(this.#ledger.state)) return
+    switch (wanted) {
+      case 'pause':
+        this.#ledger.setPaused('force_pause', { type: 'Pausing', message: 'Paused by a user' })
+        break
+      case 'run':
+        this.#ledger.setPaused('force_run', { type: 'Running', message: FORCED_RUN })
+        break
+      case 'scheduled':
+        this.#follow()
+    }
+    this.#wakeUp()
+  }
+
+  #follow(): void {
+    const window = this.#scheduled()
+    if (window.isOpen) this.#ledger.setPaused('', { type: 'Running', message: FOLLOWS_AGAIN })
+    else this.#ledger.setPaused('scheduled_pause', { type: 'Pausing', message: pausedText(window) })
   }
 
   /**
    * Resolves when the task may run, or when one of the others settles. The task is shown as paused
    * meanwhile.
    */
-  async opened(ledger: TaskLedger, cutShort: readonly Promise<unknown>[]): Promise<void> {
-    const first = this.#window()
-    if (!first.isOpen) ledger.pause(pausedText(first))
+  async opened(cutShort: readonly Promise<unknown>[]): Promise<void> {
     const over = new AbortController()
     const end = (): void => over.abort()
-    if (!first.isOpen) for (const one of cutShort) void one.then(end)
-    for (let window = first; !window.isOpen && !over.signal.aborted; window = this.#window())
+    if (!this.#window().isOpen) for (const one of cutShort) void one.then(end)
+    for (let window = this.#window(); !window.isOpen; window = this.#window()) {
+      this.#hold(window)
       await this.#untilChange(window, over.signal)
+      if (over.signal.aborted) return
+    }
     over.abort()
-    ledger.resume(this.#window().isOpen ? 'The schedule of the task has opened' : undefined)
+    if (this.#ledger.state.Paused === 'force_run') return
+    const message = 'The schedule of the task has opened'
+    this.#ledger.setPaused('', { type: 'Running', message })
+  }
+
+  #hold(window: ScheduleWindow): void {
+    this.#ledger.move('pending')
+    if (overrideOf(this.#ledger.state) !== 'scheduled') return
+    this.#ledger.setPaused('scheduled_pause', { type: 'Pausing', message: pausedText(window) })
   }
 
   /** Calls back once when the task may run no longer; the answer ends the watch. */
@@ -62,7 +107,24 @@ export class ScheduleGate {
     if (!over.aborted) close()
   }
 
+  #wakeUp(): void {
+    for (const wakeUp of this.#wakeUps) wakeUp()
+  }
+
   #window(): ScheduleWindow {
+    if (this.#schedule === null) return ALWAYS_OPEN
+    switch (overrideOf(this.#ledger.state)) {
+      case 'pause':
+        return ALWAYS_CLOSED
+      case 'run':
+        return ALWAYS_OPEN
+      case 'scheduled':
+        return this.#scheduled()
+    }
+  }
+
+  /** The window of the schedule itself. */
+  #scheduled(): ScheduleWindow {
     if (this.#schedule === null) return ALWAYS_OPEN
     const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone
     return scheduleWindow(this.#schedule, { nowMs: this.#clock.nowMs(), offsetAt, localZone })
@@ -88,6 +150,9 @@ export class ScheduleGate {
     over.removeEventListener('abort', wakeUp)
   }
 }
+
+const FORCED_RUN = 'Run by a user, regardless of the schedule of the task'
+const FOLLOWS_AGAIN = 'The task follows its schedule again'
 
 function pausedText({ changesMs }: ScheduleWindow): string {
   const until =

@@ -1,4 +1,4 @@
-import type { TaskEventType, TaskState } from '@reeve/contract'
+import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import type { TaskEventFields } from './task-event.ts'
@@ -25,6 +25,12 @@ export interface TaskControl {
   usage(): Promise<TaskUsage | undefined>
   /** Ends the task for good; resolves when it is dead. A second request changes nothing. */
   kill(request: KillRequest): Promise<void>
+  /**
+   * Pauses the task, runs it outside its schedule, or gives it back to its schedule; resolves when
+   * that is durable. Faults `task-not-running` when the task has ended, `task-unscheduled` when it
+   * has no schedule.
+   */
+  overrideSchedule(wanted: PauseState): Promise<void>
   /** Adds an event. */
   tell(type: TaskEventType, message: string, fields?: TaskEventFields): void
 }

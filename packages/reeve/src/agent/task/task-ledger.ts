@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { TaskRecord } from '../store/store.ts'
 import { FRESH_TRACKER } from './restart-policy.ts'
 import { taskEvent, type TaskEventFields } from './task-event.ts'
-import { freshTaskState, moved, withEvent } from './task-state.ts'
+import { freshTaskState, moved, withEvent, type Pausing } from './task-state.ts'
 
 interface TaskLedgerOptions {
   readonly clock: Clock
@@ -52,19 +52,22 @@ export class TaskLedger {
     this.change({ state: moved(this.#record.state, to, atMs) })
   }
 
-  /** The task waits for its schedule. An agent that takes over a paused task adds no event. */
-  pause(message: string): void {
-    if (this.#record.state.Paused !== '') return
-    this.note('Pausing', { Message: message })
-    this.move('pending')
-    this.change({ state: { ...this.#record.state, Paused: SCHEDULED_PAUSE } })
+  started(): void {
+    this.move('running')
+    this.note('Started')
   }
 
-  /** It does not wait any more; without a message because it will not run. */
-  resume(message: string | undefined): void {
-    if (this.#record.state.Paused === '') return
-    this.change({ state: { ...this.#record.state, Paused: '' } })
-    if (message !== undefined) this.note('Running', { Message: message })
+  /**
+   * Why the task is paused, or that a user runs it regardless of its schedule. The event is added
+   * only for a change: an agent that takes over a paused task adds none.
+   */
+  setPaused(
+    paused: Pausing,
+    event?: { readonly type: 'Pausing' | 'Running'; readonly message: string },
+  ): void {
+    if (this.#record.state.Paused === paused) return
+    this.change({ state: { ...this.#record.state, Paused: paused } })
+    if (event !== undefined) this.note(event.type, { Message: event.message })
   }
 
   /** A dead task lives again: what it failed at before is forgiven. */
@@ -80,9 +83,6 @@ export class TaskLedger {
     this.#options.changed()
   }
 }
-
-/** Why a task is paused: its own schedule wants it. */
-const SCHEDULED_PAUSE = 'scheduled_pause'
 
 const FRESH_RECORD: TaskRecord = {
   state: freshTaskState(),

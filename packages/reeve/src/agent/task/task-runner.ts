@@ -1,4 +1,4 @@
-import type { TaskEventType, TaskState } from '@reeve/contract'
+import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
@@ -10,7 +10,7 @@ import {
   type TaskLaunch,
 } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
-import { findSignal } from '../signals.ts'
+import { getSignal } from '../signals.ts'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
@@ -79,7 +79,7 @@ export class TaskRunner implements TaskControl {
     const about = { allocation: options.assignment.allocation.ID, task: this.name }
     this.#ledger = new TaskLedger({ clock: host.clock, log: host.log, about, record, changed })
     this.#hooks = new HookChain(host.taskHooks, this.#ledger)
-    this.#schedule = new ScheduleGate(host.clock, options.task.Schedule)
+    this.#schedule = new ScheduleGate(host.clock, this.#ledger, options.task.Schedule)
     this.#isAdmitted = this.record.attempt > 0
     // What is saved and set up before the start takes as long as the driver needs to get ready.
     if (record === undefined) this.#expectStart()
@@ -148,13 +148,15 @@ export class TaskRunner implements TaskControl {
     return Promise.resolve()
   }
 
+  async overrideSchedule(wanted: PauseState): Promise<void> {
+    this.#schedule.override(wanted)
+    await this.#options.save()
+  }
+
   async signal(name: string, reason = ''): Promise<void> {
     const running = this.#findRunning()
     if (running === undefined) throw notRunning(this.name)
-    const signal = findSignal(name)
-    if (signal === undefined) {
-      throw new Fault('task-signal', `there is no signal ${JSON.stringify(name)}`)
-    }
+    const signal = getSignal(name)
     // Said first: the signal may be the end of the task.
     this.#ledger.note('Signaling', { TaskSignal: signal.name, TaskSignalReason: reason })
     await running.signal(signal.name)
@@ -271,7 +273,7 @@ export class TaskRunner implements TaskControl {
       case 'attached':
         this.#running = recovery.task
         // The agent may have ended between the start and the event that tells of it.
-        if (state.State !== 'running' && !isEnding) this.#started()
+        if (state.State !== 'running' && !isEnding) this.#ledger.started()
         this.#resumeHooks()
         if (!isEnding) await this.#hooks.afterStart(recovery.task)
         return { at: 'watch', running: recovery.task }
@@ -326,7 +328,7 @@ export class TaskRunner implements TaskControl {
   }
 
   async #prepare(): Promise<Step> {
-    await this.#schedule.opened(this.#ledger, [this.#interrupted.promise, this.#restarts.made])
+    await this.#schedule.opened([this.#interrupted.promise, this.#restarts.made])
     const interrupted = this.#afterInterruption()
     if (interrupted !== undefined) return interrupted
     try {
@@ -373,18 +375,13 @@ export class TaskRunner implements TaskControl {
     await this.#options.save()
     const context = driverContext(this.#ledger, this.#interruption.signal)
     this.#running = await host.starts.run(() => driver.start(launch, context))
-    this.#started()
+    this.#ledger.started()
     await this.#hooks.afterStart(this.#running)
     return this.#running
   }
 
   #expectStart(): void {
     this.#options.host.drivers.get(this.#task.Driver)?.expectStart?.()
-  }
-
-  #started(): void {
-    this.#ledger.move('running')
-    this.#ledger.note('Started')
   }
 
   async #watch(running: RunningTask): Promise<Step> {

@@ -1,4 +1,4 @@
-import type { TaskEvent, TaskState, TaskStateName } from '@reeve/contract'
+import type { PauseState, TaskEvent, TaskState, TaskStateName } from '@reeve/contract'
 import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
 import { assert } from '../../kit/fault.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -25,6 +25,23 @@ export function freshTaskState(): TaskState {
     TaskHandle: null,
     Paused: '',
   }
+}
+
+/**
+ * `Paused` of a task: empty, or its schedule holds it back, or a user does, or a user runs it
+ * regardless of its schedule.
+ */
+export type Pausing = '' | 'scheduled_pause' | 'force_pause' | 'force_run'
+
+/** What a user wants of the schedule of a task. */
+export function overrideOf({ Paused }: Pick<TaskState, 'Paused'>): PauseState {
+  if (Paused === 'force_pause') return 'pause'
+  return Paused === 'force_run' ? 'run' : 'scheduled'
+}
+
+/** Whether the schedule or a user holds the task back. */
+export function isPaused({ Paused }: Pick<TaskState, 'Paused'>): boolean {
+  return Paused !== '' && Paused !== 'force_run'
 }
 
 /**
@@ -60,7 +77,12 @@ export function moved(state: TaskState, to: TaskStateName, timeMs: number): Task
     case 'running':
       return { ...state, State: to, StartedAt: isoFromMs(timeMs) }
     case 'dead':
-      return { ...state, State: to, FinishedAt: isoFromMs(Math.max(timeMs, startMs(state))) }
+      return {
+        ...state,
+        State: to,
+        FinishedAt: isoFromMs(Math.max(timeMs, startMs(state))),
+        Paused: '',
+      }
     case 'pending':
       return { ...state, State: to }
   }

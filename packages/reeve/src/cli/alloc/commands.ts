@@ -112,6 +112,29 @@ export const allocCommands: readonly CommandSpec[] = [
     load: async () => (await import('./lifecycle.ts')).runAllocRestart,
   },
   {
+    path: 'alloc pause',
+    summary: 'Pause a task that has a schedule, run it, or give it back to its schedule.',
+    details:
+      'The override holds until another one replaces it or the task ends. A paused task is stopped ' +
+      'with its kill signal; its resources stay reserved.',
+    examples: [
+      { line: 'reeve alloc pause 8a7f report', says: 'stop the task until told otherwise' },
+      { line: 'reeve alloc pause --state run 8a7f report', says: 'run it outside its schedule' },
+      {
+        line: 'reeve alloc pause --state scheduled 8a7f report',
+        says: 'follow the schedule again',
+      },
+      { line: 'reeve alloc pause --status 8a7f report', says: 'show which of these holds' },
+    ],
+    args: [ALLOC, OPTIONAL_TASK],
+    flags: [
+      { usage: '--state <STATE>', help: '"pause", "run" or "scheduled" (default: pause)' },
+      { usage: '--status', help: 'only show the present state' },
+      ONE_TASK,
+    ],
+    load: async () => (await import('./lifecycle.ts')).runAllocPause,
+  },
+  {
     path: 'alloc stop',
     summary: 'Stop an allocation; another one takes its place.',
     examples: [

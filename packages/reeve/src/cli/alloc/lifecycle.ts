@@ -1,6 +1,8 @@
+import { PAUSE_STATES, type PauseState } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { watchEvaluation } from '../eval/settled-evaluation.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { UsageError } from '../failure.ts'
 import { shortId } from '../output/table.ts'
 import { callFor, chosenTask, findAllocation, type AllocationStub } from './find-allocation.ts'
 
@@ -25,6 +27,34 @@ export async function runAllocRestart(invocation: Invocation): Promise<number> {
   output.say(`Restarted ${whom(allocation, TaskName)} in place.`)
   return EXIT_CODES.ok
 }
+
+export async function runAllocPause(invocation: Invocation): Promise<number> {
+  const { args, client, flags, output } = invocation
+  const wanted = flags.text('state') ?? 'pause'
+  const state = PAUSE_STATES.find((known) => known === wanted)
+  if (state === undefined)
+    throw new UsageError(`--state must be one of ${PAUSE_STATES.join(', ')}, not "${wanted}".`)
+  const allocation = await findAllocation(invocation, args[0] ?? '')
+  const { params, query } = callFor(allocation)
+  const Task = chosenTask(allocation, flags.text('task') ?? args[1])
+  if (flags.has('status')) {
+    const { data } = await client.v1.readAllocationPause({
+      params,
+      query: { ...query, task: Task },
+    })
+    output.say(data.ScheduleState)
+    return EXIT_CODES.ok
+  }
+  await client.v1.pauseAllocation({ params, query, body: { Task, ScheduleState: state } })
+  output.say(PAUSE_TEXTS[state](whom(allocation, Task)))
+  return EXIT_CODES.ok
+}
+
+const PAUSE_TEXTS = {
+  pause: (task) => `Paused ${task}. Use "--state scheduled" to give it back to its schedule.`,
+  run: (task) => `Running ${task} regardless of its schedule.`,
+  scheduled: (task) => `Gave ${task} back to its schedule.`,
+} as const satisfies Record<PauseState, (task: string) => string>
 
 /** Empty for every task: the servers take that for all of them. */
 function namedTask({ args, flags }: Invocation, allocation: AllocationStub): string {

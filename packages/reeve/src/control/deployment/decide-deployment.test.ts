@@ -4,6 +4,7 @@ import type { DeploymentGroupState, Job, ReschedulePolicy } from '@reeve/contrac
 import { aGroup, aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
 import {
+  LIMITS,
   newDeployment,
   newGroupState,
   withGroupStates,
@@ -216,6 +217,72 @@ test('deployment: nothing replaces an unhealthy one of a system job, so it fails
   const decision = decide({ job: aJob({ Type: 'system' }), rows: [row(false)] })
   assert.equal(decision.failure?.text, 'Failed due to unhealthy allocations')
 })
+
+// Reasons
+
+const failedTask = (Type: string, DisplayMessage: string, Failed = true) => ({
+  web: { Failed, Events: [{ Type: 'Started' }, { Type, DisplayMessage }, { Type: 'Killing' }] },
+})
+
+const reasons: readonly {
+  name: string
+  rows: readonly AllocationRow[]
+  group?: Partial<DeploymentGroupState>
+  want: RegExp
+}[] = [
+  {
+    name: 'how the task failed',
+    rows: [row(false, { TaskStates: failedTask('Terminated', 'Exit Code: 3') })],
+    want: /^allocation [0-9a-f]{8} of group "app", task "web": Exit Code: 3$/,
+  },
+  {
+    name: 'the check that did not pass',
+    rows: [row(false, { TaskStates: failedTask('Alloc Unhealthy', 'not healthy: alive', false) })],
+    want: /task "web": not healthy: alive$/,
+  },
+  {
+    name: 'the newest allocation that has a reason',
+    rows: [
+      row(false, { ModifyIndex: 5, TaskStates: failedTask('Terminated', 'old') }),
+      row(false, { ModifyIndex: 7, TaskStates: failedTask('Driver Failure', 'new\n\tlines') }),
+      row(false, { ModifyIndex: 9, TaskStates: null }),
+    ],
+    want: /: new lines$/,
+  },
+  {
+    name: 'nothing where no allocation has a reason',
+    rows: [row(false, { TaskStates: failedTask('Received', 'x') })],
+    want: /^$/,
+  },
+  {
+    name: 'the reason also at the progress deadline',
+    rows: [row(null, { TaskStates: failedTask('Driver Failure', 'no such image', false) })],
+    group: { RequireProgressBy: isoFromMs(NOW_MS), ProgressDeadline: 1 },
+    want: /: no such image$/,
+  },
+  {
+    name: 'a reason of the limit in full',
+    rows: [
+      row(false, {
+        TaskStates: failedTask('Terminated', 'a'.repeat(LIMITS.failureReasonCharsMax)),
+      }),
+    ],
+    want: /"web": a{300}$/,
+  },
+  {
+    name: 'a longer one cut',
+    rows: [
+      row(false, {
+        TaskStates: failedTask('Terminated', 'a'.repeat(LIMITS.failureReasonCharsMax + 1)),
+      }),
+    ],
+    want: /"web": a{300}…$/,
+  },
+]
+for (const { name, rows, group = { ProgressDeadline: 0 }, want } of reasons)
+  test(`deployment: the failure names ${name}`, () => {
+    assert.match(decide({ rows, group }).failure?.reason ?? assert.fail('it goes on'), want)
+  })
 
 // Reverts
 

@@ -1,6 +1,7 @@
 import type { Deployment, Job } from '@reeve/contract'
 import {
   DEPLOYMENT_TEXTS,
+  failureReason,
   groupStateOf,
   isActiveDeployment,
   isRolledOut,
@@ -29,6 +30,8 @@ export interface DeploymentView {
 
 export interface DeploymentFailure {
   readonly text: string
+  /** What its allocations say about it; empty when they say nothing. */
+  readonly reason: string
   /** Whether a group that fails asked to be reverted: the whole job is. */
   readonly reverts: boolean
 }
@@ -73,7 +76,7 @@ export function decideDeployment(
   const failure =
     failureByQuarantine(deployment, job) ??
     failureByHealth(deployment, job, { unhealthy, nowMs }) ??
-    failureByDeadline(deployment, due, nowMs)
+    failureByDeadline(view, deployment, { due, nowMs })
   if (failure !== undefined) return { ...NOTHING, failure }
   // What was healthy and failed later is replaced too, but says nothing against the version.
   const failed = rows.filter(
@@ -97,7 +100,8 @@ export function decideDeployment(
 /** Nothing more of it is placed (decision 0061); a group may ask for the version before. */
 function failureByQuarantine(deployment: Deployment, job: Job): DeploymentFailure | undefined {
   if (job.Quarantine === undefined) return undefined
-  return failureOf(deployment, Object.keys(deployment.TaskGroups), DEPLOYMENT_TEXTS.quarantined)
+  const groups = Object.keys(deployment.TaskGroups)
+  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.quarantined, rows: [] })
 }
 
 interface Unhealthy {
@@ -117,7 +121,7 @@ function failureByHealth(
     return state.ProgressDeadline === 0 || !hasAttemptsLeft(job, row, nowMs)
   })
   const groups = hopeless.map((row) => row.TaskGroup)
-  return failureOf(deployment, groups, DEPLOYMENT_TEXTS.unhealthy)
+  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.unhealthy, rows: hopeless })
 }
 
 /** System jobs have no policy: nothing places again by itself what failed in them (§13). */
@@ -127,23 +131,27 @@ function hasAttemptsLeft(job: Job, row: AllocationRow, nowMs: number): boolean {
 }
 
 function failureByDeadline(
+  view: DeploymentView,
   deployment: Deployment,
-  due: readonly ProgressDue[],
-  nowMs: number,
+  { due, nowMs }: { readonly due: readonly ProgressDue[]; readonly nowMs: number },
 ): DeploymentFailure | undefined {
   const overdue = due.filter(({ dueMs }) => dueMs <= nowMs)
+  if (overdue.length === 0) return undefined
   const groups = overdue.map(({ group }) => group)
-  return failureOf(deployment, groups, DEPLOYMENT_TEXTS.tooSlow)
+  const rows = view.findAllocations().filter((row) => {
+    return groups.includes(row.TaskGroup) && row.DeploymentStatus?.Healthy !== true
+  })
+  return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.tooSlow, rows })
 }
 
 function failureOf(
   deployment: Deployment,
   groups: readonly string[],
-  text: string,
+  { text, rows }: { readonly text: string; readonly rows: readonly AllocationRow[] },
 ): DeploymentFailure | undefined {
   if (groups.length === 0) return undefined
   const reverts = groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true)
-  return { text, reverts }
+  return { text, reverts, reason: failureReason(rows) }
 }
 
 function isNews({ DeploymentStatus: status }: AllocationRow, judgedIndex: number): boolean {

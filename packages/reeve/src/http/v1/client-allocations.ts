@@ -1,7 +1,9 @@
 import {
+  AllocationPauseState,
   AllocationUsage,
   CheckResult,
   MapOf,
+  PAUSE_STATES,
   v1Routes,
   type NamespaceCapability,
   type NodeRequest,
@@ -15,13 +17,14 @@ import {
   type NodeGateway,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, type Answer } from '../answer.ts'
+import { EMPTY, json, type Answer } from '../answer.ts'
 import { read, write, type Endpoint, type Written } from './endpoint.ts'
 import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, somewhere } from './requirements.ts'
 
 const askUsage = nodeAnswer(AllocationUsage)
+const askPauseState = nodeAnswer(AllocationPauseState)
 const askChecks = nodeAnswer(MapOf(CheckResult))
 
 export interface ClientHost {
@@ -55,6 +58,8 @@ export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[]
       asked(async () => hidden(await readChecks(host, caller, params.alloc_id))),
     ),
     collectEndpoint(host),
+    readPauseEndpoint(host),
+    pauseEndpoint(host),
   ]
 }
 
@@ -111,6 +116,40 @@ function restartEndpoint(host: ClientHost): Endpoint {
       })
     },
   )
+}
+
+function readPauseEndpoint(host: ClientHost): Endpoint {
+  return read(v1Routes.readAllocationPause, somewhere('read-job'), ({ caller, params, query }) =>
+    asked(async () => {
+      const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
+      if (!found.ok) return found
+      const { ID: allocation, NodeID: nodeId } = found.value
+      const request = { verb: 'read-schedule-state', allocation, task: query.task ?? '' } as const
+      return jsonOf(await askPauseState(host.gateway, { nodeId, request }))
+    }),
+  )
+}
+
+function pauseEndpoint(host: ClientHost): Endpoint {
+  const anyOf = ['submit-job', 'pause-allocation'] as const
+  return write(v1Routes.pauseAllocation, somewhere(...anyOf), async ({ caller, params, body }) => {
+    const given = requiredBody(body)
+    if (!given.ok) return given
+    const { Task, ScheduleState } = given.value
+    const state = PAUSE_STATES.find((known) => known === ScheduleState)
+    if (state === undefined) return err(refusal('invalid-input', 'Not a valid task schedule state'))
+    const told = await tell(host, caller, {
+      allocId: params.alloc_id,
+      anyOf,
+      request: (allocation) => ({
+        verb: 'set-schedule-state',
+        allocation,
+        task: Task ?? '',
+        state,
+      }),
+    })
+    return told.ok ? ok({ ...told.value, answer: EMPTY }) : told
+  })
 }
 
 interface Told extends Wanted {

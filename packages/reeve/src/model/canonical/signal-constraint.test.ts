@@ -23,6 +23,7 @@ test('signals: nodes must have those that its tasks are told by, each named once
     constraintsOf(
       { Name: 'a', KillSignal: 'SIGTERM', Templates: templates },
       { Name: 'b', KillSignal: 'term' },
+      { Name: 'c', KillSignal: '15' },
     ),
     [{ LTarget: '${attr.os.signals}', RTarget: 'SIGTERM,SIGUSR1', Operand: 'set_contains' }],
   )

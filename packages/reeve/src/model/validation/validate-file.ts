@@ -1,6 +1,7 @@
 import type { Task, TaskArtifact, Template } from '@reeve/contract'
 import { artifactScheme } from '../../kit/artifact-scheme.ts'
 import { formatDurationNs } from '../../kit/duration.ts'
+import { unknownSignalNumber } from '../../kit/signal.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ESCAPES = 'destination escapes allocation directory'
@@ -76,6 +77,7 @@ function checkChange(template: Template, path: string): readonly Finding[] {
         signal === '' &&
         finding(`${path}.ChangeSignal`, 'Must specify signal value when change mode is signal'),
     ),
+    checkSignal(signal, `${path}.ChangeSignal`),
     when(
       mode === 'signal' &&
         template.Envvars &&
@@ -98,6 +100,16 @@ function checkChange(template: Template, path: string): readonly Finding[] {
         ),
     ),
   )
+}
+
+/**
+ * A signal that is given by a number. Names are the scheduler's to judge, because nodes differ in
+ * those that they have.
+ */
+export function checkSignal(signal: string, path: string): readonly Finding[] {
+  const number = unknownSignalNumber(signal)
+  const remedy = 'Use a name such as "SIGTERM", or a number from 1 to 31 or from 34 to 64'
+  return when(number !== undefined && finding(path, `There is no signal ${number}. ${remedy}`))
 }
 
 function checkWait({ Wait: wait }: Template, path: string): readonly Finding[] {
@@ -156,7 +168,7 @@ function checkSource(source: string, path: string): readonly Finding[] {
   return [
     finding(
       path,
-      `${what} cannot be fetched: use an https:// address (for object storage a presigned one), git::, or file://`,
+      `${what} cannot be fetched: use an https:// address, s3::https://, gcs::https://, git::, or file://`,
     ),
   ]
 }

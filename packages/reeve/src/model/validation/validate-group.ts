@@ -3,6 +3,7 @@ import type { Steps } from '../../kit/slices.ts'
 import { isBatchType, isSystemType } from '../job/job-type.ts'
 import { allOf, each, finding, nest, when, type Finding } from './finding.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
+import { checkGroupNames } from './validate-names.ts'
 import { checkNetworks } from './validate-network.ts'
 import {
   checkDisconnect,
@@ -22,6 +23,7 @@ const DISK_MB_MIN = 10
 export function* checkGroup(group: TaskGroup, path: string, job: Job): Steps<readonly Finding[]> {
   const own = allOf(
     checkShape(group, path),
+    checkGroupNames(group, path),
     checkRules(group, path, job),
     checkPolicies(group, path, job),
     checkNetworks(group, path),

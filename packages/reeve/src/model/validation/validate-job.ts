@@ -16,6 +16,7 @@ import {
   type Finding,
 } from './finding.ts'
 import { checkGroup } from './validate-group.ts'
+import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
 export interface JobRules {
@@ -77,6 +78,7 @@ function checkIdentity(job: Job): readonly Finding[] {
     jobIdProblems(job.ID).map((problem) => finding('ID', problem)),
     when(job.Name === '' && finding('Name', 'Missing job name')),
     when(job.Name.includes('\0') && finding('Name', 'Job Name contains a null character')),
+    checkJobNames(job),
     when(job.Namespace === '' && finding('Namespace', 'Job must be in a namespace')),
     checkType(job.Type),
   )

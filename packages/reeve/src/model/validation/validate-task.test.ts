@@ -49,6 +49,26 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'signals by numbers that stand for none',
+    job: withTask({
+      KillSignal: '32',
+      Templates: [
+        { DestPath: 'local/a', EmbeddedTmpl: 'a', ChangeMode: 'signal', ChangeSignal: '65' },
+        { DestPath: 'local/b', EmbeddedTmpl: 'b', ChangeMode: 'signal', ChangeSignal: '1' },
+      ],
+    }),
+    want: [
+      [
+        `${T}.KillSignal`,
+        'There is no signal 32. Use a name such as "SIGTERM", or a number from 1 to 31 or from 34 to 64',
+      ],
+      [
+        `${T}.Templates[0].ChangeSignal`,
+        'There is no signal 65. Use a name such as "SIGTERM", or a number from 1 to 31 or from 34 to 64',
+      ],
+    ],
+  },
+  {
     name: 'the reserved name of a task',
     job: withTask({ Name: 'alloc' }),
     want: [[`${T}.Name`, 'Task cannot be named "alloc"']],

@@ -16,8 +16,14 @@ import {
   checkDeviceConstraints,
   checkTaskConstraints,
 } from './validate-constraint.ts'
-import { checkArtifacts, checkDispatchPayload, checkTemplates } from './validate-file.ts'
+import {
+  checkArtifacts,
+  checkDispatchPayload,
+  checkSignal,
+  checkTemplates,
+} from './validate-file.ts'
 import { checkUnsupportedTask } from './unsupported.ts'
+import { checkTaskNames } from './validate-names.ts'
 import { checkSchedule } from './validate-launch.ts'
 import { checkRestart } from './validate-policies.ts'
 import { checkScalingBounds } from './validate-scaling.ts'
@@ -35,7 +41,9 @@ export interface TaskParents {
 export function checkTask(task: Task, path: string, parents: TaskParents): readonly Finding[] {
   return allOf(
     checkName(task, path),
+    checkTaskNames(task, path),
     checkTimes(task, path, parents),
+    checkSignal(task.KillSignal, `${path}.KillSignal`),
     checkResources(task.Resources, `${path}.Resources`),
     checkLogs(task, path, parents.group),
     checkTaskConstraints(task.Constraints, `${path}.Constraints`),

@@ -70,6 +70,7 @@ export const jobStory: Story = {
     },
     { line: 'alloc fs {alloc} main/local/note', says: /^kept\n$/ },
     { line: 'alloc stats {alloc}', says: /^Task +CPU[^]*\nmain +\d+ MHz +20 MHz/ },
+    { line: 'alloc pause --status {alloc}', says: /^scheduled\n$/ },
     { line: 'alloc restart {alloc}', says: /^Restarted / },
     {
       line: 'job restart shop',
