@@ -12,6 +12,8 @@ import { rowsByGroup } from './reconcile/row-order.ts'
 import { withStatus } from './reconcile/state-history.ts'
 import { UpdateKinds } from './reconcile/update-kind.ts'
 import {
+  awaitBudget,
+  evaluationIdsOf,
   markReturned,
   markUnknown,
   rollOut,
@@ -66,18 +68,20 @@ export function* scheduleService(run: Run): Steps<Plan> {
     takeBack()
     for (const { change, placing } of placings) placing.noteUnplaced(change.place)
   }
-  return isPartial ? outcome.pause(job) : outcome.finish(job, placer, budget.reason)
+  if (isPartial) return outcome.pause(job)
+  awaitBudget(run)
+  return outcome.finish(job, placer, budget.reason)
 }
 
 function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
-  const { view, job, rows, context, evaluation, rollout } = run
+  const { view, job, rows, context, rollout } = run
   const kinds = new UpdateKinds({
     job,
     findJobOf: (row) => view.findJobOf(row),
     canStay: (row, group) => placer.canStay(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  const evaluationIds = new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
+  const evaluationIds = evaluationIdsOf(run)
   const changes: GroupChanges[] = []
   for (const group of job.TaskGroups)
     changes.push(

@@ -24,6 +24,8 @@ export class World {
   readonly rows = new Map<string, AllocationRow>()
   readonly deployments = new Map<string, Deployment>()
   readonly versions: Job[] = []
+  /** Evaluations that are over; whatever else an allocation waits for is still to come. */
+  readonly over: string[] = []
   #index = 1_000
   readonly #ids = countedIds()
   readonly #random = seededRandom(1)
@@ -74,6 +76,7 @@ export class World {
       versions: this.versions.slice(0, -1),
       allocations: [...this.rows.values()],
       deployments: [...this.deployments.values()],
+      over: this.over,
     })
     const evaluation = { ...anEvaluation(this.job, { ID: this.#ids.uuid() }), ...fields }
     const plan = schedule(view, evaluation, {

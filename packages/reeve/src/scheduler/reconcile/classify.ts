@@ -123,9 +123,10 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
 }
 
 /** Told to stop. */
-function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
+function fateOfStopped(row: AllocationRow, context: ClassifyContext): Fate {
+  const { job } = context
   if (leavesForGood(row)) return leavesItsPlace(row, job) ? 'forget' : 'keep'
-  const lost = replacementOfLost(row, group, nowMs)
+  const lost = replacementOfLost(row, context)
   if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
   return job.Type === 'batch' && isDone(row, job) ? 'keep' : 'forget'
 }
