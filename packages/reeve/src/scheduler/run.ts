@@ -38,23 +38,14 @@ export interface Run {
   readonly repair: RepairVersions
 }
 
-/** The evaluations that the run carries out: what waits for one of them has its turn. */
-export function evaluationIdsOf({ evaluation, context }: Run): ReadonlySet<string> {
-  return new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
-}
-
 /**
  * What the budget withholds is placed by a later evaluation. Those that were made when the node was
  * lost may have come too early: their times follow the clock when it is set, the budget's do not.
  */
-export function awaitBudget(run: Run): void {
-  const { view, job, budget, outcome } = run
+export function awaitBudget({ job, budget, outcome }: Run): void {
   const { nextMs, reason } = budget
-  if (nextMs === undefined || reason === undefined) return
-  const carriedOut = evaluationIdsOf(run)
-  const waiting = view.evaluationsDueAt(job.Namespace, job.ID, nextMs)
-  if (waiting.every((id) => carriedOut.has(id)))
-    outcome.followUp(job, { trigger: 'node-update', dueMs: nextMs, text: reason })
+  if (nextMs === undefined || reason === undefined || outcome.isAwaited(job, nextMs)) return
+  outcome.followUp(job, { trigger: 'node-update', dueMs: nextMs, text: reason })
 }
 
 /**

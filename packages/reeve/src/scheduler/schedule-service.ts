@@ -3,6 +3,7 @@ import type { Steps } from '../kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { deploymentFor, Placing } from './place-changes.ts'
+import { evaluationIdsOf } from './outcome.ts'
 import { Placer } from './placer.ts'
 import type { Plan } from './plan.ts'
 import { Proposed } from './proposed.ts'
@@ -13,7 +14,6 @@ import { withStatus } from './reconcile/state-history.ts'
 import { UpdateKinds } from './reconcile/update-kind.ts'
 import {
   awaitBudget,
-  evaluationIdsOf,
   markReturned,
   markUnknown,
   rollOut,
@@ -128,6 +128,7 @@ function applyChanges(changes: GroupChanges, { run, proposed, deployment }: Appl
   outcome.defer(job, changes.later)
   markUnknown(changes.disconnect, group, run)
   outcome.deferStranded(job, changes.strandedLater)
+  outcome.deferUnknown(job, changes.unknownLater)
   markReturned(changes.reconnect, run)
   outcome.desire(group.Name, desiredUpdates(changes))
 }

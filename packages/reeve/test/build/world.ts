@@ -26,6 +26,8 @@ export class World {
   readonly versions: Job[] = []
   /** Evaluations that are over; whatever else an allocation waits for is still to come. */
   readonly over: string[] = []
+  /** Follow-ups that were not carried out yet. */
+  readonly #waiting = new Map<string, Evaluation>()
   #index = 1_000
   readonly #ids = countedIds()
   readonly #random = seededRandom(1)
@@ -77,6 +79,7 @@ export class World {
       allocations: [...this.rows.values()],
       deployments: [...this.deployments.values()],
       over: this.over,
+      waiting: [...this.#waiting.values()],
     })
     const evaluation = { ...anEvaluation(this.job, { ID: this.#ids.uuid() }), ...fields }
     const plan = schedule(view, evaluation, {
@@ -84,6 +87,8 @@ export class World {
       ids: this.#ids,
       random: this.#random,
     })
+    this.#waiting.delete(evaluation.ID)
+    for (const row of plan.followUps) this.#waiting.set(row.ID, row)
     this.#apply(plan)
     return plan
   }

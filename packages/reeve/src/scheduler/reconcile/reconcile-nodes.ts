@@ -89,6 +89,7 @@ export function reconcileNodes(
     reconnect: survey.returned,
     later: [],
     strandedLater: [],
+    unknownLater: [],
     lostDueMs: undefined,
     ignored: survey.held - survey.inPlace.length - replaced.length,
     rollout: nodesRollout(group, {
