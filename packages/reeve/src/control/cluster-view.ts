@@ -70,6 +70,13 @@ export class StateView implements ClusterView {
     return this.#store.tables.evaluations.find(evaluationId)?.Status === 'pending'
   }
 
+  evaluationsDueAt(namespace: string, jobId: string, timeMs: number): readonly string[] {
+    return this.#store.tables.evaluations
+      .rowsIn('open', namespacedKey(namespace, jobId))
+      .filter((row) => row.Status === 'pending' && Date.parse(row.WaitUntil) === timeMs)
+      .map((row) => row.ID)
+  }
+
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[] {
     return this.#store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
   }

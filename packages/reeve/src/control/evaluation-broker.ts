@@ -48,9 +48,11 @@ export class EvaluationBroker implements EvaluationQueue {
     return this.#ready?.isReady === true && !isBrokerPaused(this.#store.tables)
   }
 
-  /** The next one to carry out; undefined when none is due or an operator has paused it. */
+  /** The next open one to carry out; undefined when none is due or an operator has paused it. */
   take(): Due | undefined {
-    return isBrokerPaused(this.#store.tables) ? undefined : this.#ready?.take()
+    const { tables } = this.#store
+    if (isBrokerPaused(tables)) return undefined
+    return this.#ready?.take((id) => tables.evaluations.groupOf('status', id) !== undefined)
   }
 
   mayScheduleInline(priority: number): boolean {

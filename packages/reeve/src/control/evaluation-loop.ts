@@ -7,7 +7,6 @@ import type { StateCapacity } from '../kit/state-capacity.ts'
 import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
-  isOpenEvaluation,
   namespacedKey,
   put,
   withJobRows,
@@ -147,10 +146,9 @@ export class EvaluationLoop {
     const elapsedNs = this.#elapsedNs
     let sliceEndNs = elapsedNs() + SLICE_NS
     for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
-      const evaluation = this.#options.store.tables.evaluations.find(due.id)
-      if (evaluation !== undefined && isOpenEvaluation(evaluation))
-        if (this.#mayCarryOut(evaluation)) this.#carryOut(evaluation, due)
-        else this.#hold(evaluation, due)
+      const evaluation = this.#options.store.tables.evaluations.get(due.id)
+      if (this.#mayCarryOut(evaluation)) this.#carryOut(evaluation, due)
+      else this.#hold(evaluation, due)
       if (elapsedNs() < sliceEndNs) continue
       await nextTurn()
       if (this.#stopped) return

@@ -5,9 +5,13 @@ import type { Clock } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { ReadyQueue } from './ready-queue.ts'
 
-/** A clock that can be set back while timers go on, as on a real machine. */
+/**
+ * A clock that can be set back while timers go on, as on a real machine, and whose timers are fast:
+ * at a rate of 1.1 a timer of 11 s fires after 10 s of its wall clock.
+ */
 class SettableClock implements Clock {
   skewMs = 0
+  timerRate = 1
   #elapsedMs = 0
   #timers: { readonly dueMs: number; readonly wake: () => void }[] = []
 
@@ -20,7 +24,7 @@ class SettableClock implements Clock {
   }
 
   after(delayMs: number, wake: () => void): () => void {
-    const timer = { dueMs: this.#elapsedMs + delayMs, wake }
+    const timer = { dueMs: this.#elapsedMs + Math.ceil(delayMs / this.timerRate), wake }
     this.#timers.push(timer)
     return () => {
       this.#timers = this.#timers.filter((one) => one !== timer)
@@ -53,3 +57,17 @@ for (const { name, backMs, readyAfterMs } of cases)
     clock.pass(1_000)
     assert.equal(queue.isReady, true)
   })
+
+test('ready queue: timers that are fast make no evaluation due before its time', () => {
+  const clock = new SettableClock()
+  clock.timerRate = 1.04
+  const waitMs = 110_000
+  const queue = new ReadyQueue(clock, () => undefined)
+  queue.add({ ...anEvaluation(aJob()), WaitUntil: isoFromMs(NOW_MS + waitMs) })
+  for (let ms = 1; ms < waitMs; ms++) {
+    clock.pass(1)
+    assert.equal(queue.isReady, false, `after ${ms} ms`)
+  }
+  clock.pass(1)
+  assert.equal(queue.isReady, true)
+})

@@ -55,13 +55,15 @@ export class ReadyQueue {
   }
 
   /**
-   * A clock that was set back while it waited shows that it is not due yet, and what it decides may
-   * depend on that. It waits once more, never longer than before: no clock delays it for ever.
+   * A timer that is fast, or a clock that was set back, ends the wait before the time has come, and
+   * what the evaluation decides may depend on the time. It waits on, twice as long as it had to at
+   * most: no clock delays it for ever.
    */
-  #pushLater(evaluation: Evaluation, delayMs: number, hasWaited = false): void {
+  #pushLater(evaluation: Evaluation, delayMs: number, patienceMs = 2 * delayMs): void {
     const cancel = this.#clock.after(delayMs, () => {
       const leftMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
-      if (leftMs > 0 && !hasWaited) this.#pushLater(evaluation, Math.min(leftMs, delayMs), true)
+      const nextMs = Math.min(leftMs, patienceMs - delayMs)
+      if (nextMs > 0) this.#pushLater(evaluation, nextMs, patienceMs - delayMs)
       else this.#push(evaluation)
     })
     this.#timers.set(evaluation.ID, cancel)
@@ -70,17 +72,20 @@ export class ReadyQueue {
   /**
    * The next one to carry out; undefined when none is due. A run decides from the state as it is,
    * so one run does for all evaluations of a job that wait: the newest of them, because whoever
-   * changed the job last watches that one (scheduling reference §3).
+   * changed the job last watches that one (scheduling reference §3). What was ended while it waited
+   * is dropped.
    */
-  take(): Due | undefined {
+  take(isOpen: (id: string) => boolean): Due | undefined {
     for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {
       const ofJob = this.#ready.get(next.job)
       if (ofJob?.get(next.id) !== next) continue
       this.#ready.delete(next.job)
-      const chosen = [...ofJob.values()].reduce(preferred)
+      const [first, ...others] = [...ofJob.values()].filter(({ id }) => isOpen(id))
+      if (first === undefined) continue
+      const chosen = others.reduce(preferred, first)
       return {
         id: chosen.id,
-        superseded: [...ofJob.values()]
+        superseded: [first, ...others]
           .filter((one) => one !== chosen && !one.isBlocked)
           .map((one) => one.id),
       }

@@ -86,6 +86,30 @@ test('disconnect: when its delay has passed another stands in for it', () => {
   assert.equal(world.settle(), 0)
 })
 
+const setBacks = [
+  { name: 'a little', backMs: 5_000 },
+  { name: 'to before its node fell silent', backMs: 100_000 },
+]
+for (const { name, backMs } of setBacks)
+  test(`disconnect: another stands in for it though the clock was set back ${name}`, () => {
+    const world = running()
+    const { id, plan } = silence(world)
+    const dueMs = world.nowMs + 30_000
+    const early = plan.followUps.find((one) => one.WaitUntil === isoFromMs(dueMs))
+    assert.ok(early)
+    // When the clock is set, what waits for a time moves with it.
+    world.nowMs = dueMs - backMs
+    const { placements, followUps } = world.evaluate({ ...early, Status: 'pending' })
+    assert.deepEqual([placements, followUps.map((one) => one.WaitUntil)], [[], [isoFromMs(dueMs)]])
+    assert.deepEqual(world.evaluate().followUps, [], 'once is enough')
+    world.nowMs = dueMs
+    const { placements: later } = world.evaluate({ ID: followUps[0]?.ID ?? '' })
+    assert.deepEqual(
+      later.map((row) => row.PreviousAllocation),
+      [id],
+    )
+  })
+
 test('disconnect: one that shall not be replaced keeps its place', () => {
   const world = running({ Replace: false })
   silence(world)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
-import { aGroup, aJob, aTask } from '../../test/build/index.ts'
+import { aGroup, aJob, anId, aTask } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
 import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 
@@ -107,6 +107,24 @@ for (const { name, killMs, waitMs } of waits)
     assert.ok(placements.some((one) => one.PreviousAllocation === row.ID && one.Name === row.Name))
     assert.equal(placements.length, plan.stops.length)
     assert.equal(world.settle(), 0)
+  })
+
+const turns = [
+  { name: 'carried out', over: false },
+  { name: 'carried out before, when there was no room', over: true },
+]
+for (const { name, over } of turns)
+  test(`lost: a clock that was set back waits no longer than the follow-up, ${name}`, () => {
+    const world = running(alone(0))
+    const { row, plan } = loseFirst(world)
+    const [follow] = plan.followUps
+    assert.ok(follow)
+    world.nowMs -= 100_000
+    assert.deepEqual(world.evaluate().placements, [], 'the follow-up is still to come')
+    if (over) world.over.push(follow.ID)
+    const ID = over ? anId('eval', 7) : follow.ID
+    const { placements } = world.evaluate({ ID, TriggeredBy: 'alloc-failure' })
+    assert.ok(placements.some((one) => one.PreviousAllocation === row.ID))
   })
 
 test('lost: what nobody needs any more is not replaced after the wait', () => {

@@ -40,6 +40,14 @@ export interface OutcomeOptions {
   readonly context: SchedulingContext
 }
 
+/** The evaluations that a run carries out: what waits for one of them has its turn. */
+export function evaluationIdsOf({
+  evaluation,
+  context,
+}: Pick<OutcomeOptions, 'evaluation' | 'context'>): ReadonlySet<string> {
+  return new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
+}
+
 /** How an existing allocation changes; the first of these that applies names it. */
 const KINDS = ['stop', 'update', 'note'] as const
 type Kind = (typeof KINDS)[number]
@@ -174,7 +182,7 @@ export class Outcome {
    * Failed allocations that may be replaced later: one evaluation for those that are due together.
    */
   defer(job: Job, deferred: readonly Deferred[]): void {
-    const waiting = deferred.filter(({ row }) => !this.#isAwaited(row))
+    const waiting = deferred.filter(({ row }) => !this.#hasFollowUp(row))
     for (const { firstMs, rows } of batchFollowUps(waiting)) {
       const id = this.#reschedule(job, firstMs)
       for (const row of rows) this.note(row, { FollowupEvalID: id })
@@ -185,7 +193,7 @@ export class Outcome {
    * One that is over was carried out when there was no room, or given up when its node came back:
    * nobody else would ask for the allocation when its time has come.
    */
-  #isAwaited({ FollowupEvalID = '' }: AllocationRow): boolean {
+  #hasFollowUp({ FollowupEvalID = '' }: AllocationRow): boolean {
     return FollowupEvalID !== '' && this.#options.view.isToCome(FollowupEvalID)
   }
 
@@ -195,6 +203,25 @@ export class Outcome {
    */
   deferStranded(job: Job, deferred: readonly Deferred[]): void {
     for (const { lastMs } of batchFollowUps(deferred)) this.#reschedule(job, lastMs)
+  }
+
+  /**
+   * The same for allocations that are unknown already. Their follow-up was made when they became
+   * so; by a clock that was set back since, it came before they were due.
+   */
+  deferUnknown(job: Job, deferred: readonly Deferred[]): void {
+    for (const { lastMs } of batchFollowUps(deferred))
+      if (!this.isAwaited(job, lastMs)) this.#reschedule(job, lastMs)
+  }
+
+  /** Whether an evaluation of the job, apart from those carried out now, waits for this time. */
+  isAwaited({ Namespace, ID }: Job, timeMs: number): boolean {
+    const carriedOut = evaluationIdsOf(this.#options)
+    const waiting = this.#options.view.evaluationsDueAt(Namespace, ID, timeMs)
+    return (
+      waiting.some((id) => !carriedOut.has(id)) ||
+      this.#followUps.some(({ WaitUntil }) => WaitUntil === isoFromMs(timeMs))
+    )
   }
 
   /** An evaluation of the job at its time; its ID. */

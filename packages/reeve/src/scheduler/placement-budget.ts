@@ -37,6 +37,11 @@ export class PlacementBudget {
   get reason(): string | undefined {
     return this.#withheld === 0 ? undefined : holdText(this.#phase, this.#job)
   }
+
+  /** When more may be placed than now; undefined when nothing was withheld, or for good. */
+  get nextMs(): number | undefined {
+    return this.#withheld > 0 && 'untilMs' in this.#phase ? this.#phase.untilMs : undefined
+  }
 }
 
 function allowance(phase: PlacementPhase, rows: readonly AllocationRow[]): number {

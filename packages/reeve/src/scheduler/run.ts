@@ -39,6 +39,16 @@ export interface Run {
 }
 
 /**
+ * What the budget withholds is placed by a later evaluation. Those that were made when the node was
+ * lost may have come too early: their times follow the clock when it is set, the budget's do not.
+ */
+export function awaitBudget({ job, budget, outcome }: Run): void {
+  const { nextMs, reason } = budget
+  if (nextMs === undefined || reason === undefined || outcome.isAwaited(job, nextMs)) return
+  outcome.followUp(job, { trigger: 'node-update', dueMs: nextMs, text: reason })
+}
+
+/**
  * What a stop writes into an allocation. The end of one that is lost with its node nobody else can
  * report.
  */

@@ -3,6 +3,7 @@ import type { Steps } from '../kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { deploymentFor, Placing } from './place-changes.ts'
+import { evaluationIdsOf } from './outcome.ts'
 import { Placer } from './placer.ts'
 import type { Plan } from './plan.ts'
 import { Proposed } from './proposed.ts'
@@ -12,6 +13,7 @@ import { rowsByGroup } from './reconcile/row-order.ts'
 import { withStatus } from './reconcile/state-history.ts'
 import { UpdateKinds } from './reconcile/update-kind.ts'
 import {
+  awaitBudget,
   markReturned,
   markUnknown,
   rollOut,
@@ -66,18 +68,20 @@ export function* scheduleService(run: Run): Steps<Plan> {
     takeBack()
     for (const { change, placing } of placings) placing.noteUnplaced(change.place)
   }
-  return isPartial ? outcome.pause(job) : outcome.finish(job, placer, budget.reason)
+  if (isPartial) return outcome.pause(job)
+  awaitBudget(run)
+  return outcome.finish(job, placer, budget.reason)
 }
 
 function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
-  const { view, job, rows, context, evaluation, rollout } = run
+  const { view, job, rows, context, rollout } = run
   const kinds = new UpdateKinds({
     job,
     findJobOf: (row) => view.findJobOf(row),
     canStay: (row, group) => placer.canStay(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  const evaluationIds = new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
+  const evaluationIds = evaluationIdsOf(run)
   const changes: GroupChanges[] = []
   for (const group of job.TaskGroups)
     changes.push(
@@ -124,6 +128,7 @@ function applyChanges(changes: GroupChanges, { run, proposed, deployment }: Appl
   outcome.defer(job, changes.later)
   markUnknown(changes.disconnect, group, run)
   outcome.deferStranded(job, changes.strandedLater)
+  outcome.deferUnknown(job, changes.unknownLater)
   markReturned(changes.reconnect, run)
   outcome.desire(group.Name, desiredUpdates(changes))
 }

@@ -13,6 +13,7 @@ import type { GroupChanges } from './reconcile/reconcile-group.ts'
 import { rowsByGroup } from './reconcile/row-order.ts'
 import { UpdateKinds } from './reconcile/update-kind.ts'
 import {
+  awaitBudget,
   markReturned,
   markUnknown,
   rollOut,
@@ -58,7 +59,9 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
     }
     if (isNowhere(change, placer)) reportNowhere(group, run, placer)
   }
-  return isPartial ? outcome.pause(job) : outcome.finish(job, placer, budget.reason)
+  if (isPartial) return outcome.pause(job)
+  awaitBudget(run)
+  return outcome.finish(job, placer, budget.reason)
 }
 
 function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {

@@ -54,6 +54,49 @@ test('system deployment: nothing goes on beside one that is unhealthy, paused or
   }
 })
 
+const INELIGIBLE = { SchedulingEligibility: 'ineligible' } as const
+const closedNodes = [
+  { status: 'running', stops: 1 },
+  { status: 'paused', stops: 0 },
+  { status: 'failed', stops: 0 },
+] as const
+for (const { status, stops } of closedNodes)
+  test(`system deployment: while it is ${status}, a node that takes no new work loses ${stops}`, () => {
+    const world = running(3)
+    const { placements } = world.register(system('b'))
+    world.health(placements, true)
+    world.setDeployment({ Status: status })
+    const old = world.live.find((row) => row.JobVersion === 0)
+    world.setNode(old?.NodeID ?? '', INELIGIBLE)
+    const plan = world.evaluate({ TriggeredBy: 'node-update' })
+    const ended = plan.stops.filter((row) => row.NextAllocation === undefined)
+    assert.deepEqual(
+      ended.map((row) => row.ID),
+      stops === 0 ? [] : [old?.ID],
+    )
+    if (status === 'failed') return
+    world.setDeployment({ Status: 'running' })
+    for (let wave = 0; wave < 5; wave++) {
+      world.settle()
+      world.obey()
+    }
+    assert.ok(world.live.every((row) => row.JobVersion === 1))
+    assert.deepEqual([world.live.length, world.deployment?.Status], [2, 'successful'])
+  })
+
+test('system canary: a node that takes no new work keeps the old version until the promotion', () => {
+  const update = { Canary: 50, MaxParallel: 4 }
+  const world = running(3, update)
+  const [old] = world.live
+  world.setNode(old?.NodeID ?? '', INELIGIBLE)
+  const { stops } = world.register(system('b', update))
+  assert.deepEqual([stops.length, stops.some((row) => row.ID === old?.ID)], [1, false])
+  world.obey()
+  assert.equal(world.settle(), 0)
+  world.promote()
+  assert.ok(world.evaluate().stops.some((row) => row.ID === old?.ID))
+})
+
 test('system deployment: it ends when the only node that is not well goes', () => {
   const world = new World(3)
   const { placements, deployment } = world.register(system('a'))

@@ -26,6 +26,8 @@ export interface ClusterView {
   latestDeployment(namespace: string, jobId: string): Deployment | undefined
   /** Whether an evaluation that waits for its time is still to be carried out. */
   isToCome(evaluationId: string): boolean
+  /** The evaluations of the job that wait for this very time. */
+  evaluationsDueAt(namespace: string, jobId: string, timeMs: number): readonly string[]
   /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined

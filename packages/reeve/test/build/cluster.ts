@@ -29,6 +29,8 @@ export interface ClusterParts {
   readonly deployments?: readonly Deployment[]
   /** Evaluations that are over; whatever else is named is still to come. */
   readonly over?: readonly string[]
+  /** Evaluations that wait for their time. */
+  readonly waiting?: readonly Evaluation[]
   readonly settings?: Partial<PlacementSettings>
 }
 
@@ -54,6 +56,11 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
     deploymentsOf,
     latestDeployment: (namespace, id) => deploymentsOf(namespace, id).at(-1),
     isToCome: (id) => parts.over?.includes(id) !== true,
+    evaluationsDueAt: (namespace, jobId, timeMs) =>
+      (parts.waiting ?? [])
+        .filter((one) => one.Namespace === namespace && one.JobID === jobId)
+        .filter((one) => Date.parse(one.WaitUntil) === timeMs)
+        .map((one) => one.ID),
     allocationsOf: (namespace, id) =>
       allocations.filter((row) => row.Namespace === namespace && row.JobID === id),
     findNode: (id) => all.find((node) => node.ID === id),

@@ -24,6 +24,10 @@ export class World {
   readonly rows = new Map<string, AllocationRow>()
   readonly deployments = new Map<string, Deployment>()
   readonly versions: Job[] = []
+  /** Evaluations that are over; whatever else an allocation waits for is still to come. */
+  readonly over: string[] = []
+  /** Follow-ups that were not carried out yet. */
+  readonly #waiting = new Map<string, Evaluation>()
   #index = 1_000
   readonly #ids = countedIds()
   readonly #random = seededRandom(1)
@@ -74,6 +78,8 @@ export class World {
       versions: this.versions.slice(0, -1),
       allocations: [...this.rows.values()],
       deployments: [...this.deployments.values()],
+      over: this.over,
+      waiting: [...this.#waiting.values()],
     })
     const evaluation = { ...anEvaluation(this.job, { ID: this.#ids.uuid() }), ...fields }
     const plan = schedule(view, evaluation, {
@@ -81,6 +87,8 @@ export class World {
       ids: this.#ids,
       random: this.#random,
     })
+    this.#waiting.delete(evaluation.ID)
+    for (const row of plan.followUps) this.#waiting.set(row.ID, row)
     this.#apply(plan)
     return plan
   }

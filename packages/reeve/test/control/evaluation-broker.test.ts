@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Evaluation } from '@reeve/contract'
 import { EvaluationBroker } from '../../src/control/index.ts'
 import { DEFAULT_SCHEDULER_CONFIGURATION } from '../../src/model/index.ts'
-import { put, type Change } from '../../src/state/index.ts'
-import { aJob, anEvaluation } from '../build/index.ts'
+import { put, remove, type Change } from '../../src/state/index.ts'
+import { aJob, anEvaluation, anId } from '../build/index.ts'
 import { aStore } from '../build/store.ts'
 
 async function aBroker() {
@@ -40,9 +40,10 @@ test('evaluation broker: it can be enabled again, and is empty then', async () =
 })
 
 test('evaluation broker: what is due comes before an inline placement', async () => {
-  const { broker } = await aBroker()
+  const { broker, write } = await aBroker()
   let wakes = 0
   broker.enable(() => wakes++)
+  await write(put('evaluations', pending({ Priority: 10 }))).durable
   broker.add(pending({ Priority: 10 }))
   assert.deepEqual([broker.hasDue, broker.mayScheduleInline(90), wakes], [true, false, 1])
   assert.equal(broker.take()?.id, pending().ID)
@@ -69,4 +70,36 @@ test('evaluation broker: nothing is taken or placed while the operator has pause
   write(put('settings', { Name: 'scheduler-configuration', ...settings }))
   assert.deepEqual([broker.hasDue, broker.take()], [false, undefined])
   assert.equal(broker.mayScheduleInline(90), false)
+})
+
+const closings = [
+  {
+    name: 'was cancelled',
+    close: (row: Evaluation) => put('evaluations', { ...row, Status: 'canceled' }),
+  },
+  { name: 'was deleted', close: ({ ID }: Evaluation) => remove('evaluations', ID) },
+] as const
+for (const { name, close } of closings)
+  for (const Status of ['pending', 'blocked'] as const)
+    test(`evaluation broker: one that ${name} hides no ${Status} one of its job`, async () => {
+      const { broker, write } = await aBroker()
+      const urgent = pending({ ID: anId('eval', 1), Priority: 90 })
+      const waiting = pending({ ID: anId('eval', 2), Priority: 10, Status })
+      broker.enable(() => undefined)
+      for (const row of [urgent, waiting]) {
+        await write(put('evaluations', row)).durable
+        broker.add(row)
+      }
+      await write(close(urgent)).durable
+      assert.deepEqual(broker.take(), { id: waiting.ID, superseded: [] })
+      assert.deepEqual([broker.hasDue, broker.take()], [false, undefined])
+    })
+
+test('evaluation broker: evaluations that are over are not taken', async () => {
+  const { broker, write } = await aBroker()
+  broker.enable(() => undefined)
+  await write(put('evaluations', pending())).durable
+  broker.add(pending())
+  await write(put('evaluations', pending({ Status: 'complete' }))).durable
+  assert.equal(broker.take(), undefined)
 })

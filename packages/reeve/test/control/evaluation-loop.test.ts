@@ -107,6 +107,22 @@ test('evaluation loop: while the state may not grow, only what stops is carried 
   await loop.stop()
 })
 
+test('evaluation loop: one that is over when the state may grow again takes no other with it', async () => {
+  const { store, clock, loop, capacity, write, reached } = await aLoop()
+  const [waiting, urgent] = [anId('eval', 1), anId('eval', 2)]
+  capacity.setShortage('it is used up')
+  await write(node(1), ...submitted(aJob(), { ID: waiting, Priority: 20 }))
+  await write(put('evaluations', anEvaluation(aJob(), { ID: urgent, Priority: 50 })))
+  loop.start()
+  await turn()
+  await write(put('evaluations', { ...store.tables.evaluations.get(urgent), Status: 'canceled' }))
+  capacity.setShortage(undefined)
+  clock.advance(1_000)
+  await reached(waiting, 'complete')
+  assert.equal(store.tables.allocations.size, 1)
+  await loop.stop()
+})
+
 test('evaluation loop: a paused broker lets nothing through until it is let go', async () => {
   const { clock, loop, write, statusOf, reached } = await aLoop()
   const paused = (PauseEvalBroker: boolean): Change =>

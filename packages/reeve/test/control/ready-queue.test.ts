@@ -11,7 +11,7 @@ function aQueue() {
   let wakes = 0
   const queue = new ReadyQueue(clock, () => wakes++)
   const take = (): readonly [string, ...string[]] | undefined => {
-    const due = queue.take()
+    const due = queue.take(() => true)
     return due === undefined ? undefined : [due.id, ...due.superseded]
   }
   return { clock, queue, take, wakes: () => wakes }

@@ -6,7 +6,9 @@ import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { classify, type Classified } from './classify.ts'
 
-type List = Exclude<keyof Classified, 'later' | 'strandedLater' | 'held' | 'isWaiting'> | 'nowhere'
+type List =
+  | Exclude<keyof Classified, 'later' | 'strandedLater' | 'unknownLater' | 'held' | 'isWaiting'>
+  | 'nowhere'
 
 const HOUR = nsFromMs(3_600_000)
 const unknownSince = (ms: number) => ({
@@ -186,7 +188,7 @@ for (const { name, row, node, gone = false, type = 'service', version, disconnec
       isToCome: () => true,
       activeDeploymentId: undefined,
     })
-    const { later: _later, strandedLater: _stranded, held: _held, isWaiting, ...lists } = found
+    const { isWaiting, later: _, strandedLater: _s, unknownLater: _u, held: _h, ...lists } = found
     const names = Object.entries(lists).filter(([, rows]) => rows.length > 0)
     assert.deepEqual(
       names.map(([list]) => list),

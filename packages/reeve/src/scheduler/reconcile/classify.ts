@@ -34,6 +34,8 @@ export interface Classified {
   readonly disconnecting: readonly AllocationRow[]
   /** Of those, the ones whose replacement has to wait. */
   readonly strandedLater: readonly Deferred[]
+  /** The same for those that are unknown already. */
+  readonly unknownLater: readonly Deferred[]
   /** Were unknown, and their node has spoken. */
   readonly returning: readonly AllocationRow[]
   /** Whether something that was lost may still run, so that nothing may be placed. */
@@ -58,13 +60,14 @@ export interface ClassifyContext {
   readonly activeDeploymentId: string | undefined
 }
 
-type ListName = Exclude<keyof Classified, 'isWaiting' | 'later' | 'strandedLater' | 'held'>
+type DeferredName = 'later' | 'strandedLater' | 'unknownLater'
+type ListName = Exclude<keyof Classified, DeferredName | 'isWaiting' | 'held'>
 type Fate =
   | Exclude<ListName, 'disconnecting'>
   | 'forget'
   | 'wait'
   | 'held'
-  | { readonly in: 'later' | 'strandedLater'; readonly dueMs: number }
+  | { readonly in: DeferredName; readonly dueMs: number }
 
 /** Scheduling reference §6.2 and §6.3: the first rule that applies. */
 export function classify(rows: readonly AllocationRow[], context: ClassifyContext): Classified {
@@ -78,7 +81,11 @@ export function classify(rows: readonly AllocationRow[], context: ClassifyContex
     disconnecting: [],
     returning: [],
   }
-  const deferred: Record<'later' | 'strandedLater', Deferred[]> = { later: [], strandedLater: [] }
+  const deferred: Record<DeferredName, Deferred[]> = {
+    later: [],
+    strandedLater: [],
+    unknownLater: [],
+  }
   const held: AllocationRow[] = []
   let isWaiting = false
   for (const row of rows) {
@@ -112,9 +119,12 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
     case 'disconnecting':
       return { fate: fateOfStranded(row, context, nowMs), disconnects: true }
     case 'unknown': {
-      const fate = fateOfStranded(row, context, unknownSinceMs(row) ?? nowMs)
-      // Its follow-up was made when it became unknown.
-      return { fate: typeof fate === 'object' ? 'keep' : fate }
+      const sinceMs = unknownSinceMs(row) ?? nowMs
+      const fate = fateOfStranded(row, context, sinceMs)
+      if (typeof fate !== 'object') return { fate }
+      // By a clock that was set back, its delay begins ahead.
+      const aheadMs = Math.max(0, sinceMs - nowMs)
+      return { fate: { in: 'unknownLater', dueMs: fate.dueMs + aheadMs } }
     }
     case 'here':
       if (mustLeave(row)) return { fate: 'migrate' }
@@ -123,9 +133,10 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
 }
 
 /** Told to stop. */
-function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
+function fateOfStopped(row: AllocationRow, context: ClassifyContext): Fate {
+  const { job } = context
   if (leavesForGood(row)) return leavesItsPlace(row, job) ? 'forget' : 'keep'
-  const lost = replacementOfLost(row, group, nowMs)
+  const lost = replacementOfLost(row, context)
   if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
   return job.Type === 'batch' && isDone(row, job) ? 'keep' : 'forget'
 }

@@ -36,6 +36,8 @@ export interface GroupChanges {
   readonly later: readonly Deferred[]
   /** The same for those on silent nodes. */
   readonly strandedLater: readonly Deferred[]
+  /** The same for those that are unknown already. */
+  readonly unknownLater: readonly Deferred[]
   /** When what is lost now may be replaced, if not at once. */
   readonly lostDueMs: number | undefined
   readonly ignored: number
@@ -96,6 +98,7 @@ export function* reconcileGroup(
     reconnect: returns.kept,
     later: [...settled.later, ...canaries.later].filter(({ row }) => !changed.has(row)),
     strandedLater: settled.strandedLater,
+    unknownLater: settled.classified.unknownLater,
     lostDueMs: settled.lostDueMs,
     ignored: settled.staying.length - changed.size + canaries.keep.length,
     rollout: groupRollout(group, {

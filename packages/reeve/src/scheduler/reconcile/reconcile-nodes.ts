@@ -69,6 +69,8 @@ export function reconcileNodes(
   const admitted = missing.filter((placement) => hasVersion || trial.fresh.has(placement))
   const room = Math.max(0, limit - admitted.length)
   const replaced = survey.destructive.slice(0, trial.isOn ? trial.replaced : room)
+  // Nothing takes their place, so the version they run ends when the new one is rolled out.
+  const [ending, kept] = downgrade ? [[], survey.unfit] : [survey.unfit, []]
   return {
     group,
     place: [
@@ -83,19 +85,21 @@ export function reconcileNodes(
         trial.fresh.has(placement) ? { ...placement, canary: true } : { ...placement, downgrade },
       ),
     ],
-    stop: survey.stop,
+    stop: [...survey.stop, ...ending.map((row) => ({ row, reason: REASONS.nodeUnfit }))],
     update: survey.inPlace,
     disconnect: survey.disconnecting,
-    reconnect: survey.returned,
+    reconnect: [...survey.returned, ...kept.filter(hasReturned)],
     later: [],
     strandedLater: [],
+    unknownLater: [],
     lostDueMs: undefined,
-    ignored: survey.held - survey.inPlace.length - replaced.length,
+    ignored: survey.held - survey.inPlace.length - replaced.length - ending.length,
     rollout: nodesRollout(group, {
       rows,
       survey,
       lacking: lacking.length,
       missing: missing.length,
+      kept: kept.length,
       trial,
       context,
     }),
@@ -107,6 +111,8 @@ class Survey {
   readonly stop: Stop[] = []
   readonly inPlace: AllocationRow[] = []
   readonly destructive: AllocationRow[] = []
+  /** Would be replaced too, but their node takes no new work or can no longer run the group. */
+  readonly unfit: AllocationRow[] = []
   /** Of this very version, or out of reach. */
   readonly unchanged: AllocationRow[] = []
   readonly disconnecting: AllocationRow[] = []
@@ -156,17 +162,17 @@ class Survey {
     if (mustLeave(row)) return this.#end(row, REASONS.migrating)
     if (!isInBase(node)) return this.#end(row, REASONS.nodeUnfit)
     const kind = kinds.of(row, this.#group)
-    if (kind === 'destructive' && !this.#takesNew(node)) return this.#end(row, REASONS.nodeUnfit)
     this.#hold(row)
+    if (kind === 'destructive' && !this.#takesNew(node)) {
+      this.unfit.push(row)
+      return
+    }
     if (hasReturned(row)) this.returned.push(row)
     if (kind === 'in-place') this.inPlace.push(row)
     else if (kind === 'destructive') this.destructive.push(row)
     else this.unchanged.push(row)
   }
 
-  /**
-   * A node that takes no new work, or can no longer run the group, only loses the old allocation.
-   */
   #takesNew(node: PublicNode): boolean {
     return takesWork(node) && this.#context.isFeasible(node, this.#group)
   }
@@ -258,14 +264,16 @@ interface NodesRolloutParts {
   /** How many nodes have none, and how many of those may get one. */
   readonly lacking: number
   readonly missing: number
+  /** How many nodes that take no new work have an older one. */
+  readonly kept: number
   readonly trial: NodesTrial
   readonly context: NodesContext
 }
 
 function nodesRollout(group: TaskGroup, parts: NodesRolloutParts): GroupRollout {
-  const { survey, missing, context } = parts
+  const { survey, missing, kept, context } = parts
   const state = groupStateOf(context.rollout.current, group.Name)
-  const isSettled = survey.destructive.length + survey.inPlace.length + missing === 0
+  const isSettled = survey.destructive.length + survey.inPlace.length + missing + kept === 0
   const next = newState(group, state, parts)
   return {
     group: group.Name,

@@ -38,6 +38,7 @@ export class FreezableView {
       deploymentsOf: (namespace, id) => now().deploymentsOf(namespace, id),
       latestDeployment: (namespace, id) => now().latestDeployment(namespace, id),
       isToCome: (id) => now().isToCome(id),
+      evaluationsDueAt: (namespace, id, timeMs) => now().evaluationsDueAt(namespace, id, timeMs),
       allocationsOf: (namespace, id) => now().allocationsOf(namespace, id),
       findNode: (id) => now().findNode(id),
       readyNodes: (pool) => now().readyNodes(pool),
@@ -78,6 +79,8 @@ function frozenView(live: ClusterView, job: Job): ClusterView {
     latestDeployment: (otherNamespace, id) =>
       isOwn(otherNamespace, id) ? latest : live.latestDeployment(otherNamespace, id),
     isToCome: (id) => live.isToCome(id),
+    evaluationsDueAt: (otherNamespace, id, timeMs) =>
+      live.evaluationsDueAt(otherNamespace, id, timeMs),
     allocationsOf: (otherNamespace, id) =>
       isOwn(otherNamespace, id) ? rows : live.allocationsOf(otherNamespace, id),
     findNode: (id) => nodes.get(id) ?? live.findNode(id),

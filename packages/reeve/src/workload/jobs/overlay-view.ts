@@ -37,6 +37,7 @@ export function overlayView(
     deploymentsOf: (namespace, jobId) => view.deploymentsOf(namespace, jobId),
     latestDeployment: (namespace, jobId) => view.latestDeployment(namespace, jobId),
     isToCome: (evaluationId) => view.isToCome(evaluationId),
+    evaluationsDueAt: (namespace, jobId, timeMs) => view.evaluationsDueAt(namespace, jobId, timeMs),
     allocationsOf: (namespace, jobId) => view.allocationsOf(namespace, jobId),
     findNode: (id) => view.findNode(id),
     readyNodes: (pool) => view.readyNodes(pool),
