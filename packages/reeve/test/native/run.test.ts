@@ -1,6 +1,7 @@
 /** The launcher and the shim of a task that shares the host: starts, ends, what it is given. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import {
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { until } from '../build/until.ts'
 import { aLauncher, helper, noHelper, noRoot, type Spec } from './launcher.ts'
 
 const options = { skip: noHelper }
@@ -407,6 +409,19 @@ test('a lost state directory does not keep the shim', options, async (t) => {
   rmSync(join(launcher.dir, 'gone'), { recursive: true })
   await launcher.killTree(handle)
   await launcher.event((event) => event['event'] === 'ended')
+})
+
+test('a program that holds a network ends when it is asked to', options, async () => {
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) {
+    const child = spawn(helper, ['pause'], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    await until('it waits', () => {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return /^Name:\s+reeve-task/.test(status) && /^State:\s+S/m.test(status) ? true : undefined
+    })
+    child.kill(signal)
+    assert.deepEqual(await ended, [0, null])
+  }
 })
 
 test('the program says its version, and how it is used', options, async () => {
