@@ -3,17 +3,17 @@
  * the agent speaks with it.
  */
 #include "launcher.h"
+#include "pause.h"
 #include "process.h"
 #include "session.h"
 #include "shim.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: reeve-task serve | run SPEC | exec | pause | version\n";
+static const char usage[] = "usage: reeve-task serve | run SPEC | exec | pause NETWORK | version\n";
 
 /* The answer is on stdout, as JSON behind the task's id. */
 static int run_in_foreground(const char *spec) {
@@ -26,21 +26,6 @@ static int run_in_foreground(const char *spec) {
     be_shim(spec, reply);
 }
 
-/*
- * The only process of a container that holds the network of an allocation. As the first process
- * of its namespace it gets no signal that it does not wait for.
- */
-static int hold_network(void) {
-    sigset_t ends;
-    int number = 0;
-    (void)sigemptyset(&ends);
-    (void)sigaddset(&ends, SIGINT);
-    (void)sigaddset(&ends, SIGQUIT);
-    (void)sigaddset(&ends, SIGTERM);
-    if (sigprocmask(SIG_BLOCK, &ends, NULL) != 0) return 1;
-    return sigwait(&ends, &number) == 0 ? 0 : 1;
-}
-
 int main(int argc, char **argv) {
     extern char **environ;
     /* A caller who closed them would have our files take their numbers. */
@@ -50,7 +35,7 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "serve") == 0) return serve();
     if (argc == 3 && strcmp(argv[1], "run") == 0) return run_in_foreground(argv[2]);
     if (argc == 2 && strcmp(argv[1], "exec") == 0) return run_session();
-    if (argc == 2 && strcmp(argv[1], "pause") == 0) return hold_network();
+    if (argc == 3 && strcmp(argv[1], "pause") == 0) return hold_network(argv[2]);
     if (argc == 2 && strcmp(argv[1], "version") == 0) {
         (void)puts("{\"v\":1,\"program\":\"reeve-task\"}");
         return 0;

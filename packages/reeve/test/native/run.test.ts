@@ -411,23 +411,33 @@ test('a lost state directory does not keep the shim', options, async (t) => {
   await launcher.event((event) => event['event'] === 'ended')
 })
 
-test('a program that holds a network ends when it is asked to', options, async () => {
+test('a program that holds a network joins it, has no rights, and ends', rootOnly, async (t) => {
+  const owner = spawn('unshare', ['-n', 'sleep', '60'], { stdio: 'ignore' })
+  t.after(() => owner.kill('SIGKILL'))
+  const network = `/proc/${owner.pid}/ns/net`
+  await until('a network of its own', () => {
+    return readlinkSync(network) === readlinkSync('/proc/self/ns/net') ? undefined : true
+  })
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) {
-    const child = spawn(helper, ['pause'], { stdio: 'ignore' })
+    const child = spawn(helper, ['pause', network], { stdio: 'ignore' })
     const ended = once(child, 'exit')
-    await until('it waits', () => {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-      return /^Name:\s+reeve-task/.test(status) && /^State:\s+S/m.test(status) ? true : undefined
+    const status = await until('it waits', () => {
+      const text = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return /^Name:\s+reeve-task/.test(text) && /^State:\s+S/m.test(text) ? text : undefined
     })
+    assert.equal(readlinkSync(`/proc/${child.pid}/ns/net`), readlinkSync(network))
+    assert.match(status, /^CapPrm:\s+0+$/m)
+    assert.match(status, /^NoNewPrivs:\s+1$/m)
     child.kill(signal)
     assert.deepEqual(await ended, [0, null])
   }
+  assert.equal(spawnSync(helper, ['pause', '/dev/null']).status, 3)
 })
 
 test('the program says its version, and how it is used', options, async () => {
   const version = spawnSync(helper, ['version'], { encoding: 'utf8' })
   assert.equal(version.stdout, '{"v":1,"program":"reeve-task"}\n')
-  for (const args of [[], ['what'], ['run'], ['serve', 'x']]) {
+  for (const args of [[], ['what'], ['run'], ['serve', 'x'], ['pause']]) {
     const { status, stderr } = spawnSync(helper, args, { encoding: 'utf8' })
     assert.equal(status, 64)
     assert.match(stderr, /^usage: /)
