@@ -13,7 +13,7 @@ import {
   written,
 } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
-import type { TaskDriver } from '../../agent/index.ts'
+import { HOST_NETWORK, type TaskDriver } from '../../agent/index.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import { Engine } from './engine.ts'
@@ -93,6 +93,18 @@ test('docker: the node says which engine it has', async (t) => {
     'driver.docker.bridge_ip': '172.17.0.1',
     'driver.docker.privileged.enabled': 'false',
     'driver.docker.volumes.enabled': 'false',
+    'driver.docker.allocation_network': 'none',
+    'driver.docker.allocation_network.problem':
+      'the task helper, which pause containers run, was not built on this node',
+  })
+})
+
+test('docker: a task that its node cannot let into the network of its allocation says why', async (t) => {
+  const { bench, driver } = await openBench(t)
+  const network = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
+  await assert.rejects(driver.start(bench.script('exit 0', { network })), {
+    kind: 'task-unstartable',
+    message: /cannot join the network "bridge" of their allocation: the task helper.*network_mode/,
   })
 })
 
