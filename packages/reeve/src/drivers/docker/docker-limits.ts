@@ -18,8 +18,6 @@ export const DOCKER_LIMITS = {
   foreignTextCharsMax: 1_000,
   /** A pause container has one process; engines count their own helpers for a moment. */
   pausePidsMax: 16,
-  /** Of -1000 to 1000: killed last when memory runs out, as other runtimes of containers do. */
-  pauseOomScore: -998,
   /** How long a pause container may take from its start until it has joined a namespace. */
   pauseJoinMsMax: 10_000,
   pauseJoinPollMs: 10,

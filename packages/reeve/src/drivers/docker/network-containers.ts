@@ -49,7 +49,7 @@ export function networkContainerName(allocationId: string): string {
 /**
  * Pause containers, for engines that join no network namespace by its path. Each joins the namespace
  * that the agent created for an allocation, and the containers of the allocation join the pause
- * container. The namespace is the agent's: a pause container that died is replaced, and address,
+ * container. The namespace is the agent's: a pause container that died joins it again, and address,
  * ports and tasks that run stay as they are.
  */
 export class NetworkContainers {
@@ -87,17 +87,33 @@ export class NetworkContainers {
   async #ensure(launch: TaskLaunch, wish: ImageWish): Promise<string> {
     const { network, handle } = launch
     assert(network.namespacePath !== undefined, 'the allocation has a network of its own')
-    const name = networkContainerName(handle.allocationId)
-    const found = await this.#inspect(name)
-    if (found !== undefined) {
-      const isHeld = await isSameNamespace(numberAt(found, 'State', 'Pid'), network.namespacePath)
-      if (isHeld) return textAt(found, 'Id')
-      await removeContainer(this.#options.engine, name)
+    const found = await this.#inspect(networkContainerName(handle.allocationId))
+    const id = textAt(found, 'Id')
+    if (await isSameNamespace(numberAt(found, 'State', 'Pid'), network.namespacePath)) return id
+    // Some engines remove no container that others depend on: it is replaced where it cannot be
+    // started again, because its program or its namespace was another file.
+    const isBack = id !== '' && (await this.#restart(id, network.namespacePath))
+    return isBack ? id : this.#replace(launch, wish)
+  }
+
+  async #restart(id: string, namespacePath: string): Promise<boolean> {
+    try {
+      await this.#begin(id, 'restart')
+      await this.#awaitNamespace(id, namespacePath)
+      return true
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.kind === 'task-start') return false
+      throw thrown
     }
+  }
+
+  async #replace(launch: TaskLaunch, wish: ImageWish): Promise<string> {
+    const { network, handle } = launch
+    await this.remove(handle.allocationId)
     const id = await this.#create(launch, wish)
     try {
-      await this.#begin(id)
-      await this.#awaitNamespace(id, network.namespacePath)
+      await this.#begin(id, 'start')
+      await this.#awaitNamespace(id, network.namespacePath ?? '')
       return id
     } catch (thrown) {
       await removeContainer(this.#options.engine, id).catch(() => undefined)
@@ -152,17 +168,16 @@ export class NetworkContainers {
         SecurityOpt: ['no-new-privileges', 'label=disable'],
         ReadonlyRootfs: true,
         PidsLimit: DOCKER_LIMITS.pausePidsMax,
-        // The tasks are worth less than the network that all of them use.
-        OomScoreAdj: DOCKER_LIMITS.pauseOomScore,
         LogConfig: { Type: 'none', Config: {} },
         RestartPolicy: { Name: 'no' },
       },
     }
   }
 
-  async #begin(id: string): Promise<void> {
-    const path = `/containers/${id}/start`
-    const answer = await this.#options.engine.call({ method: 'POST', path })
+  async #begin(id: string, how: 'start' | 'restart'): Promise<void> {
+    const path = `/containers/${id}/${how}`
+    const query = how === 'restart' ? { t: '0' } : {}
+    const answer = await this.#options.engine.call({ method: 'POST', path, query })
     if (isSuccess(answer) || answer.status === 304) return
     throw new Fault('task-start', `the pause container cannot be started: ${refusalText(answer)}`)
   }
