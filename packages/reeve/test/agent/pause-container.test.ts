@@ -30,10 +30,12 @@ cat /etc/hosts > $REEVE_ALLOC_DIR/data/hosts
 cat /etc/resolv.conf > $REEVE_ALLOC_DIR/data/resolv.conf
 echo $REEVE_ALLOC_ADDR_http > $REEVE_ALLOC_DIR/data/address
 echo started >> $REEVE_ALLOC_DIR/data/starts
-while :; do echo served | nc -l -p 8080; done`
+trap 'exit 0' TERM
+while :; do echo served | nc -l -p 8080 & wait $!; done`
 
 /** Asks the other container by loopback again and again, and notes the last answer. */
-const NEIGHBOUR = `echo started >> $REEVE_ALLOC_DIR/data/neighbour-starts
+const NEIGHBOUR = `trap 'exit 0' TERM
+echo started >> $REEVE_ALLOC_DIR/data/neighbour-starts
 while :; do
   nc 127.0.0.1 8080 </dev/null > /tmp/answer 2>/dev/null && cp /tmp/answer $REEVE_ALLOC_DIR/data/answer
   sleep 0.1
@@ -107,7 +109,8 @@ async function pauseOf(
 ): Promise<{ readonly id: string; readonly pid: number; readonly network: number } | undefined> {
   const path = `/containers/reeve-network-${allocationId}/json`
   const answer = await engine.call({ method: 'GET', path })
-  if (answer.status === 404) return undefined
+  // Podman says so in this way of one that is removed at this moment.
+  if (answer.status === 404 || answer.text.includes('no such container')) return undefined
   assert.ok(isSuccess(answer), answer.text)
   const found = parsed(answer.text)
   const pid = numberAt(found, 'State', 'Pid')
@@ -181,24 +184,18 @@ async function stories(t: TestContext): Promise<void> {
   })
 
   await t.test('a port of the machine leads to the container', async () => {
-    const { data: found } = await cluster.client.v1.getAllocation({ params: { alloc_id: row.ID } })
+    const { data: found } = await cluster.client.v1.readAllocation({ params: { alloc_id: row.ID } })
     const port = found.AllocatedResources.Shared.Ports?.[0]?.Value ?? 0
     await until('an answer through the port', async () => {
       return (await ask(MACHINE, port)) === 'served\n' ? true : undefined
     })
   })
 
-  await t.test('an agent that restarts finds the pause container and keeps it', async () => {
+  await t.test('agent and engine that restart find the pause container and keep it', async () => {
     await cluster.killNode()
-    await cluster.startNode()
-    await restartWeb(world, row)
-    assert.deepEqual(await pauseOf(engine, row.ID), first)
-    await assertUntouched(world, row)
-  })
-
-  await t.test('an engine that restarts keeps it too', async () => {
     await podman.kill()
     await podman.start()
+    await cluster.startNode()
     await restartWeb(world, row)
     assert.deepEqual(await pauseOf(engine, row.ID), first)
     await assertUntouched(world, row)
@@ -231,7 +228,7 @@ async function stories(t: TestContext): Promise<void> {
   })
 
   await t.test('nothing is left after the job', async () => {
-    await cluster.client.v1.deregisterJob({ params: { job_id: JOB } })
+    await cluster.client.v1.stopJob({ params: { job_id: JOB } })
     const [ended] = await cluster.allocations(JOB, 'the end', (rows) => {
       return rows.every(({ ClientStatus }) => ClientStatus === 'complete')
     })
