@@ -36,13 +36,6 @@ function placed(job: Job, cluster: readonly Node[]): readonly number[] {
 const DOWN = aNode().Drivers['raw_exec']
 assert.ok(DOWN)
 
-const WITH_BRIDGE: Partial<Node> = {
-  NodeResources: {
-    ...aNode().NodeResources,
-    NodeNetworks: [{ Mode: 'bridge', Device: 'br0', MacAddress: '', Speed: 0, Addresses: null }],
-  },
-}
-
 // Which nodes can run it. Each cluster has one node that can, the second.
 
 const rules: readonly {
@@ -108,21 +101,15 @@ const rules: readonly {
     name: 'a mode of the network that the node lacks',
     group: { Networks: [{ Mode: 'bridge' }] },
     bad: {},
-    good: WITH_BRIDGE,
-    reason: 'missing network',
-  },
-  {
-    name: 'a driver whose tasks cannot be in the network of their allocation',
-    group: { Networks: [{ Mode: 'bridge' }], Tasks: [aTask({ Driver: 'raw_exec' })] },
-    bad: {
-      ...WITH_BRIDGE,
-      Attributes: { ...aNode().Attributes, 'driver.raw_exec.allocation_network': 'none' },
-    },
     good: {
-      ...WITH_BRIDGE,
-      Attributes: { ...aNode().Attributes, 'driver.raw_exec.allocation_network': 'pause' },
+      NodeResources: {
+        ...aNode().NodeResources,
+        NodeNetworks: [
+          { Mode: 'bridge', Device: 'br0', MacAddress: '', Speed: 0, Addresses: null },
+        ],
+      },
     },
-    reason: 'missing network for driver raw_exec',
+    reason: 'missing network',
   },
   {
     name: 'a host network that the node lacks',

@@ -47,7 +47,7 @@ export function networkContainerName(allocationId: string): string {
 }
 
 /**
- * Pause containers, for engines that join no network namespace by its path. Each joins the namespace
+ * Pause containers, for engines that join no network namespace by its path. Each joins the one
  * that the agent created for an allocation, and the containers of the allocation join the pause
  * container. The namespace is the agent's: a pause container that died joins it again, and address,
  * ports and tasks that run stay as they are.
