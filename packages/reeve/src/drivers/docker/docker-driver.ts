@@ -14,7 +14,7 @@ import type {
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
-import { isMissing, pause } from '../../agent/index.ts'
+import { pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import {
@@ -24,23 +24,30 @@ import {
   START_LABEL,
   type ContainerInput,
 } from './container-spec.ts'
+import { ContainerCores } from './container-cores.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
 import { findDangling, listContainers, type ListedContainer } from './dangling-containers.ts'
 import { checkAllowed, DEFAULT_GC, type DockerGc, type DockerPolicy } from './docker-policy.ts'
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
-import { DockerTask, removeContainer, throwAway, type ContainerRecord } from './docker-task.ts'
 import {
-  Engine,
-  isSuccess,
-  member,
-  numberAt,
-  parsed,
-  refusalText,
-  textAt,
-  type TcpEngine,
-} from './engine.ts'
+  addressOf,
+  DockerTask,
+  ignoreAway,
+  readRecord,
+  removeContainer,
+  throwAway,
+  writeRecord,
+  type ContainerRecord,
+} from './docker-task.ts'
+import { Engine, isSuccess, parsed, refusalText, textAt, type TcpEngine } from './engine.ts'
 import { askEngine, readEngineFacts, type EngineFacts } from './engine-facts.ts'
-import { checkPaths, openMounts, type ContainerMounts, type PathRules } from './host-paths.ts'
+import {
+  checkPaths,
+  openMounts,
+  requireMounts,
+  type ContainerMounts,
+  type PathRules,
+} from './host-paths.ts'
 import { ImageCollector } from './image-collector.ts'
 import { localName } from './image-reference.ts'
 import { Images } from './images.ts'
@@ -48,7 +55,6 @@ import { NetworkContainers, networkContainerName } from './network-containers.ts
 import { networkFiles } from './network-files.ts'
 import { PinnedPaths } from './pinned-paths.ts'
 
-const RECORD_FILE = 'container.json'
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
 /** The images that tasks used, from one agent to the next. */
@@ -101,6 +107,7 @@ export class DockerDriver implements ReconcilingDriver {
   readonly #gc: DockerGc
   readonly #collector: ImageCollector
   readonly #networks: NetworkContainers
+  readonly #cores: ContainerCores
   readonly #agentId: string
   /** Launches whose image was fetched by `prepare`. */
   readonly #prepared = new WeakSet<TaskLaunch>()
@@ -129,6 +136,11 @@ export class DockerDriver implements ReconcilingDriver {
       agentId: this.#agentId,
       helper: options.helper,
     })
+    this.#cores = new ContainerCores({
+      engine: this.#engine,
+      coreCount: availableParallelism(),
+      isPodman: () => this.#facts?.networkAccess.kind === 'path',
+    })
     this.reconcileMs = reconcileMs(gc)
   }
 
@@ -136,6 +148,7 @@ export class DockerDriver implements ReconcilingDriver {
     await this.#releaseLeftovers()
     try {
       const { attributes } = await this.#readFacts()
+      await this.#cores.apply().catch(ignoreAway)
       return { detected: true, healthy: true, description: 'Healthy', attributes }
     } catch (thrown) {
       const description = messageOf(thrown)
@@ -192,7 +205,9 @@ export class DockerDriver implements ReconcilingDriver {
       const described = await this.#ask(`/containers/${record.containerId}/json`)
       await requireMounts(described, mounts)
       const address = addressOf(described, record)
-      return this.#makeTask({ handle: launch.handle, record, address, context })
+      const { handle, resources } = launch
+      const sharedCores = resources.sharedCores ?? []
+      return this.#makeTask({ handle, record, address, context, sharedCores })
     } catch (thrown) {
       await this.#removeRemains(launch.handle, context.signal)
       await rm(launch.handle.dir, { recursive: true, force: true })
@@ -320,15 +335,28 @@ export class DockerDriver implements ReconcilingDriver {
     readonly record: ContainerRecord
     readonly address: DriverAddress | undefined
     readonly context: DriverContext
+    /** Those of the start; undefined when an agent before this one started it. */
+    readonly sharedCores?: readonly number[]
   }): DockerTask {
-    const { context, ...own } = parts
-    return new DockerTask({
+    const { context, sharedCores, ...own } = parts
+    const { containerId, sharesCores } = own.record
+    const task = new DockerTask({
       ...own,
       engine: this.#engine,
       clock: this.#options.clock,
       report: (message) => context.report(message),
       keepsContainer: !this.#gc.removesContainers,
     })
+    if (sharesCores === true) {
+      void this.#cores.add(containerId, sharedCores).catch(() => undefined)
+      void task.exited.then(() => this.#cores.delete(containerId))
+    }
+    return task
+  }
+
+  /** An engine that is away moves them when it is probed again. */
+  shareCores(cores: readonly number[]): Promise<void> {
+    return this.#cores.set(cores).catch(ignoreAway)
   }
 
   async reconcile(tasks: NodeTasks): Promise<Reconciliation> {
@@ -376,8 +404,9 @@ export class DockerDriver implements ReconcilingDriver {
       isTty: config.process.tty,
       hasMemoryLimit: resources.memoryMB > 0,
       isIpv6Advertised: config.network.isIpv6Advertised,
+      sharesCores: resources.cores.length === 0 && config.limits.cpuset === undefined,
     }
-    await writeFile(join(handle.dir, RECORD_FILE), JSON.stringify(record), { mode: 0o600 })
+    await writeRecord(handle, record)
     return record
   }
 
@@ -444,26 +473,6 @@ function reconcileMs({ dangling, removesImages, imageDelayMs }: DockerGc): numbe
   return Math.max(RECONCILE_MS_MIN, Math.min(containersMs, imagesMs, RECONCILE_MS_MAX))
 }
 
-/** Where others reach the container; as the engine describes it. */
-function addressOf(container: unknown, record: ContainerRecord): DriverAddress | undefined {
-  const networks = member(container, 'NetworkSettings', 'Networks')
-  const first: unknown = Object.values(networks ?? {})[0]
-  const field = record.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
-  const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
-  return ip === '' ? undefined : { ip, ports: {} }
-}
-
-/** An empty directory in place of a volume would look like lost data. */
-async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
-  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
-  if (await mounts.areMountedIn({ id, pid })) return
-  throw new Fault(
-    'task-start',
-    'volumes: the container engine does not see the mounts of the agent. Let both share a mount ' +
-      'namespace (a service manager must not give the agent one of its own)',
-  )
-}
-
 /** Of a start that nobody interrupts, and that nobody listens to. */
 const ALONE: DriverContext = { signal: new AbortController().signal, report: () => undefined }
 
@@ -476,13 +485,3 @@ function throwAsStart(thrown: unknown): never {
 /** What another try would meet again. */
 const UNSTARTABLE =
   /executable file|no such file|not found|permission denied|exec format|unable to find user|no matching entries|not a directory/i
-
-async function readRecord(handle: TaskHandle): Promise<ContainerRecord | undefined> {
-  try {
-    // Written by this driver; the directory is the agent's own.
-    return JSON.parse(await readFile(join(handle.dir, RECORD_FILE), 'utf8')) as ContainerRecord
-  } catch (thrown) {
-    if (isMissing(thrown)) return undefined
-    throw thrown
-  }
-}
