@@ -54,10 +54,10 @@ export class ContainerCores {
   }
 
   async #move(id: string, cores: string): Promise<void> {
-    const { engine, coreCount, isPodman } = this.#options
+    const { engine, coreCount } = this.#options
     // Engines take an empty text for no change.
     const cpus = cores === '' ? `0-${coreCount - 1}` : cores
-    const call = isPodman()
+    const call = this.#options.isPodman()
       ? { path: `/libpod/containers/${id}/update`, body: { cpu: { cpus } } }
       : { path: `/containers/${id}/update`, body: { CpusetCpus: cpus } }
     const answer = await engine.call({ method: 'POST', ...call })
