@@ -3,6 +3,7 @@
  * the agent speaks with it.
  */
 #include "launcher.h"
+#include "pause.h"
 #include "process.h"
 #include "session.h"
 #include "shim.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: reeve-task serve | run SPEC | exec | version\n";
+static const char usage[] = "usage: reeve-task serve | run SPEC | exec | pause NETWORK | version\n";
 
 /* The answer is on stdout, as JSON behind the task's id. */
 static int run_in_foreground(const char *spec) {
@@ -34,6 +35,7 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "serve") == 0) return serve();
     if (argc == 3 && strcmp(argv[1], "run") == 0) return run_in_foreground(argv[2]);
     if (argc == 2 && strcmp(argv[1], "exec") == 0) return run_session();
+    if (argc == 3 && strcmp(argv[1], "pause") == 0) return hold_network(argv[2]);
     if (argc == 2 && strcmp(argv[1], "version") == 0) {
         (void)puts("{\"v\":1,\"program\":\"reeve-task\"}");
         return 0;

@@ -93,7 +93,7 @@ _Noreturn static void be_init(pid_t task, int status) {
     }
 }
 
-static bool join_network(const char *path, fault *why) {
+bool join_network(const char *path, fault *why) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail_call(why, KIND_UNSTARTABLE, "open network namespace", path);
     bool joined = setns(fd, CLONE_NEWNET) == 0 || fail_call(why, KIND_UNSTARTABLE, "setns", path);

@@ -21,4 +21,7 @@ typedef struct {
 bool start_task(const task_spec *task, const identity *who, const streams *io, started *out,
                 fault *why);
 
+/* The calling process is in the network namespace of this file afterwards. */
+bool join_network(const char *path, fault *why);
+
 #endif

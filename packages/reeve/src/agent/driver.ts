@@ -44,6 +44,12 @@ export interface TaskDriver {
   shareCores?(cores: readonly number[]): Promise<void>
 
   /**
+   * The network of the allocation was removed: whatever the driver keeps for its tasks to join it
+   * is removed too. Safe to repeat. A rejection is for the log: `reconcile` removes it later.
+   */
+  leaveNetwork?(allocationId: string): Promise<void>
+
+  /**
    * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
    * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another
    * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is
@@ -104,6 +110,8 @@ export function canReconcile(driver: TaskDriver): driver is ReconcilingDriver {
 export interface NodeTasks {
   /** Ids of the handles of all starts that are under way or run. */
   readonly starts: ReadonlySet<string>
+  /** Ids of the allocations of which a task runs or may still start. */
+  readonly allocations: ReadonlySet<string>
   /** `Config` of every task that runs or may still start, with its references unresolved. */
   readonly configs: readonly Readonly<Record<string, unknown>>[]
 }

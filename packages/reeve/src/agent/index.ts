@@ -18,6 +18,7 @@ export type {
 export { fingerprint, type Fingerprint } from './fingerprint.ts'
 export { channelPair, type Channel, type Dial } from './link/channel.ts'
 export type { Log } from './log.ts'
+export { TAR_END, tarHeader } from './migrate/tar-writer.ts'
 export { BridgeNetwork } from './network/bridge-network.ts'
 export { bridgeSettings } from './network/bridge-rules.ts'
 export { CniNetworks } from './network/cni/cni-networks.ts'

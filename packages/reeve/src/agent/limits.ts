@@ -66,7 +66,7 @@ export const AGENT_LIMITS = {
    */
   recoverRetryMsFirst: 250,
   recoverRetryMsMax: 5_000,
-  /** Reference scheduling §23: drivers are probed again every 30 s. */
+  /** How often drivers and networks are probed again. */
   fingerprintMs: 30_000,
   /** How long a driver may take to answer a probe before it counts as unhealthy. */
   probeMsMax: 10_000,

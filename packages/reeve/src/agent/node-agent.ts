@@ -339,10 +339,10 @@ export class NodeAgent {
     this.#serverContact.resolve()
   }
 
-  /** Reference scheduling §23: drivers come and go; the servers are told when one does. */
+  /** Drivers and networks come and go; the servers are told when one does. */
   async #probeAgain(clock: Clock): Promise<void> {
     while (await pause(clock, AGENT_LIMITS.fingerprintMs, this.#stopping.signal)) {
-      const changed = await this.#node.probeDriversAgain()
+      const changed = await this.#node.probeAgain()
       if (changed !== undefined) this.#link.sendNode(changed)
     }
   }

@@ -6,7 +6,7 @@ import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Log } from './log.ts'
-import type { AllocationNetworks } from './network/allocation-network.ts'
+import type { AllocationNetworks, NetworkOffer } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { withDeadline } from './wait.ts'
 
@@ -44,12 +44,14 @@ interface NodeDescriptionOptions {
 
 /**
  * The node in its own words: what the operator set, what was found on the machine, and how its
- * drivers are. The machine is read once, the drivers again and again: they come and go.
+ * drivers and networks are. The machine is read once, drivers and networks again and again: they
+ * come and go.
  */
 export class NodeDescription {
   readonly #options: NodeDescriptionOptions
   #fingerprint: Fingerprint | undefined
   #driverInfo: Readonly<Record<string, DriverInfo>> = {}
+  #offers: readonly NetworkOffer[] = []
 
   constructor(options: NodeDescriptionOptions) {
     this.#options = options
@@ -57,13 +59,21 @@ export class NodeDescription {
 
   /** Reads the machine and its drivers; nothing can be told of the node before. */
   async probe(): Promise<void> {
-    this.#fingerprint = await this.#withNetworks(await this.#options.probe())
+    this.#fingerprint = await this.#options.probe()
+    await this.#options.networks?.open()
+    await this.#probeNetworks()
     await this.#probeDrivers()
   }
 
-  /** Looks at the drivers again. Gives the node as it is now if it is no longer as it was told. */
-  async probeDriversAgain(): Promise<NodeRegistration | undefined> {
+  /**
+   * Probes drivers and networks again. Gives the node as it is now if it is no longer as it was
+   * told.
+   */
+  async probeAgain(): Promise<NodeRegistration | undefined> {
     const before = JSON.stringify(this.registration())
+    await this.#probeNetworks().catch((thrown: unknown) => {
+      this.#options.log.warn({ error: messageOf(thrown) }, 'networks not probed')
+    })
     await this.#probeDrivers()
     const node = this.registration()
     return JSON.stringify(node) === before ? undefined : node
@@ -72,7 +82,7 @@ export class NodeDescription {
   /** For the servers. */
   registration(): NodeRegistration {
     const { Region: _, ...settings } = this.#options.settings
-    const { Attributes: found, NodeResources } = this.#found()
+    const { Attributes: found } = this.#found()
     const Attributes: Record<string, string> = { ...found }
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
     return {
@@ -80,7 +90,7 @@ export class NodeDescription {
       ...settings,
       ID: this.#options.nodeId(),
       Attributes,
-      NodeResources,
+      NodeResources: this.#resources(),
       Drivers: this.#driverInfo,
       Links: null,
       HostNetworks: null,
@@ -105,20 +115,25 @@ export class NodeDescription {
     return this.#fingerprint
   }
 
-  /** The node offers only those modes of networks of which a trial went well. */
-  async #withNetworks(found: Fingerprint): Promise<Fingerprint> {
+  /** Operators add and remove networks of CNI plug-ins while the agent runs. */
+  async #probeNetworks(): Promise<void> {
     const { networks, log } = this.#options
-    if (networks === undefined) return found
-    await networks.open()
-    const offers = await networks.probe()
+    const offers = (await networks?.probe()) ?? []
+    const known = new Map(this.#offers.map(({ mode, problem }) => [mode, problem ?? '']))
     for (const { mode, problem: reason } of offers)
-      if (reason !== undefined) log.info({ mode, reason }, 'no networks for allocations here')
-    const own = offers
+      if (reason !== undefined && reason !== known.get(mode))
+        log.info({ mode, reason }, 'no networks for allocations here')
+    this.#offers = offers
+  }
+
+  /** The node offers only those modes of networks of which a trial went well. */
+  #resources(): Fingerprint['NodeResources'] {
+    const { NodeResources } = this.#found()
+    const own = this.#offers
       .filter(({ problem }) => problem === undefined)
       .map(({ mode }) => ({ Mode: mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }))
-    if (own.length === 0) return found
-    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), ...own]
-    return { ...found, NodeResources: { ...found.NodeResources, NodeNetworks } }
+    if (own.length === 0) return NodeResources
+    return { ...NodeResources, NodeNetworks: [...(NodeResources.NodeNetworks ?? []), ...own] }
   }
 
   async #probeDrivers(): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  allocationId,
   anAssignment,
   aSimulation,
   aTask,
@@ -37,10 +38,11 @@ test('reconcile: a driver learns the starts and configurations of tasks that liv
   const living = driver.told.at(-1)
   assert.equal(living?.starts.size, 1)
   assert.deepEqual(living?.configs, [{}])
+  assert.deepEqual([...(living?.allocations ?? [])], [allocationId(1)])
   server.assign(stopped(assignment))
   await pass(clock, 20_000, 100)
   const after = driver.told.at(-1)
-  assert.deepEqual([after?.starts.size, after?.configs.length], [0, 0])
+  assert.deepEqual([after?.starts.size, after?.allocations.size, after?.configs.length], [0, 0, 0])
   await agent.stop()
 })
 

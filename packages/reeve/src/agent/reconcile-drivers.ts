@@ -16,6 +16,7 @@ interface ReconcileOptions {
 }
 
 interface AllocationTasks {
+  readonly id: string
   readonly group: AgentTaskGroup
   readonly tasks: readonly TaskControl[]
 }
@@ -49,14 +50,16 @@ async function reconcileEvery(driver: ReconcilingDriver, options: ReconcileOptio
 /** A task that is dead needs nothing, and a start that it could not end is not to go on. */
 function tasksOf(driver: string, allocations: Iterable<AllocationTasks>): NodeTasks {
   const starts = new Set<string>()
+  const living = new Set<string>()
   const configs: Readonly<Record<string, unknown>>[] = []
-  for (const { group, tasks } of allocations) {
+  for (const { id, group, tasks } of allocations) {
     for (const { name, record } of tasks) {
       if (record.state.State === 'dead') continue
+      living.add(id)
       if (record.handle?.driver === driver) starts.add(record.handle.id)
       const task = group.Tasks.find((one: AgentTask) => one.Name === name)
       if (task?.Driver === driver) configs.push(task.Config ?? {})
     }
   }
-  return { starts, configs }
+  return { starts, allocations: living, configs }
 }

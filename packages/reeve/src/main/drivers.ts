@@ -31,14 +31,14 @@ export function createDrivers(
     drivers.push(new ExecDriver({ clock, helper, stateDir, policy: { ...exec, chrootEnv } }))
   }
   if (docker.enabled) {
-    drivers.push(new DockerDriver({ clock, stateDir, ...dockerOf(docker) }))
+    drivers.push(new DockerDriver({ clock, stateDir, helper: program, ...dockerOf(docker) }))
   }
   return drivers
 }
 
 function dockerOf(
   config: AgentConfig['client']['docker'],
-): Omit<DockerDriverOptions, 'clock' | 'stateDir'> {
+): Omit<DockerDriverOptions, 'clock' | 'stateDir' | 'helper'> {
   const { policy, settings, gc, authFile, endpoint, tls } = config
   const tcp = tcpEndpoint(endpoint)
   const hasTls = Object.values(tls).some((file) => file !== undefined)

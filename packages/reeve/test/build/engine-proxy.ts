@@ -93,14 +93,18 @@ export class EngineProxy {
     const asked = readRequest(request)
     this.requests.push(`${asked.method} ${asked.path}`)
     const isDocker = this.#options.manner === 'docker'
-    const body = isDocker && asked.path === '/containers/create' ? await textOf(request) : undefined
-    const refused = isDocker ? refusalOf(asked, body) : undefined
+    const isCreate = isDocker && asked.path === '/containers/create'
+    const sent = isCreate ? await textOf(request) : undefined
+    const body = sent === undefined ? undefined : await this.#withHostname(sent)
+    const refused = isDocker ? refusalOf(asked, sent) : undefined
     if (refused !== undefined) {
       request.resume()
       send(response, refused.status, refused.body)
       return
     }
-    const { headers, method = 'GET', url = '/' } = request
+    const { method = 'GET', url = '/' } = request
+    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+    const headers = { ...request.headers, ...length }
     const options = { socketPath: this.#options.target, headers, method, path: url }
     const upstream = httpRequest(options, (answer) => {
       void this.#answer(asked, answer, response)
@@ -109,6 +113,19 @@ export class EngineProxy {
     response.once('close', () => upstream.destroy())
     if (body === undefined) request.pipe(upstream)
     else upstream.end(body)
+  }
+
+  /** In the Docker Engine a container has the name of the one whose network it joins. */
+  async #withHostname(body: string): Promise<string> {
+    const spec: unknown = parsed(body)
+    const joined = joinedContainer(spec)
+    if (joined === undefined) return body
+    const path = `/v1.41/containers/${joined}/json`
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    httpRequest({ socketPath: this.#options.target, path }, resolve).once('error', reject).end()
+    const found: unknown = parsed(await textOf(await promise))
+    const Hostname: unknown = Reflect.get(Object(Reflect.get(Object(found), 'Config')), 'Hostname')
+    return JSON.stringify({ ...Object(spec), Hostname })
   }
 
   async #answer(asked: Asked, answer: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -206,11 +223,36 @@ function isSignal(text: string): boolean {
 const VOLUME_MODES =
   /^(?:(?:ro|rw|z|Z|nocopy|r?shared|r?slave|r?private|consistent|cached|delegated)(?:,|$))*$/
 
+function joinedContainer(spec: unknown): string | undefined {
+  const host: unknown = Reflect.get(Object(spec), 'HostConfig')
+  return /^container:(.+)$/.exec(String(Reflect.get(Object(host), 'NetworkMode') ?? ''))?.[1]
+}
+
+/** What belongs to the network, and cannot be said of a container that joins another's. */
+function conflictOf(spec: unknown): string | undefined {
+  if (joinedContainer(spec) === undefined) return undefined
+  const host: unknown = Reflect.get(Object(spec), 'HostConfig')
+  const isGiven = (value: unknown): boolean => {
+    return typeof value === 'string' ? value !== '' : Object.keys(Object(value)).length > 0
+  }
+  const own = ['Hostname', 'MacAddress', 'ExposedPorts', 'NetworkingConfig']
+  const ofHost = ['Dns', 'ExtraHosts', 'PortBindings', 'Links']
+  return (
+    own.find((name) => isGiven(Reflect.get(Object(spec), name))) ??
+    ofHost.find((name) => isGiven(Reflect.get(Object(host), name)))
+  )
+}
+
 /** It joins no namespace by a path, and knows no overlay mounts. */
 function refusalOfCreate(spec: unknown): Answer | undefined {
   const host: unknown = Reflect.get(Object(spec), 'HostConfig')
   const mode = String(Reflect.get(Object(host), 'NetworkMode') ?? '')
   if (mode.startsWith('ns:')) return { status: 404, body: { message: `network ${mode} not found` } }
+  const conflict = conflictOf(spec)
+  if (conflict !== undefined) {
+    const message = `conflicting options: ${conflict} and the network mode`
+    return { status: 400, body: { message } }
+  }
   const binds: unknown = Reflect.get(Object(host), 'Binds')
   for (const bind of Array.isArray(binds) ? binds : []) {
     const options = String(bind).split(':')[2] ?? ''

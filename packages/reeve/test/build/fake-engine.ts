@@ -463,6 +463,9 @@ const ROUTES: readonly Route[] = [
   route('POST', /^\/containers\/([^/]+)\/kill$/, (engine, { id, url, response }) => {
     engine.kill(id, url, response)
   }),
+  route('POST', /^\/containers\/([^/]+)\/update$/, (_, { response }) => {
+    send(response, 200, { Warnings: [] })
+  }),
   route('DELETE', /^\/containers\/([^/]+)$/, (engine, { id, response }) => {
     engine.remove(id, response)
   }),

@@ -134,6 +134,8 @@ plugin "docker" {
     no_new_privileges     = false
     pids_limit            = 200
     pull_activity_timeout = "30s"
+    infra_image = "registry.example/pause:3.9"
+    infra_image_pull_timeout = "1m"
     extra_labels          = ["job_*"]
     disable_log_collection = true
     tls {
@@ -301,6 +303,8 @@ export const FULL_CONFIG_JSON = {
         no_new_privileges: false,
         pids_limit: 200,
         pull_activity_timeout: '30s',
+        infra_image: 'registry.example/pause:3.9',
+        infra_image_pull_timeout: '1m',
         extra_labels: ['job_*'],
         disable_log_collection: true,
         tls: {

@@ -105,8 +105,10 @@ export class Podman {
     const query = { all: 'true' }
     const { text } = await engine.call({ method: 'GET', path: '/containers/json', query })
     // The engine's own answer.
-    for (const { Id } of JSON.parse(text) as { readonly Id: string }[]) {
-      await engine.call({ method: 'DELETE', path: `/containers/${Id}`, query: { force: 'true' } })
+    const ids = (JSON.parse(text) as { readonly Id: string }[]).map(({ Id }) => Id)
+    // One that others share the network of cannot be removed before them.
+    for (const id of [...ids, ...ids]) {
+      await engine.call({ method: 'DELETE', path: `/containers/${id}`, query: { force: 'true' } })
     }
     engine.close()
   }

@@ -1,6 +1,7 @@
 /** The launcher and the shim of a task that shares the host: starts, ends, what it is given. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import {
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { until } from '../build/until.ts'
 import { aLauncher, helper, noHelper, noRoot, type Spec } from './launcher.ts'
 
 const options = { skip: noHelper }
@@ -409,10 +411,33 @@ test('a lost state directory does not keep the shim', options, async (t) => {
   await launcher.event((event) => event['event'] === 'ended')
 })
 
+test('a program that holds a network joins it, has no rights, and ends', rootOnly, async (t) => {
+  const owner = spawn('unshare', ['-n', 'sleep', '60'], { stdio: 'ignore' })
+  t.after(() => owner.kill('SIGKILL'))
+  const network = `/proc/${owner.pid}/ns/net`
+  await until('a network of its own', () => {
+    return readlinkSync(network) === readlinkSync('/proc/self/ns/net') ? undefined : true
+  })
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) {
+    const child = spawn(helper, ['pause', network], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    const status = await until('it waits', () => {
+      const text = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return /^Name:\s+reeve-task/.test(text) && /^State:\s+S/m.test(text) ? text : undefined
+    })
+    assert.equal(readlinkSync(`/proc/${child.pid}/ns/net`), readlinkSync(network))
+    assert.match(status, /^CapPrm:\s+0+$/m)
+    assert.match(status, /^NoNewPrivs:\s+1$/m)
+    child.kill(signal)
+    assert.deepEqual(await ended, [0, null])
+  }
+  assert.equal(spawnSync(helper, ['pause', '/dev/null']).status, 3)
+})
+
 test('the program says its version, and how it is used', options, async () => {
   const version = spawnSync(helper, ['version'], { encoding: 'utf8' })
   assert.equal(version.stdout, '{"v":1,"program":"reeve-task"}\n')
-  for (const args of [[], ['what'], ['run'], ['serve', 'x']]) {
+  for (const args of [[], ['what'], ['run'], ['serve', 'x'], ['pause']]) {
     const { status, stderr } = spawnSync(helper, args, { encoding: 'utf8' })
     assert.equal(status, 64)
     assert.match(stderr, /^usage: /)

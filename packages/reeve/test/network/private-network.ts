@@ -16,8 +16,13 @@ export function whyNoPrivateNetwork(): string | undefined {
  * never touched: names of namespaces live in a mount of their own.
  */
 export function runInPrivateNetwork(child: URL, ...args: readonly string[]) {
+  const [program = '', ...rest] = inPrivateNetwork(child.pathname, ...args)
+  return JSON.parse(execFileSync(program, rest, { encoding: 'utf8', timeout: 60_000 }))
+}
+
+/** The command that runs Node.js with these arguments in a network of its own. */
+export function inPrivateNetwork(...args: readonly string[]): readonly string[] {
   const script =
     'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && mount --make-shared /run/netns && exec "$@"'
-  const command = ['-n', '-m', 'sh', '-c', script, 'sh', process.execPath, child.pathname, ...args]
-  return JSON.parse(execFileSync('unshare', command, { encoding: 'utf8', timeout: 60_000 }))
+  return ['unshare', '-n', '-m', 'sh', '-c', script, 'sh', process.execPath, ...args]
 }

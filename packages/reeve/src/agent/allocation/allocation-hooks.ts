@@ -115,3 +115,19 @@ async function setUpAlone({ assignment, host }: NetworkContext): Promise<void> {
 }
 
 type NetworkContext = Pick<AllocationHookContext, 'assignment' | 'host'>
+
+/** When nothing of the allocation runs any more. Failures are logged: nobody is left to wait. */
+export async function tearDownNetwork({ assignment, host }: NetworkContext): Promise<void> {
+  const { allocation, group } = assignment
+  await host.networks?.tearDown(allocation.ID).catch((thrown: unknown) => {
+    host.log.error({ allocation: allocation.ID, error: messageOf(thrown) }, 'network not removed')
+  })
+  if (['host', 'none'].includes(networkMode(group))) return
+  for (const name of new Set(group.Tasks.map(({ Driver }) => Driver))) {
+    const left = host.drivers.get(name)?.leaveNetwork?.(allocation.ID)
+    await left?.catch((thrown: unknown) => {
+      const fields = { allocation: allocation.ID, driver: name, error: messageOf(thrown) }
+      host.log.warn(fields, 'pause container not removed yet')
+    })
+  }
+}

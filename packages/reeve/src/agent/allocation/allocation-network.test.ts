@@ -96,6 +96,27 @@ test('a group with a network of its own gets it before its tasks, and loses it a
   assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
 })
 
+const LEAVES: readonly { readonly mode: string; readonly left: readonly string[] }[] = [
+  { mode: 'bridge', left: ['up http', 'down', `left ${allocationId(1)}`] },
+  { mode: 'none', left: ['alone', 'down'] },
+  { mode: 'host', left: ['down'] },
+]
+for (const { mode, left } of LEAVES) {
+  test(`drivers leave the network of the mode ${mode} after it is gone, if they were in it`, async () => {
+    const networks = someNetworks()
+    const bench = await aRunner(withNetwork(mode), { networks })
+    Object.assign(bench.driver, {
+      leaveNetwork: (id: string) => {
+        networks.calls.push(`left ${id}`)
+        return Promise.reject(new Fault('engine', 'the engine is away'))
+      },
+    })
+    await bench.runner.destroy()
+    await bench.runner.ended
+    assert.deepEqual(networks.calls, left)
+  })
+}
+
 test('a group that does not say resolves names as its network does', async () => {
   const dns = { servers: ['10.7.0.1'], searches: ['own.example'], options: [] }
   const byNetwork = await aRunner(withNetwork('bridge', null), { networks: someNetworks({ dns }) })

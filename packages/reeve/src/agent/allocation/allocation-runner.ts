@@ -13,7 +13,7 @@ import { skipsDelays } from '../task/shutdown-delay.ts'
 import type { KillRequest, TaskControl } from '../task/task-control.ts'
 import { TaskRunner } from '../task/task-runner.ts'
 import { pause } from '../wait.ts'
-import { ALLOCATION_HOOKS } from './allocation-hooks.ts'
+import { ALLOCATION_HOOKS, tearDownNetwork } from './allocation-hooks.ts'
 import { summarize, type StatusSummary } from './client-status.ts'
 import { watchDisk } from './disk-watch.ts'
 import { HealthWatch, type HealthWord } from './health-watch.ts'
@@ -375,11 +375,9 @@ export class AllocationRunner {
   }
 
   async #cleanUp(): Promise<void> {
-    const { networks, log } = this.#options.host
+    const { host } = this.#options
     await this.#saved()
-    await networks?.tearDown(this.id).catch((thrown: unknown) => {
-      log.error({ allocation: this.id, error: messageOf(thrown) }, 'network not removed')
-    })
+    await tearDownNetwork({ assignment: this.#assignment, host })
   }
 
   #watchDisk(): void {

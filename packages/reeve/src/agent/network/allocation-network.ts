@@ -24,8 +24,6 @@ export interface NetworkRequest {
   readonly ports: readonly TaskPort[]
   /** For the plug-ins of the mode `cni/NAME`. */
   readonly cniArgs: Readonly<Record<string, string>>
-  /** A process whose network namespace is used; a new one is created unless it is given. */
-  readonly namespaceOf?: number
 }
 
 /** A mode that groups may ask for. */

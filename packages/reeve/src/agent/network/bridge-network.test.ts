@@ -100,12 +100,6 @@ test('a port of an IPv6 address has no element', () => {
   assert.equal(portElements('add', '172.30.64.9', [{ ...PORT, hostIp: 'fd00::1' }]), '')
 })
 
-test('a process whose namespace is used keeps it under the name of the allocation', async (t) => {
-  const { networks, calls } = await recorded(t, 'link set lo')
-  await assert.rejects(networks.setUp({ ...REQUEST, namespaceOf: 4_711 }), { kind: 'network' })
-  assert.ok(calls.some((call) => call.startsWith(`ip netns attach ${allocationId(1)} 4711`)))
-})
-
 const CHAINS = [
   { family: 'ip', table: 'filter', name: 'FORWARD', hook: 'forward', policy: 'drop' },
   { family: 'inet', table: 'own', name: 'transit', hook: 'forward', policy: 'drop' },

@@ -85,12 +85,12 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   setUp(request: NetworkRequest): Promise<AllocationNetwork> {
-    const { ports } = request
-    return this.#give(request, () => ({ address: this.#freeAddress(), ports }))
+    const { allocationId, ports } = request
+    return this.#give(allocationId, () => ({ address: this.#freeAddress(), ports }))
   }
 
   setUpAlone(allocationId: string): Promise<AllocationNetwork> {
-    return this.#give({ allocationId }, () => ALONE)
+    return this.#give(allocationId, () => ALONE)
   }
 
   tearDown(allocationId: string): Promise<void> {
@@ -111,11 +111,7 @@ export class BridgeNetwork implements AllocationNetworks {
     }
   }
 
-  #give(
-    request: Pick<NetworkRequest, 'allocationId' | 'namespaceOf'>,
-    lend: () => Lease,
-  ): Promise<AllocationNetwork> {
-    const { allocationId } = request
+  #give(allocationId: string, lend: () => Lease): Promise<AllocationNetwork> {
     return this.#inTurn(async () => {
       const known = this.#leases.find(allocationId)
       if (known !== undefined && (await hasNamespace(this.#namespacePath(allocationId)))) {
@@ -125,7 +121,7 @@ export class BridgeNetwork implements AllocationNetworks {
       const lease = lend()
       await this.#leases.put(allocationId, lease)
       try {
-        await createNamespace(this.#run, request)
+        await createNamespace(this.#run, allocationId)
         if (lease.address !== '') await this.#join(allocationId, lease)
       } catch (thrown) {
         await this.#remove(allocationId, lease)
@@ -246,6 +242,9 @@ export class BridgeNetwork implements AllocationNetworks {
       const elements = portElements('delete', address, [port])
       await this.#run('nft', ['-f', '-'], elements).catch(ignoreMissing)
     }
+    // The namespace may live on in a container of an engine that is away, its address must not.
+    const device = ['link', 'delete', deviceName(allocationId)]
+    if (address !== '') await this.#run('ip', device).catch(ignoreNoDevice)
     await deleteNamespace(this.#run, allocationId)
     await this.#leases.delete(allocationId)
     if (this.#leases.joined().length === 0) await this.#forward.remove()
@@ -259,6 +258,10 @@ function deviceName(allocationId: string): string {
 
 function ignoreExisting(thrown: unknown): void {
   if (!/File exists/.test(messageOf(thrown))) throw thrown
+}
+
+function ignoreNoDevice(thrown: unknown): void {
+  if (!/Cannot find device/.test(messageOf(thrown))) throw thrown
 }
 
 function ignoreMissing(thrown: unknown): void {

@@ -1,24 +1,13 @@
 import { access } from 'node:fs/promises'
 import { messageOf } from '../../kit/fault.ts'
-import type { NetworkRequest } from './allocation-network.ts'
 import type { RunCommand } from './run-command.ts'
 
 /** Where the kernel's namespaces have names. */
 export const NAMESPACES_DIR = '/run/netns'
 
-/**
- * The network namespace of an allocation, under the allocation's name: one of its own, or that of a
- * process. Its loopback is up.
- */
-export async function createNamespace(
-  run: RunCommand,
-  { allocationId, namespaceOf }: Pick<NetworkRequest, 'allocationId' | 'namespaceOf'>,
-): Promise<void> {
-  const command =
-    namespaceOf === undefined
-      ? ['add', allocationId]
-      : ['attach', allocationId, String(namespaceOf)]
-  await run('ip', ['netns', ...command])
+/** A network namespace under the name of the allocation. Its loopback is up. */
+export async function createNamespace(run: RunCommand, allocationId: string): Promise<void> {
+  await run('ip', ['netns', 'add', allocationId])
   await run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
 }
 

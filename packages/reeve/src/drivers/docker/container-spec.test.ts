@@ -15,15 +15,10 @@ interface Given {
   readonly config?: Readonly<Record<string, unknown>>
   readonly launch?: Partial<TaskLaunch>
   readonly settings?: Partial<DockerSettings>
-  readonly canJoinByPath?: boolean
+  readonly networkContainer?: string
 }
 
-function specOf({
-  config = {},
-  launch = {},
-  settings = {},
-  canJoinByPath = false,
-}: Given): unknown {
+function specOf({ config = {}, launch = {}, settings = {}, networkContainer }: Given): unknown {
   return containerSpec({
     launch: aLaunch(launch),
     config: readDockerConfig({ image: 'box:1', ...config }),
@@ -38,7 +33,7 @@ function specOf({
     coreCount: 4,
     binds: [],
     runtimes: ['runc', 'nvidia-cdi'],
-    canJoinByPath,
+    networkContainer,
     agentId: 'agent-1',
   })
 }
@@ -46,6 +41,14 @@ function specOf({
 const port = { label: 'http', hostIp: '10.0.0.9', hostPort: 20_123, to: 8_080 }
 const resources = { cpuMHz: 500, cpuFraction: 0.25, cores: [], memoryMB: 64, memoryMaxMB: 0 }
 const bridge = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
+
+const SHARED_FIELDS = [
+  ['Hostname'],
+  ['ExposedPorts'],
+  ['HostConfig', 'PortBindings'],
+  ['HostConfig', 'Dns'],
+  ['HostConfig', 'ExtraHosts'],
+] as const
 
 const cases: readonly (Given & {
   readonly name: string
@@ -117,12 +120,34 @@ const cases: readonly (Given & {
     want: 'none',
   },
   {
-    name: 'the allocation’s network, where the engine can',
+    name: 'the allocation’s network, by its path',
     launch: { network: bridge },
-    canJoinByPath: true,
     at: ['HostConfig', 'NetworkMode'],
     want: 'ns:/run/netns/x',
   },
+  {
+    name: 'the allocation’s network, through a container',
+    launch: { network: bridge },
+    networkContainer: 'c1',
+    at: ['HostConfig', 'NetworkMode'],
+    want: 'container:c1',
+  },
+  {
+    name: 'the network of the task, though its allocation has one',
+    config: { network_mode: 'own' },
+    launch: { network: bridge },
+    networkContainer: 'c1',
+    at: ['HostConfig', 'NetworkMode'],
+    want: 'own',
+  },
+  ...SHARED_FIELDS.map((at) => ({
+    name: `nothing of ${at.join('.')} that belongs to the container that is joined`,
+    config: { ports: ['http'], extra_hosts: ['a:10.0.0.1'], dns_servers: ['10.0.0.53'] },
+    launch: { network: { ...bridge, hostname: 'web', ports: [port] } },
+    networkContainer: 'c1',
+    at,
+    want: at.at(-1)?.includes('Port') === true ? {} : undefined,
+  })),
   {
     name: 'a port by its label',
     config: { ports: ['http'] },
@@ -271,13 +296,6 @@ for (const c of cases) {
     assert.deepEqual(member(specOf(c), ...c.at), c.want)
   })
 }
-
-test('container: an engine that cannot join the allocation’s network says so', () => {
-  assert.throws(() => specOf({ launch: { network: bridge } }), {
-    kind: 'task-unstartable',
-    message: /cannot join the allocation's network "bridge"; set network_mode$/,
-  })
-})
 
 test('container: devices of NVIDIA need a runtime that the engine has', () => {
   assert.throws(() => specOf({ launch: { env: { NVIDIA_VISIBLE_DEVICES: 'all' } } }), {

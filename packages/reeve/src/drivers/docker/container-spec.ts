@@ -6,14 +6,17 @@ import type { DockerConfig, LoggingConfig, MountConfig } from './docker-config.t
 import type { DockerPolicy } from './docker-policy.ts'
 import type { DockerSettings } from './docker-settings.ts'
 import { localName } from './image-reference.ts'
+import { networkFiles, rejectOwnNetworkSettings } from './network-files.ts'
 import { withLabel } from './volume.ts'
 
 /** By these a container is known to be ours, whoever looks. */
 export const START_LABEL = 'reeve.start'
-const ALLOCATION_LABEL = 'reeve.alloc'
+export const ALLOCATION_LABEL = 'reeve.alloc'
 const TASK_LABEL = 'reeve.task'
 /** Which agent it belongs to: several may use one engine. */
 export const AGENT_LABEL = 'reeve.agent'
+/** The allocation whose network a pause container holds. */
+export const NETWORK_LABEL = 'reeve.network'
 const LABEL_PREFIX = 'reeve.'
 
 const BYTES_PER_MB = 1024 * 1024
@@ -34,8 +37,11 @@ export interface ContainerInput {
   readonly binds: readonly string[]
   /** The names of the engine's runtimes. */
   readonly runtimes: readonly string[]
-  /** Whether the engine can join a network namespace by its path. */
-  readonly canJoinByPath: boolean
+  /**
+   * The container through which the network of the allocation is joined; undefined: the engine
+   * joins namespaces by their path.
+   */
+  readonly networkContainer: string | undefined
   /** Of this agent, among those that use the engine. */
   readonly agentId: string
 }
@@ -44,7 +50,11 @@ export interface ContainerInput {
 export function containerSpec(input: ContainerInput): Readonly<Record<string, unknown>> {
   const { launch, config } = input
   const { process, network } = config
-  const ports = publishedPorts(launch.network.ports, config)
+  const isShared = sharesNetwork(input)
+  if (isShared) rejectOwnNetworkSettings(config)
+  const granted = publishedPorts(launch.network.ports, config)
+  // Ports of the machine lead to the allocation already.
+  const ports = isShared ? [] : granted
   const command = process.command === undefined ? process.args : [process.command, ...process.args]
   return {
     Image: localName(config.image),
@@ -53,7 +63,7 @@ export function containerSpec(input: ContainerInput): Readonly<Record<string, un
     Env: Object.entries(launch.env).map(([name, value]) => `${name}=${value}`),
     User: launch.user,
     ...(process.workDir === undefined ? {} : { WorkingDir: process.workDir }),
-    ...hostnameOf(input),
+    ...(isShared ? {} : hostnameOf(input)),
     ...(network.mac === undefined ? {} : { MacAddress: network.mac }),
     Tty: process.tty,
     OpenStdin: process.interactive,
@@ -114,7 +124,7 @@ function hostConfig(
   return {
     NetworkMode: networkMode(input),
     PortBindings: portBindings(ports),
-    ...nameService(input),
+    ...(sharesNetwork(input) ? {} : nameService(input)),
     ...memoryOf(input),
     ...cpuOf(input),
     // Engines differ in what 0 means.
@@ -174,8 +184,11 @@ function runtimeOf({ launch, config, settings, runtimes }: ContainerInput): stri
 }
 
 /** The node's label goes on the files of the allocation; host volumes are the operator's own. */
-function bindsOf({ launch, settings, binds }: ContainerInput): readonly string[] {
-  const labelled = [...taskBinds(launch), ...binds].map((one) => {
+function bindsOf(input: ContainerInput): readonly string[] {
+  const { launch, config, settings, binds } = input
+  const files = sharesNetwork(input) ? networkFiles(launch, config) : []
+  const named = files.map(({ path, target }) => bind(path, target, false))
+  const labelled = [...taskBinds(launch), ...named, ...binds].map((one) => {
     return withLabel(one, settings.selinuxLabel)
   })
   return [...labelled, ...launch.mounts.map(bindVolume)]
@@ -204,18 +217,28 @@ function bind(hostPath: string, taskPath: string, readOnly: boolean): string {
   return `${hostPath}:${taskPath}${readOnly ? ':ro' : ''}`
 }
 
-function networkMode({ launch, config, canJoinByPath }: ContainerInput): string {
+/** Whether the task is in the network of its allocation: nothing else was asked for. */
+export function isInAllocationNetwork(
+  { network }: TaskLaunch,
+  { network: { mode } }: DockerConfig,
+): boolean {
+  return (mode ?? '') === '' && network.mode !== 'none' && network.namespacePath !== undefined
+}
+
+/** Engines accept no names, servers and ports for a container in the network of another. */
+function sharesNetwork({ launch, config, networkContainer }: ContainerInput): boolean {
+  return networkContainer !== undefined && isInAllocationNetwork(launch, config)
+}
+
+function networkMode(input: ContainerInput): string {
+  const { launch, config, networkContainer } = input
   const { mode } = config.network
   if (mode !== undefined && mode !== '') return mode
   const { network } = launch
   if (network.mode === 'none') return 'none'
   if (network.namespacePath === undefined) return 'bridge'
-  if (canJoinByPath) return `ns:${network.namespacePath}`
-  const name = JSON.stringify(network.mode)
-  throw new Fault(
-    'task-unstartable',
-    `this container engine cannot join the allocation's network ${name}; set network_mode`,
-  )
+  if (networkContainer !== undefined) return `container:${networkContainer}`
+  return `ns:${network.namespacePath}`
 }
 
 interface PublishedPort {

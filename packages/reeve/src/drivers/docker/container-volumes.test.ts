@@ -19,7 +19,7 @@ function hostConfigOf(launch: Partial<TaskLaunch>): unknown {
   const config = readDockerConfig({ image: 'box:1' })
   const given = { launch: aLaunch(launch), config, policy, coreCount: 4, binds: [] }
   const node = { settings: DEFAULT_DOCKER_SETTINGS, runtimes: [], agentId: 'agent-1' }
-  return member(containerSpec({ ...given, ...node, canJoinByPath: false }), 'HostConfig')
+  return member(containerSpec({ ...given, ...node, networkContainer: undefined }), 'HostConfig')
 }
 
 const modes = [

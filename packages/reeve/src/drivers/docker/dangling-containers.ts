@@ -1,5 +1,6 @@
+import type { NodeTasks } from '../../agent/index.ts'
 import { Fault } from '../../kit/fault.ts'
-import { AGENT_LABEL, START_LABEL } from './container-spec.ts'
+import { AGENT_LABEL, NETWORK_LABEL, START_LABEL } from './container-spec.ts'
 import { isSuccess, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
 
 /** What the engine says of a container in a list. */
@@ -8,8 +9,10 @@ export interface ListedContainer {
   readonly imageId: string
   readonly createdMs: number
   readonly isRunning: boolean
-  /** Empty: it is not of the driver. */
+  /** Empty: it is no task. */
   readonly startId: string
+  /** The allocation whose network it holds; empty: none. */
+  readonly networkOf: string
   readonly agentId: string
 }
 
@@ -26,6 +29,7 @@ export async function listContainers(engine: Engine): Promise<readonly ListedCon
     createdMs: numberAt(entry, 'Created') * 1_000,
     isRunning: textAt(entry, 'State') === 'running',
     startId: textAt(entry, 'Labels', START_LABEL),
+    networkOf: textAt(entry, 'Labels', NETWORK_LABEL),
     agentId: textAt(entry, 'Labels', AGENT_LABEL),
   }))
 }
@@ -37,8 +41,8 @@ export function plainId(id: string): string {
 
 interface DanglingRules {
   readonly agentId: string
-  /** Ids of the starts that the agent knows. */
-  readonly starts: ReadonlySet<string>
+  /** What the agent knows. */
+  readonly tasks: Pick<NodeTasks, 'starts' | 'allocations'>
   readonly nowMs: number
   readonly graceMs: number
   /** False: those that have ended are kept on purpose. */
@@ -51,11 +55,14 @@ interface DanglingRules {
  */
 export function findDangling(
   containers: readonly ListedContainer[],
-  { agentId, starts, nowMs, graceMs, removesEnded }: DanglingRules,
+  { agentId, tasks, nowMs, graceMs, removesEnded }: DanglingRules,
 ): readonly ListedContainer[] {
   return containers.filter((one) => {
-    const isOurs = agentId !== '' && one.agentId === agentId && one.startId !== ''
-    const isUnwanted = !starts.has(one.startId) && (one.isRunning || removesEnded)
-    return isOurs && isUnwanted && nowMs - one.createdMs >= graceMs
+    const { startId, networkOf } = one
+    const isOurs = agentId !== '' && one.agentId === agentId
+    const isEndedTask =
+      startId !== '' && !tasks.starts.has(startId) && (one.isRunning || removesEnded)
+    const isUnusedNetwork = networkOf !== '' && !tasks.allocations.has(networkOf)
+    return isOurs && (isEndedTask || isUnusedNetwork) && nowMs - one.createdMs >= graceMs
   })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdir, symlink } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { test, type TestContext } from 'node:test'
@@ -13,7 +14,7 @@ import {
   written,
 } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
-import type { TaskDriver } from '../../agent/index.ts'
+import { HOST_NETWORK, type TaskDriver } from '../../agent/index.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import { Engine } from './engine.ts'
@@ -93,6 +94,18 @@ test('docker: the node says which engine it has', async (t) => {
     'driver.docker.bridge_ip': '172.17.0.1',
     'driver.docker.privileged.enabled': 'false',
     'driver.docker.volumes.enabled': 'false',
+    'driver.docker.allocation_network': 'none',
+    'driver.docker.allocation_network.problem':
+      'the task helper, which pause containers run, was not built on this node',
+  })
+})
+
+test('docker: a task that its node cannot let into the network of its allocation says why', async (t) => {
+  const { bench, driver } = await openBench(t)
+  const network = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
+  await assert.rejects(driver.start(bench.script('exit 0', { network })), {
+    kind: 'task-unstartable',
+    message: /cannot join the network "bridge" of their allocation: the task helper.*network_mode/,
   })
 })
 
@@ -391,4 +404,32 @@ test('docker: the socket of the engine is given to no task, even where volumes a
     const config = { ...launch.config, volumes: [`${source}:/engine`] }
     await assert.rejects(driver.start({ ...launch, config }), /holds the socket/)
   }
+})
+
+const anyCores = { cpuMHz: 1, cpuFraction: 1, cores: [], memoryMB: 64, memoryMaxMB: 0 }
+
+test('docker: containers without cores of their own leave those that others reserve', async (t) => {
+  const { engine, bench } = await openBench(t)
+  const make = (): DockerDriver =>
+    new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy })
+  const first = make()
+  const shared = bench.launch({ kind: 'runs' })
+  const launches = [
+    { ...shared, resources: anyCores },
+    { ...bench.launch({ kind: 'runs' }), resources: { ...anyCores, cores: [0] } },
+    { ...bench.launch({ kind: 'runs' }), resources: { ...anyCores, sharedCores: [1, 2] } },
+  ]
+  for (const launch of launches) (await first.start(launch)).detach()
+  const updates = (): unknown[] =>
+    engine.requests.filter(({ line }) => line.endsWith('/update')).map(({ body }) => body)
+  await first.shareCores([1, 2])
+  assert.deepEqual(updates(), [{ CpusetCpus: '1,2' }])
+  await first.shareCores([])
+  const every = { CpusetCpus: `0-${availableParallelism() - 1}` }
+  assert.deepEqual(updates().slice(1), [every, every])
+  // The next agent knows what each was started on.
+  const next = make()
+  await next.recover(shared.handle)
+  await next.shareCores([2])
+  assert.deepEqual(updates().slice(3), [{ CpusetCpus: '2' }])
 })

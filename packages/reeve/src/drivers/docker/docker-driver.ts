@@ -14,36 +14,48 @@ import type {
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
-import { isMissing, pause } from '../../agent/index.ts'
+import { pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { containerSpec, isLogCollected, START_LABEL } from './container-spec.ts'
+import {
+  containerSpec,
+  isInAllocationNetwork,
+  isLogCollected,
+  START_LABEL,
+  type ContainerInput,
+} from './container-spec.ts'
+import { ContainerCores } from './container-cores.ts'
 import { readDockerConfig, type DockerConfig } from './docker-config.ts'
 import { findDangling, listContainers, type ListedContainer } from './dangling-containers.ts'
 import { checkAllowed, DEFAULT_GC, type DockerGc, type DockerPolicy } from './docker-policy.ts'
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './docker-settings.ts'
-import { DockerTask, removeContainer, throwAway, type ContainerRecord } from './docker-task.ts'
 import {
-  Engine,
-  isSuccess,
-  member,
-  numberAt,
-  parsed,
-  refusalText,
-  textAt,
-  type TcpEngine,
-} from './engine.ts'
-import { checkPaths, openMounts, type ContainerMounts, type PathRules } from './host-paths.ts'
+  addressOf,
+  DockerTask,
+  ignoreAway,
+  readRecord,
+  removeContainer,
+  throwAway,
+  writeRecord,
+  type ContainerRecord,
+} from './docker-task.ts'
+import { Engine, isSuccess, parsed, refusalText, textAt, type TcpEngine } from './engine.ts'
+import { askEngine, readEngineFacts, type EngineFacts } from './engine-facts.ts'
+import {
+  checkPaths,
+  openMounts,
+  requireMounts,
+  type ContainerMounts,
+  type PathRules,
+} from './host-paths.ts'
 import { ImageCollector } from './image-collector.ts'
 import { localName } from './image-reference.ts'
 import { Images } from './images.ts'
+import { NetworkContainers, networkContainerName } from './network-containers.ts'
+import { networkFiles } from './network-files.ts'
 import { PinnedPaths } from './pinned-paths.ts'
 
-const RECORD_FILE = 'container.json'
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
-
-/** An engine that cannot say within this whether it is there does not count as healthy. */
-const PROBE_MS_MAX = 5_000
 
 /** The images that tasks used, from one agent to the next. */
 const IMAGES_FILE = 'docker-images.json'
@@ -76,6 +88,8 @@ export interface DockerDriverOptions {
    * tasks could swap are refused.
    */
   readonly stateDir?: string
+  /** The task helper of this node, which pause containers run. */
+  readonly helper?: string | undefined
 }
 
 /**
@@ -92,15 +106,15 @@ export class DockerDriver implements ReconcilingDriver {
   readonly #settings: DockerSettings
   readonly #gc: DockerGc
   readonly #collector: ImageCollector
+  readonly #networks: NetworkContainers
+  readonly #cores: ContainerCores
   readonly #agentId: string
   /** Launches whose image was fetched by `prepare`. */
   readonly #prepared = new WeakSet<TaskLaunch>()
   #danglingCheckedMs = Number.NEGATIVE_INFINITY
   #swept: Promise<void> | undefined
-  #isPodman = false
-  #runtimes: readonly string[] = []
   /** Of the engine that answered last: one that is away for a while is still here. */
-  #attributes: Readonly<Record<string, string>> | undefined
+  #facts: EngineFacts | undefined
 
   constructor(options: DockerDriverOptions) {
     const { tcp, socketPath = '', clock, authFile } = options
@@ -114,35 +128,47 @@ export class DockerDriver implements ReconcilingDriver {
     this.#agentId = stateDir === undefined ? '' : agentIdOf(stateDir)
     const file = stateDir === undefined ? undefined : join(stateDir, IMAGES_FILE)
     this.#collector = new ImageCollector({ engine: this.#engine, clock, gc, file })
+    this.#networks = new NetworkContainers({
+      engine: this.#engine,
+      clock,
+      images: this.#images,
+      settings,
+      agentId: this.#agentId,
+      helper: options.helper,
+    })
+    this.#cores = new ContainerCores({
+      engine: this.#engine,
+      coreCount: availableParallelism(),
+      isPodman: () => this.#facts?.networkAccess.kind === 'path',
+    })
     this.reconcileMs = reconcileMs(gc)
   }
 
   async fingerprint(): Promise<DriverHealth> {
     await this.#releaseLeftovers()
     try {
-      const version = await this.#ask('/version')
-      const info = await this.#ask('/info')
-      const components = member(version, 'Components')
-      this.#isPodman = JSON.stringify(components ?? '').includes('Podman')
-      this.#runtimes = Object.keys(member(info, 'Runtimes') ?? {}).toSorted()
-      const attributes = {
-        ...engineAttributes(version, info, this.#options.policy),
-        'driver.docker.runtimes': this.#runtimes.join(','),
-        ...(await this.#bridgeAddress()),
-      }
-      this.#attributes = attributes
+      const { attributes } = await this.#readFacts()
+      await this.#cores.apply().catch(ignoreAway)
       return { detected: true, healthy: true, description: 'Healthy', attributes }
     } catch (thrown) {
       const description = messageOf(thrown)
-      const attributes = this.#attributes ?? {}
-      return { detected: this.#attributes !== undefined, healthy: false, description, attributes }
+      const attributes = this.#facts?.attributes ?? {}
+      return { detected: this.#facts !== undefined, healthy: false, description, attributes }
     }
+  }
+
+  async #readFacts(): Promise<EngineFacts> {
+    const { policy, helper } = this.#options
+    const hasHelper = helper !== undefined
+    this.#facts = await readEngineFacts(this.#engine, { policy, hasHelper })
+    return this.#facts
   }
 
   async prepare(launch: TaskLaunch, context: DriverContext): Promise<void> {
     const config = await this.#validate(launch)
     const wish = { ...context, taskDir: launch.taskDir }
     await this.#holding(config, () => this.#images.ensure(config, wish))
+    if ((await this.#networkAccess(launch, config)) === 'pause') await this.#networks.prepare(wish)
     this.#prepared.add(launch)
   }
 
@@ -172,18 +198,20 @@ export class DockerDriver implements ReconcilingDriver {
     await this.#releaseLeftovers()
     const mounts = await openMounts(config, this.#pathRules(launch))
     try {
-      const record = await this.#create(launch, config, this.#spec(launch, config, mounts))
+      const networkContainer = await this.#networkContainer(launch, config, context)
+      const spec = this.#spec(launch, config, { ...mounts, networkContainer })
+      const record = await this.#create(launch, config, spec)
       await this.#begin(record.containerId)
-      const container = await this.#ask(`/containers/${record.containerId}/json`)
-      await requireMounts(container, mounts)
-      const address = addressOf(container, record)
-      return this.#makeTask({ handle: launch.handle, record, address, context })
+      const described = await this.#ask(`/containers/${record.containerId}/json`)
+      await requireMounts(described, mounts)
+      const address = addressOf(described, record)
+      const { handle, resources } = launch
+      const sharedCores = resources.sharedCores ?? []
+      return this.#makeTask({ handle, record, address, context, sharedCores })
     } catch (thrown) {
       await this.#removeRemains(launch.handle, context.signal)
       await rm(launch.handle.dir, { recursive: true, force: true })
-      throw thrown instanceof Fault && thrown.kind === 'engine'
-        ? new Fault('task-start', thrown.message, { cause: thrown })
-        : thrown
+      throwAsStart(thrown)
     } finally {
       // What stays is released by the next agent; a task that runs must not be lost for it.
       await mounts.release().catch(() => undefined)
@@ -203,8 +231,41 @@ export class DockerDriver implements ReconcilingDriver {
     const config = readDockerConfig(launch.config)
     checkAllowed(config, this.#options.policy, this.#settings)
     await checkPaths(config, this.#pathRules(launch))
-    this.#spec(launch, config, { binds: [], mounts: config.storage.mounts })
+    const access = await this.#networkAccess(launch, config)
+    const networkContainer =
+      access === 'pause' ? networkContainerName(launch.handle.allocationId) : undefined
+    this.#spec(launch, config, { binds: [], mounts: config.storage.mounts, networkContainer })
     return config
+  }
+
+  /** Fault `task-unstartable` where the task cannot be in the network of its allocation. */
+  async #networkAccess(
+    launch: TaskLaunch,
+    config: DockerConfig,
+  ): Promise<'path' | 'pause' | undefined> {
+    if (!isInAllocationNetwork(launch, config)) return undefined
+    const { networkAccess } = this.#facts ?? (await this.#readFacts().catch(throwAsStart))
+    if (networkAccess.kind !== 'none') return networkAccess.kind
+    throw new Fault(
+      'task-unstartable',
+      `containers of this node cannot join the network ${JSON.stringify(launch.network.mode)} of ` +
+        `their allocation: ${networkAccess.problem}; set network_mode`,
+    )
+  }
+
+  async #networkContainer(
+    launch: TaskLaunch,
+    config: DockerConfig,
+    context: DriverContext,
+  ): Promise<string | undefined> {
+    if ((await this.#networkAccess(launch, config)) !== 'pause') return undefined
+    await mkdir(launch.handle.dir, { recursive: true, mode: 0o700 })
+    for (const { path, text } of networkFiles(launch, config)) await writeFile(path, text)
+    return this.#networks.join(launch, { ...context, taskDir: launch.taskDir })
+  }
+
+  async leaveNetwork(allocationId: string): Promise<void> {
+    if (this.#facts?.networkAccess.kind !== 'path') await this.#networks.remove(allocationId)
   }
 
   #pathRules(launch: TaskLaunch): PathRules {
@@ -215,17 +276,17 @@ export class DockerDriver implements ReconcilingDriver {
   #spec(
     launch: TaskLaunch,
     config: DockerConfig,
-    { binds, mounts }: Pick<ContainerMounts, 'binds' | 'mounts'>,
+    given: Pick<ContainerMounts, 'binds' | 'mounts'> & Pick<ContainerInput, 'networkContainer'>,
   ): Readonly<Record<string, unknown>> {
     return containerSpec({
       launch,
-      config: { ...config, storage: { ...config.storage, mounts } },
+      config: { ...config, storage: { ...config.storage, mounts: given.mounts } },
       policy: this.#options.policy,
       settings: this.#settings,
-      binds,
+      binds: given.binds,
       coreCount: availableParallelism(),
-      runtimes: this.#runtimes,
-      canJoinByPath: this.#isPodman,
+      runtimes: this.#facts?.runtimes ?? [],
+      networkContainer: given.networkContainer,
       agentId: this.#agentId,
     })
   }
@@ -274,55 +335,59 @@ export class DockerDriver implements ReconcilingDriver {
     readonly record: ContainerRecord
     readonly address: DriverAddress | undefined
     readonly context: DriverContext
+    /** Those of the start; undefined when an agent before this one started it. */
+    readonly sharedCores?: readonly number[]
   }): DockerTask {
-    const { context, ...own } = parts
-    return new DockerTask({
+    const { context, sharedCores, ...own } = parts
+    const { containerId, sharesCores } = own.record
+    const task = new DockerTask({
       ...own,
       engine: this.#engine,
       clock: this.#options.clock,
       report: (message) => context.report(message),
       keepsContainer: !this.#gc.removesContainers,
     })
+    if (sharesCores === true) {
+      void this.#cores.add(containerId, sharedCores).catch(() => undefined)
+      void task.exited.then(() => this.#cores.delete(containerId))
+    }
+    return task
   }
 
-  async reconcile({ starts, configs }: NodeTasks): Promise<Reconciliation> {
+  /** An engine that is away moves them when it is probed again. */
+  shareCores(cores: readonly number[]): Promise<void> {
+    return this.#cores.set(cores).catch(ignoreAway)
+  }
+
+  async reconcile(tasks: NodeTasks): Promise<Reconciliation> {
     const containers = await listContainers(this.#engine)
-    const dangling = this.#findDangling(containers, starts)
+    const dangling = this.#findDangling(containers, tasks)
     const { isDryRun } = this.#gc.dangling
     if (!isDryRun) for (const { id } of dangling) await removeContainer(this.#engine, id)
     const images = await this.#collector.collect({
       containerImages: new Set(containers.map(({ imageId }) => imageId)),
-      taskImages: configs.map((config) => textAt(config, 'image')).filter((name) => name !== ''),
+      taskImages: tasks.configs
+        .map((config) => textAt(config, 'image'))
+        .filter((name) => name !== ''),
     })
     return { containers: dangling.map(({ id }) => id), images, isDryRun }
   }
 
   #findDangling(
     containers: readonly ListedContainer[],
-    starts: ReadonlySet<string>,
+    tasks: NodeTasks,
   ): readonly ListedContainer[] {
     const { dangling, removesContainers: removesEnded } = this.#gc
     const { clock } = this.#options
     const nowMs = clock.monotonicMs()
     if (!dangling.isEnabled || nowMs - this.#danglingCheckedMs < dangling.periodMs) return []
     this.#danglingCheckedMs = nowMs
-    const own = { agentId: this.#agentId, starts, removesEnded }
+    const own = { agentId: this.#agentId, tasks, removesEnded }
     return findDangling(containers, { ...own, nowMs: clock.nowMs(), graceMs: dangling.graceMs })
   }
 
-  async #ask(path: string): Promise<unknown> {
-    const signal = AbortSignal.timeout(PROBE_MS_MAX)
-    const answer = await this.#engine.call({ method: 'GET', path, signal })
-    if (!isSuccess(answer)) throw new Fault('engine', refusalText(answer))
-    return parsed(answer.text)
-  }
-
-  /** Of the network that containers are in when they ask for none. */
-  async #bridgeAddress(): Promise<Readonly<Record<string, string>>> {
-    const network = await this.#ask('/networks/bridge').catch(() => undefined)
-    const configs = member(network, 'IPAM', 'Config')
-    const gateway = Array.isArray(configs) ? textAt(configs[0], 'Gateway') : ''
-    return gateway === '' ? {} : { 'driver.docker.bridge_ip': gateway }
+  #ask(path: string): Promise<unknown> {
+    return askEngine(this.#engine, path)
   }
 
   async #create(
@@ -339,8 +404,9 @@ export class DockerDriver implements ReconcilingDriver {
       isTty: config.process.tty,
       hasMemoryLimit: resources.memoryMB > 0,
       isIpv6Advertised: config.network.isIpv6Advertised,
+      sharesCores: resources.cores.length === 0 && config.limits.cpuset === undefined,
     }
-    await writeFile(join(handle.dir, RECORD_FILE), JSON.stringify(record), { mode: 0o600 })
+    await writeRecord(handle, record)
     return record
   }
 
@@ -407,54 +473,15 @@ function reconcileMs({ dangling, removesImages, imageDelayMs }: DockerGc): numbe
   return Math.max(RECONCILE_MS_MIN, Math.min(containersMs, imagesMs, RECONCILE_MS_MAX))
 }
 
-/** Where others reach the container; as the engine describes it. */
-function addressOf(container: unknown, record: ContainerRecord): DriverAddress | undefined {
-  const networks = member(container, 'NetworkSettings', 'Networks')
-  const first: unknown = Object.values(networks ?? {})[0]
-  const field = record.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
-  const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
-  return ip === '' ? undefined : { ip, ports: {} }
-}
-
-/** An empty directory in place of a volume would look like lost data. */
-async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
-  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
-  if (await mounts.areMountedIn({ id, pid })) return
-  throw new Fault(
-    'task-start',
-    'volumes: the container engine does not see the mounts of the agent. Let both share a mount ' +
-      'namespace (a service manager must not give the agent one of its own)',
-  )
-}
-
 /** Of a start that nobody interrupts, and that nobody listens to. */
 const ALONE: DriverContext = { signal: new AbortController().signal, report: () => undefined }
+
+/** An engine that cannot be asked now may answer the next start. */
+function throwAsStart(thrown: unknown): never {
+  if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown
+  throw new Fault('task-start', thrown.message, { cause: thrown })
+}
 
 /** What another try would meet again. */
 const UNSTARTABLE =
   /executable file|no such file|not found|permission denied|exec format|unable to find user|no matching entries|not a directory/i
-
-async function readRecord(handle: TaskHandle): Promise<ContainerRecord | undefined> {
-  try {
-    // Written by this driver; the directory is the agent's own.
-    return JSON.parse(await readFile(join(handle.dir, RECORD_FILE), 'utf8')) as ContainerRecord
-  } catch (thrown) {
-    if (isMissing(thrown)) return undefined
-    throw thrown
-  }
-}
-
-/** Reference scheduling §40: what constraints may ask about the engine. */
-function engineAttributes(
-  version: unknown,
-  info: unknown,
-  policy: DockerPolicy,
-): Readonly<Record<string, string>> {
-  return {
-    'driver.docker': '1',
-    'driver.docker.version': textAt(version, 'Version'),
-    'driver.docker.os_type': textAt(info, 'OSType'),
-    'driver.docker.privileged.enabled': String(policy.allowPrivileged),
-    'driver.docker.volumes.enabled': String(policy.allowVolumes),
-  }
-}

@@ -1,4 +1,4 @@
-/** Every bound and every wait of pulls and registry logins. */
+/** Every bound and every wait of pulls, registry logins and pause containers. */
 export const DOCKER_LIMITS = {
   /** Progress is told in lines of some hundred bytes; a longer one is dropped. */
   progressLineCharsMax: 64 * 1024,
@@ -16,4 +16,9 @@ export const DOCKER_LIMITS = {
   loadMsMax: 10 * 60_000,
   /** What is shown of a text that a registry or a helper wrote. */
   foreignTextCharsMax: 1_000,
+  /** A pause container has one process; engines count their own helpers for a moment. */
+  pausePidsMax: 16,
+  /** How long a pause container may take from its start until it has joined a namespace. */
+  pauseJoinMsMax: 10_000,
+  pauseJoinPollMs: 10,
 } as const

@@ -22,6 +22,9 @@ export interface DockerSettings {
   readonly noNewPrivileges: boolean
   /** How SELinux labels the files of allocations for containers; empty: not at all. */
   readonly selinuxLabel: '' | 'z' | 'Z'
+  /** The image of containers that hold the network of an allocation; empty: one of the agent. */
+  readonly infraImage: string
+  readonly infraPullTimeoutMs: number
 }
 
 export const DEFAULT_DOCKER_SETTINGS: DockerSettings = {
@@ -35,4 +38,6 @@ export const DEFAULT_DOCKER_SETTINGS: DockerSettings = {
   nvidiaRuntime: 'nvidia',
   noNewPrivileges: true,
   selinuxLabel: '',
+  infraImage: '',
+  infraPullTimeoutMs: 5 * 60_000,
 }

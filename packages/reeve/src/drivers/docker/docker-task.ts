@@ -1,7 +1,9 @@
-import { rm, stat } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import {
   DRIVER_AWAY,
+  isMissing,
   pause,
   withDeadline,
   type DriverAddress,
@@ -40,6 +42,24 @@ export interface ContainerRecord {
   readonly hasMemoryLimit: boolean
   /** Absent in records of agents that did not keep it. */
   readonly isIpv6Advertised?: boolean
+  /** Whether it has no cores of its own. Absent in records of agents that did not move any. */
+  readonly sharesCores?: boolean
+}
+
+const RECORD_FILE = 'container.json'
+
+export async function writeRecord({ dir }: TaskHandle, record: ContainerRecord): Promise<void> {
+  await writeFile(join(dir, RECORD_FILE), JSON.stringify(record), { mode: 0o600 })
+}
+
+export async function readRecord({ dir }: TaskHandle): Promise<ContainerRecord | undefined> {
+  try {
+    // Written by this driver; the directory is the agent's own.
+    return JSON.parse(await readFile(join(dir, RECORD_FILE), 'utf8')) as ContainerRecord
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined
+    throw thrown
+  }
 }
 
 interface DockerTaskOptions {
@@ -266,10 +286,24 @@ export class DockerTask implements RunningTask {
   }
 }
 
+/** Where others reach the container; as the engine describes it. */
+export function addressOf(container: unknown, record: ContainerRecord): DriverAddress | undefined {
+  const networks = member(container, 'NetworkSettings', 'Networks')
+  const first: unknown = Object.values(networks ?? {})[0]
+  const field = record.isIpv6Advertised === true ? 'GlobalIPv6Address' : 'IPAddress'
+  const ip = textAt(first, field) || textAt(container, 'NetworkSettings', field)
+  return ip === '' ? undefined : { ip, ports: {} }
+}
+
 /** An engine that cannot be asked now is asked again by the agent. */
 export function throwAway(thrown: unknown): never {
   if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown
   throw new Fault(DRIVER_AWAY, thrown.message, { cause: thrown })
+}
+
+/** An engine that cannot do it now is asked again later. */
+export function ignoreAway(thrown: unknown): void {
+  if (!(thrown instanceof Fault) || thrown.kind !== 'engine') throw thrown
 }
 
 /** Ends it too, where it runs; one that is not there is removed. */

@@ -6,6 +6,7 @@ import type { TaskLaunch } from '../../agent/index.ts'
 import { Beneath, errorCode, isMissing } from '../../agent/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { DockerConfig, MountConfig } from './docker-config.ts'
+import { numberAt, textAt } from './engine.ts'
 import { PinnedPaths } from './pinned-paths.ts'
 import { parseVolume } from './volume.ts'
 
@@ -95,6 +96,17 @@ export async function openMounts(config: DockerConfig, rules: PathRules): Promis
     await release()
     throw thrown
   }
+}
+
+/** An empty directory in place of a volume would look like lost data. */
+export async function requireMounts(container: unknown, mounts: ContainerMounts): Promise<void> {
+  const [id, pid] = [textAt(container, 'Id'), numberAt(container, 'State', 'Pid')]
+  if (await mounts.areMountedIn({ id, pid })) return
+  throw new Fault(
+    'task-start',
+    'volumes: the container engine does not see the mounts of the agent. Let both share a mount ' +
+      'namespace (a service manager must not give the agent one of its own)',
+  )
 }
 
 /** The name by which the engine is given a source. */

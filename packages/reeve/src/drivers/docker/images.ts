@@ -20,8 +20,11 @@ interface ImagesOptions {
   readonly settings: DockerSettings
 }
 
+/** Which image, and how it is had. */
+type ImageSource = Pick<DockerConfig, 'image' | 'pull'>
+
 /** Who wants an image, and how long that holds. */
-interface ImageWish extends Omit<PullWaiter, 'timeoutMs'> {
+export interface ImageWish extends Omit<PullWaiter, 'timeoutMs'> {
   readonly taskDir: string
 }
 
@@ -38,7 +41,7 @@ export class Images {
    * Resolves when the image can be started. Fault `task-unstartable` when there is none of that
    * name or it may not be had, `task-start` for the rest.
    */
-  async ensure(config: DockerConfig, wish: ImageWish): Promise<void> {
+  async ensure(config: ImageSource, wish: ImageWish): Promise<void> {
     const { image, pull } = config
     if (pull.load !== undefined) return this.#load(pull.load, wish)
     // A name that moves is looked up each time.
@@ -48,7 +51,7 @@ export class Images {
   }
 
   /** The same for an image that was fetched a moment ago, and may have been removed since. */
-  async ensureStill(config: DockerConfig, wish: ImageWish): Promise<void> {
+  async ensureStill(config: ImageSource, wish: ImageWish): Promise<void> {
     if (config.pull.load !== undefined || (await this.#isHere(config.image))) return
     await this.#pull(config, wish)
   }
@@ -61,7 +64,7 @@ export class Images {
     throw new Fault('task-start', `the engine cannot look for images: ${refusalText(answer)}`)
   }
 
-  async #pull({ image, pull }: DockerConfig, wish: ImageWish): Promise<void> {
+  async #pull({ image, pull }: ImageSource, wish: ImageWish): Promise<void> {
     const { engine, clock, authFile, settings } = this.#options
     const key = JSON.stringify([localName(image), pull.auth ?? null, pull.isAuthSoft])
     let work = this.#pulls.get(key)

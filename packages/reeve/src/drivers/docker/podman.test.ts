@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, suite, test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { openEngines, podmanUnavailable, TEST_IMAGE } from '../../../test/build/podman.ts'
@@ -71,12 +73,35 @@ function engineSuite(name: string, socketPath: string): void {
   })
 }
 
+/** Podman has an API of its own for it; the proxy does not translate that of the Docker Engine. */
+function coresCase(name: string, socketPath: string): void {
+  test(`${name}: a container that runs is moved to other cores`, async (t) => {
+    const driver = new DockerDriver({ clock: systemClock, socketPath, policy })
+    const bench = await ProgramBench.open(t, () => ({
+      driver,
+      config: (text) => {
+        return { image: TEST_IMAGE, network_mode: 'none', command: 'sh', args: ['-c', text] }
+      },
+    }))
+    await driver.fingerprint()
+    const text = `echo ready; while ! [ -e /alloc/data/go ]; do sleep 0.05; done
+grep Cpus_allowed_list /proc/self/status`
+    const task = await bench.driver.start(bench.script(text))
+    await bench.ready(task)
+    await driver.shareCores([0])
+    await writeFile(join(bench.dir, 'alloc/data/go'), '')
+    await task.exited
+    assert.match(await written(bench.logs.stdoutPrefix), /^Cpus_allowed_list:\s+0$/m)
+  })
+}
+
 const why = podmanUnavailable()
 if (why !== false) test('docker with podman', { skip: why }, () => undefined)
 else {
   const engines = await openEngines(after)
   // Most of each case is waiting for the engine; all have containers and directories of their own.
-  for (const { name, socketPath } of engines) {
+  for (const { name, socketPath, podman } of engines) {
+    if (socketPath === podman.socketPath) coresCase(`docker with ${name}`, socketPath)
     suite(`docker with ${name}`, { concurrency: CASES_AT_ONCE }, () => {
       engineSuite(`docker with ${name}`, socketPath)
     })

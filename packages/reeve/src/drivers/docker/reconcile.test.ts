@@ -25,7 +25,7 @@ const AT_ONCE: DockerGc = {
   dangling: { ...DEFAULT_GC.dangling, periodMs: 0, graceMs: 0 },
 }
 
-const NOTHING = { starts: new Set<string>(), configs: [] }
+const NOTHING = { starts: new Set<string>(), allocations: new Set<string>(), configs: [] }
 
 interface Bench {
   readonly engine: FakeEngine
@@ -65,7 +65,7 @@ test('dangling: a container that no allocation knows is ended and removed', asyn
   const kept = bench.launch({ kind: 'runs' })
   for (const launch of [lost, kept]) (await driver().start(launch)).detach()
   // The next agent, with the same data directory.
-  const found = await driver().reconcile({ starts: new Set([kept.handle.id]), configs: [] })
+  const found = await driver().reconcile({ ...NOTHING, starts: new Set([kept.handle.id]) })
   assert.equal(found.containers.length, 1)
   assert.equal(engine.containerCount, 1)
   assert.equal((await driver().recover(kept.handle)).kind, 'attached')
@@ -96,7 +96,7 @@ test('dangling: they are looked for once in each period, and not at all when swi
   const off = { ...AT_ONCE.dangling, isEnabled: false }
   assert.deepEqual((await driver({ dangling: off }).reconcile(NOTHING)).containers, [])
   const hourly = driver({ dangling: { ...AT_ONCE.dangling, periodMs: 3_600_000 } })
-  await hourly.reconcile({ starts: new Set([task.handle.id]), configs: [] })
+  await hourly.reconcile({ ...NOTHING, starts: new Set([task.handle.id]) })
   assert.deepEqual((await hourly.reconcile(NOTHING)).containers, [])
   assert.equal(engine.containerCount, 1)
 })
@@ -107,9 +107,12 @@ const OURS: ListedContainer = {
   createdMs: 1_000,
   isRunning: true,
   startId: 's1',
+  networkOf: '',
   agentId: 'a1',
 }
-const RULES = { agentId: 'a1', starts: new Set(['known']), nowMs: 2_000, graceMs: 500 }
+const TASKS = { starts: new Set(['known']), allocations: new Set(['living']) }
+const RULES = { agentId: 'a1', tasks: TASKS, nowMs: 2_000, graceMs: 500 }
+const PAUSE = { startId: '', networkOf: 'gone' }
 const danglingCases: readonly {
   readonly name: string
   readonly container?: Partial<ListedContainer>
@@ -127,6 +130,14 @@ const danglingCases: readonly {
   { name: 'one of another agent', container: { agentId: 'a2' }, is: false },
   { name: 'one without an agent', container: { agentId: '' }, rules: { agentId: '' }, is: false },
   { name: 'one that nobody started for a task', container: { startId: '' }, is: false },
+  { name: 'the network of an allocation that is gone', container: PAUSE, is: true },
+  {
+    name: 'the network of an allocation that lives',
+    container: { ...PAUSE, networkOf: 'living' },
+    is: false,
+  },
+  { name: 'a young network', container: PAUSE, rules: { graceMs: 1_001 }, is: false },
+  { name: 'the network of another agent', container: { ...PAUSE, agentId: 'a2' }, is: false },
   { name: 'one that has ended', container: { isRunning: false }, is: true },
   {
     name: 'one that has ended and is kept on purpose',
@@ -195,10 +206,10 @@ test('images: one that a container or a waiting task needs is kept', async (t) =
   const running = await bench.driver().start(bench.bench.launch({ kind: 'runs' }))
   running.detach()
   const starts = new Set([running.handle.id])
-  assert.deepEqual((await bench.driver().reconcile({ starts, configs: [] })).images, [])
+  assert.deepEqual((await bench.driver().reconcile({ ...NOTHING, starts })).images, [])
   await running.forget()
   const configs = [{ image: 'box:${meta.release}' }]
-  const waiting = { starts: new Set<string>(), configs }
+  const waiting = { ...NOTHING, configs }
   assert.deepEqual((await bench.driver().reconcile(waiting)).images, [])
   assert.deepEqual((await bench.driver().reconcile(NOTHING)).images, ['box:1'])
 })

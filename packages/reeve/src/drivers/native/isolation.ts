@@ -1,4 +1,5 @@
 import type { HostUser, TaskLaunch } from '../../agent/index.ts'
+import { hostLines, hostsText, resolvText } from '../settings/name-files.ts'
 
 /** native/PROTOCOL.md, section 4. */
 export type RootEntry = Readonly<Record<string, unknown>> & { readonly kind: string }
@@ -122,22 +123,13 @@ function accountName({ name, uid }: HostUser): string {
 }
 
 function hostsFile({ network }: TaskLaunch, hostname: string, host: HostTexts): string {
-  const base =
-    network.namespacePath === undefined && network.mode === 'host'
-      ? ensureNewline(host.hosts)
-      : `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${hostname}\n`
-  const lines = network.hosts.map(({ address, names }) => `${address} ${names.join(' ')}\n`)
-  return base + lines.join('')
+  const isOfMachine = network.namespacePath === undefined && network.mode === 'host'
+  if (!isOfMachine) return hostsText(hostname, network)
+  return ensureNewline(host.hosts) + hostLines(network)
 }
 
 function resolvFile({ network: { dns } }: TaskLaunch, host: HostTexts): string {
-  if (dns === undefined) return ensureNewline(host.resolvConf)
-  const lines = [
-    ...dns.servers.map((server) => `nameserver ${server}`),
-    ...(dns.searches.length === 0 ? [] : [`search ${dns.searches.join(' ')}`]),
-    ...(dns.options.length === 0 ? [] : [`options ${dns.options.join(' ')}`]),
-  ]
-  return `${lines.join('\n')}\n`
+  return dns === undefined ? ensureNewline(host.resolvConf) : resolvText(dns)
 }
 
 function ensureNewline(text: string): string {

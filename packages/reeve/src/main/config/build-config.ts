@@ -185,6 +185,8 @@ function dockerSettings(settings: Settings): AgentConfig['client']['docker']['se
     noNewPrivileges: settings.dockerNoNewPrivileges,
     // The setting takes nothing else.
     selinuxLabel: (settings.dockerSelinuxLabel ?? '') as '' | 'z' | 'Z',
+    infraImage: settings.dockerInfraImage ?? '',
+    infraPullTimeoutMs: settings.dockerInfraPull,
   }
 }
 

@@ -23,6 +23,11 @@ const logOptions = mapOf({
 
 const selinuxLabel = matching('"z" or "Z"', /^[zZ]$/)
 
+const image = matching(
+  'the name of an image, such as "registry.example/pause:3.9"',
+  /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,511}$/,
+)
+
 const noNames: readonly string[] = []
 const noLogOptions: Readonly<Record<string, string>> = {}
 const runtimes: readonly string[] = ['runc', 'nvidia']
@@ -137,6 +142,23 @@ export const dockerOptions = {
       'How the files of allocations are labelled for containers on a machine with SELinux: `z` ' +
       'for all containers, `Z` for each alone.',
     read: (config) => config.client.docker.settings.selinuxLabel || undefined,
+  }),
+  dockerInfraImage: option({
+    kind: image,
+    file: ['plugin', 'docker', 'config', 'infra_image'],
+    byDefault: always(undefined, 'one that the agent makes, without a registry'),
+    help:
+      'The image of pause containers, through which engines that join no network namespace by ' +
+      'its path reach the network of an allocation. The program that runs in it is the agent’s: ' +
+      'any image will do, for engines that accept images of some registries only.',
+    read: (config) => config.client.docker.settings.infraImage || undefined,
+  }),
+  dockerInfraPull: option({
+    kind: duration({ msMin: 1_000, msMax: 24 * HOUR_MS }),
+    file: ['plugin', 'docker', 'config', 'infra_image_pull_timeout'],
+    byDefault: always(5 * 60_000, '`5m`'),
+    help: 'How long a pull of `infra_image` may take.',
+    read: (config) => config.client.docker.settings.infraPullTimeoutMs,
   }),
 }
 

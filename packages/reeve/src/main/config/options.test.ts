@@ -148,6 +148,7 @@ test('options: what is in force is shown in the words of its file, without secre
           allow_runtimes: ['runc', 'nvidia'],
           nvidia_runtime: 'nvidia',
           no_new_privileges: true,
+          infra_image_pull_timeout: '5m',
         },
       },
     },

@@ -212,6 +212,8 @@ for (const [path, text] of [
             nvidiaRuntime: 'nvidia-cdi',
             noNewPrivileges: false,
             selinuxLabel: 'Z',
+            infraImage: 'registry.example/pause:3.9',
+            infraPullTimeoutMs: 60_000,
           },
           policy: {
             allowPrivileged: true,

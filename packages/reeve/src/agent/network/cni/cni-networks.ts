@@ -140,7 +140,7 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     const record = { network: await this.#networkOf(mode), args, ports, result: null }
     await this.#records.put(allocationId, record)
     try {
-      await createNamespace(this.#run, request)
+      await createNamespace(this.#run, allocationId)
       const result = await this.#add(allocationId, record)
       const network = networkFromResult(result, this.#namespacePath(allocationId))
       if (network.address === '' && network.addressIPv6 === '') {

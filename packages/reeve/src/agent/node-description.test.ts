@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NODE_ID, SILENT_LOG } from '../../test/build/agent.ts'
+import { aNode } from '../../test/build/node.ts'
+import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { Fault } from '../kit/fault.ts'
+import type { NetworkOffer } from './network/allocation-network.ts'
+import { NodeDescription } from './node-description.ts'
+
+const RESOURCES = { ...aNode().NodeResources, NodeNetworks: null }
+const BRIDGE: NetworkOffer = { mode: 'bridge', problem: undefined }
+const SHOP: NetworkOffer = { mode: 'cni/shop', problem: undefined }
+
+/** A node whose networks are those that the test says, as they are when it is probed. */
+function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
+  const logged: unknown[] = []
+  const never = (): never => assert.fail('nothing is set up here')
+  const node = new NodeDescription({
+    settings: {
+      Name: 'node-1',
+      Region: 'global',
+      Datacenter: 'dc1',
+      NodePool: 'default',
+      NodeClass: '',
+      HTTPAddr: '',
+      TLSEnabled: false,
+      Meta: {},
+      HostVolumes: null,
+      ReservedResources: aNode().ReservedResources,
+    },
+    drivers: [],
+    networks: {
+      open: () => Promise.resolve(),
+      probe: () => {
+        const { offers } = networks
+        return offers instanceof Fault ? Promise.reject(offers) : Promise.resolve(offers)
+      },
+      setUp: never,
+      setUpAlone: never,
+      find: never,
+      tearDown: never,
+    },
+    clock: new SimulatedClock(),
+    log: { ...SILENT_LOG, info: (fields) => logged.push(fields) },
+    probe: () => Promise.resolve({ Attributes: {}, NodeResources: RESOURCES }),
+    nodeId: () => NODE_ID,
+    region: () => 'global',
+  })
+  const modes = () => (node.registration().NodeResources.NodeNetworks ?? []).map(({ Mode }) => Mode)
+  return { node, logged, modes }
+}
+
+test('a network that is configured while the agent runs is offered, and no longer once removed', async () => {
+  const networks: { offers: readonly NetworkOffer[] | Fault } = { offers: [BRIDGE] }
+  const { node, modes } = aDescription(networks)
+  await node.probe()
+  assert.deepEqual(modes(), ['bridge'])
+  assert.equal(await node.probeAgain(), undefined)
+  networks.offers = [BRIDGE, SHOP]
+  assert.notEqual(await node.probeAgain(), undefined)
+  assert.deepEqual(modes(), ['bridge', 'cni/shop'])
+  networks.offers = new Fault('network', 'the directory cannot be read')
+  assert.equal(await node.probeAgain(), undefined)
+  assert.deepEqual(modes(), ['bridge', 'cni/shop'])
+  networks.offers = [BRIDGE]
+  assert.notEqual(await node.probeAgain(), undefined)
+  assert.deepEqual(modes(), ['bridge'])
+})
+
+test('a network that cannot be offered is logged once for each reason', async () => {
+  const problem = 'the plug-in "macvlan" is missing'
+  const networks = { offers: [{ mode: 'cni/shop', problem }] }
+  const { node, logged, modes } = aDescription(networks)
+  await node.probe()
+  await node.probeAgain()
+  assert.deepEqual(logged, [{ mode: 'cni/shop', reason: problem }])
+  networks.offers = [{ mode: 'cni/shop', problem: 'the file is no JSON' }]
+  await node.probeAgain()
+  assert.deepEqual([logged.length, modes()], [2, []])
+})
