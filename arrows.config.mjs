@@ -46,7 +46,8 @@ export const areas = {
     ],
   },
 
-  kit: { folder: `${reeve}/kit`, open: true, pure },
+  // Hashes come from a library that has no host access either (decision 0094).
+  kit: { folder: `${reeve}/kit`, open: true, packages: ['@noble/hashes'], pure },
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
@@ -62,14 +63,14 @@ export const areas = {
     doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml', 'template'].map(
       (language) => `${language}/index.ts`,
     ),
-    // Decimal numbers of a hundred digits in native policies.
-    packages: ['re2js', 'decimal.js'],
+    // Decimal numbers of a hundred digits in native policies; the other libraries: decision 0094.
+    packages: ['re2js', 'decimal.js', '@noble/hashes'],
     pure,
   },
   jobspec: {
     folder: `${reeve}/jobspec`,
     may: ['lang', 'model', 'contract'],
-    packages: ['re2js'],
+    packages: ['re2js', '@noble/hashes'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).

@@ -1,11 +1,9 @@
+import { md5, sha1 } from '@noble/hashes/legacy.js'
+import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { decodeBase64 } from '../../../kit/base64.ts'
 import type { Random } from '../../../kit/clock.ts'
 import { encodeHex } from '../../../kit/hex.ts'
-import { md5 } from '../../../kit/md5.ts'
 import { ok } from '../../../kit/result.ts'
-import { sha1 } from '../../../kit/sha1.ts'
-import { sha256 } from '../../../kit/sha256.ts'
-import { sha512 } from '../../../kit/sha512.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
 import type { FunctionDefinition, Meter } from '../../../lang/hcl/index.ts'
 import { text, whole } from '../argument.ts'
@@ -22,7 +20,6 @@ import {
   HASHED_BYTES_MIN,
   STEPS_PER_BCRYPT_ROUND,
   STEPS_PER_RSA,
-  STEPS_PER_SHA512_BYTE,
 } from '../limits.ts'
 import { randomBytes } from './random-bytes.ts'
 
@@ -50,18 +47,15 @@ export function cryptoFunctions(random: Random): Readonly<Record<string, Functio
     ),
     sha1: hashFunction(sha1),
     sha256: hashFunction(sha256),
-    sha512: hashFunction(sha512, STEPS_PER_SHA512_BYTE),
+    sha512: hashFunction(sha512),
   }
 }
 
 /** The digest of the text's UTF-8 bytes in hexadecimal digits. */
-function hashFunction(
-  hash: (message: Uint8Array) => Uint8Array,
-  stepsPerByte = STEPS_PER_HASHED_BYTE,
-): FunctionDefinition {
+function hashFunction(hash: (message: Uint8Array) => Uint8Array): FunctionDefinition {
   return define([text('str')], ([str], meter) => {
     const bytes = encodeUtf8(str)
-    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * stepsPerByte)
+    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * STEPS_PER_HASHED_BYTE)
     return paid.ok ? ok(encodeHex(hash(bytes))) : paid
   })
 }

@@ -1,4 +1,4 @@
-import { sha512 } from '../../../kit/sha512.ts'
+import { sha512 } from '@noble/hashes/sha2.js'
 import { joinBytes, toBigInt, toBytes } from '../../../kit/bytes.ts'
 import { modularPower, modulo } from '../../../kit/modular.ts'
 
