@@ -70,7 +70,7 @@ export const areas = {
   jobspec: {
     folder: `${reeve}/jobspec`,
     may: ['lang', 'model', 'contract'],
-    packages: ['re2js', '@noble/hashes'],
+    packages: ['re2js', '@noble/hashes', 'bcryptjs'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
@@ -90,6 +90,8 @@ export const areas = {
   cluster: { folder: `${reeve}/cluster`, may: ['state'], types: ['http'], builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
+  // Keys and signatures for the languages, by Node's own module (decision 0095).
+  crypto: { folder: `${reeve}/crypto`, builtins },
   storage: {
     folder: `${reeve}/storage`,
     // Its engines keep the lease of the servers that share them (decision 0031).
@@ -109,10 +111,20 @@ export const areas = {
   // Work that must not hold requests, on threads of their own (decision 0016).
   threads: { folder: `${reeve}/threads`, builtins },
   // Policies are asked on such a thread; workload and governance get it handed in.
-  judging: { folder: `${reeve}/judging`, may: ['threads', 'policy'], builtins },
+  judging: { folder: `${reeve}/judging`, may: ['threads', 'policy', 'crypto'], builtins },
   workload: {
     folder: `${reeve}/workload`,
-    may: ['threads', 'scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
+    may: [
+      'threads',
+      'crypto',
+      'scheduler',
+      'state',
+      'policy',
+      'jobspec',
+      'acl',
+      'model',
+      'contract',
+    ],
     builtins,
   },
   // Several regions: requests are passed on, and what one of them rules is copied (decision 0041).
@@ -155,7 +167,7 @@ export const areas = {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which
     // the contract says (decision 0035).
-    may: ['sdk', 'jobspec', 'model', 'lang', 'contract'],
+    may: ['sdk', 'jobspec', 'model', 'lang', 'contract', 'crypto'],
     packages: ['commander', 'ws'],
     builtins,
   },

@@ -50,3 +50,14 @@ export function decodeBase64(text: string): Uint8Array | undefined {
   }
   return bytes.subarray(0, length - padding)
 }
+
+/** Without padding, as tokens and keys have it; undefined when the text is no such text. */
+export function decodeBase64Url(text: string): Uint8Array | undefined {
+  if (/[^A-Za-z0-9_-]/.test(text) || text.length % 4 === 1) return undefined
+  const padding = '='.repeat((4 - (text.length % 4)) % 4)
+  return decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/') + padding)
+}
+
+export function encodeBase64Url(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}

@@ -6,7 +6,6 @@ const FUNCTIONS = { md5, sha1, sha256, sha384, sha512 } as const
 
 export interface Hash {
   readonly name: keyof typeof FUNCTIONS
-  readonly size: number
   readonly blockSize: number
   readonly digest: (message: Uint8Array) => Uint8Array
 }
@@ -17,9 +16,9 @@ export const SHA256 = hashOf('sha256')
 export const SHA384 = hashOf('sha384')
 export const SHA512 = hashOf('sha512')
 
-function hashOf(name: Hash['name']): Hash {
+function hashOf<N extends Hash['name']>(name: N): Hash & { readonly name: N } {
   const digest = FUNCTIONS[name]
-  return { name, size: digest.outputLen, blockSize: digest.blockLen, digest }
+  return { name, blockSize: digest.blockLen, digest }
 }
 
 /** RFC 2104. */
