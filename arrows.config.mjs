@@ -64,7 +64,7 @@ export const areas = {
       (language) => `${language}/index.ts`,
     ),
     // Decimal numbers of a hundred digits in native policies; the other libraries: decision 0094.
-    packages: ['re2js', 'decimal.js', '@noble/hashes'],
+    packages: ['re2js', 'decimal.js', '@noble/hashes', 'yaml'],
     pure,
   },
   jobspec: {
