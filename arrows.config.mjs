@@ -46,15 +46,15 @@ export const areas = {
     ],
   },
 
-  // Hashes come from a library that has no host access either (decision 0094).
-  kit: { folder: `${reeve}/kit`, open: true, packages: ['@noble/hashes'], pure },
+  // Libraries without host access: hashes, and the engine of kit/regex.ts (decision 0094).
+  kit: { folder: `${reeve}/kit`, open: true, packages: ['@noble/hashes', 're2js'], pure },
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
     doors: ['index.ts', 'stored/index.ts'],
     // Periodic jobs carry cron expressions (decision 0014).
     may: ['contract', 'lang'],
-    packages: ['typebox', 're2js'],
+    packages: ['typebox'],
     pure,
   },
   lang: {
