@@ -153,7 +153,8 @@ export const areas = {
     folder: `${reeve}/agent`,
     // Templates are rendered on threads of their own (decision 0060).
     may: ['model', 'lang', 'sdk', 'contract', 'threads'],
-    packages: ['typebox', 'ws'],
+    // Zip files of strangers are read by a library (decision 0094).
+    packages: ['typebox', 'ws', 'yauzl'],
     builtins,
   },
   drivers: {
