@@ -28,7 +28,7 @@ function readDocument(text: string): YamlValue {
   if (document === undefined) return null
   const [problem] = document.errors
   if (problem !== undefined) throw new YamlError(problem.pos[0], firstLine(problem.message))
-  // Reserved directives are ignored; other warnings are about tags, which are checked with the values.
+  // Reserved directives are ignored. Other warnings are about tags, which `readNode` checks.
   const directive = document.warnings.find(
     ({ code, message }) => code === 'BAD_DIRECTIVE' && !message.startsWith('Unknown directive'),
   )

@@ -109,7 +109,7 @@ class NodeReader {
     return text
   }
 
-  /** The last line of a block scalar has no line end where the text has none; the library adds it. */
+  /** Without the line end that the library adds to a block scalar at the end of the text. */
   #textOf({ value, type, range }: Scalar): string {
     if (typeof value !== 'string') return ''
     const isBlock = type === Scalar.BLOCK_LITERAL || type === Scalar.BLOCK_FOLDED
