@@ -30,7 +30,7 @@ function withPatterns(count: number, RTarget: string, Operand = 'regexp'): Input
   return { ID: 'j', Constraints: rules, TaskGroups: [{ Tasks: [task] }] }
 }
 
-const patterns = 'Regular expressions of the job have larger than 20000 instructions together'
+const patterns = 'Regular expressions of the job have more than 20000 instructions together'
 const entries = `Job has more than ${jobEntriesMax} entries in its lists and maps`
 const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
   ['an empty job is small', {}, undefined],
