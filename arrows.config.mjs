@@ -46,14 +46,15 @@ export const areas = {
     ],
   },
 
-  kit: { folder: `${reeve}/kit`, open: true, pure },
+  // Libraries without host access: hashes, and the engine of kit/regex.ts (decision 0094).
+  kit: { folder: `${reeve}/kit`, open: true, packages: ['@noble/hashes', 're2js'], pure },
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
     doors: ['index.ts', 'stored/index.ts'],
     // Periodic jobs carry cron expressions (decision 0013).
     may: ['contract', 'lang'],
-    packages: ['typebox', 're2js'],
+    packages: ['typebox'],
     pure,
   },
   lang: {
@@ -62,14 +63,14 @@ export const areas = {
     doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml', 'template'].map(
       (language) => `${language}/index.ts`,
     ),
-    // Decimal numbers of a hundred digits in native policies.
-    packages: ['re2js', 'decimal.js'],
+    // Decimal numbers of a hundred digits in native policies; the other libraries: decision 0094.
+    packages: ['re2js', 'decimal.js', '@noble/hashes', 'yaml'],
     pure,
   },
   jobspec: {
     folder: `${reeve}/jobspec`,
     may: ['lang', 'model', 'contract'],
-    packages: ['re2js'],
+    packages: ['re2js', '@noble/hashes', 'bcryptjs'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
@@ -89,6 +90,8 @@ export const areas = {
   cluster: { folder: `${reeve}/cluster`, may: ['state'], types: ['http'], builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
+  // Keys and signatures for the languages, by Node's own module (decision 0095).
+  crypto: { folder: `${reeve}/crypto`, builtins },
   storage: {
     folder: `${reeve}/storage`,
     // Its engines keep the lease of the servers that share them (decision 0031).
@@ -108,10 +111,20 @@ export const areas = {
   // Work that must not hold requests, on threads of their own (decision 0065).
   threads: { folder: `${reeve}/threads`, builtins },
   // Policies are asked on such a thread; workload and governance get it handed in.
-  judging: { folder: `${reeve}/judging`, may: ['threads', 'policy'], builtins },
+  judging: { folder: `${reeve}/judging`, may: ['threads', 'policy', 'crypto'], builtins },
   workload: {
     folder: `${reeve}/workload`,
-    may: ['threads', 'scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
+    may: [
+      'threads',
+      'crypto',
+      'scheduler',
+      'state',
+      'policy',
+      'jobspec',
+      'acl',
+      'model',
+      'contract',
+    ],
     builtins,
   },
   // Several regions: requests are passed on, and what one of them rules is copied (decision 0041).
@@ -140,8 +153,9 @@ export const areas = {
     folder: `${reeve}/agent`,
     // Templates are rendered on threads of their own (decision 0065).
     may: ['model', 'lang', 'sdk', 'contract', 'threads'],
-    // Artifacts of buckets are requested with signatures of S3 (decision 0093).
-    packages: ['aws4fetch', 'typebox', 'ws'],
+    // Requests for objects of buckets are signed (decision 0093), and zip files are untrusted input
+    // that a library reads (decision 0094).
+    packages: ['aws4fetch', 'typebox', 'ws', 'yauzl'],
     builtins,
   },
   drivers: {
@@ -155,7 +169,7 @@ export const areas = {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which
     // the contract says (decision 0035).
-    may: ['sdk', 'jobspec', 'model', 'lang', 'contract'],
+    may: ['sdk', 'jobspec', 'model', 'lang', 'contract', 'crypto'],
     packages: ['commander', 'ws'],
     builtins,
   },

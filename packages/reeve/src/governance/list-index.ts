@@ -1,3 +1,4 @@
+import { LruCache } from '../kit/lru-cache.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { compareCreation, foldName, type Row, type Store, type TableName } from '../state/index.ts'
 
@@ -185,7 +186,7 @@ class Scope {
   readonly #byGram = new Map<string, SortedList<Entry>>()
   readonly #byKey = new Map<string, Entry>()
   /** By what was looked for, in the order of creation. */
-  readonly #searches = new Map<string, readonly Entry[]>()
+  readonly #searches = new LruCache<string, readonly Entry[]>({ weightMax: SEARCHES_KEPT_MAX })
   /**
    * The last entry whose letters are known, in the order of creation: in that order each goes to
    * the end of its lists, which costs next to nothing.
@@ -297,7 +298,6 @@ class Scope {
     if (known !== undefined) return known
     const found: Entry[] = []
     for (const entry of this.#candidates(text)) if (entry.text.includes(text)) found.push(entry)
-    if (this.#searches.size >= SEARCHES_KEPT_MAX) this.#searches.clear()
     this.#searches.set(text, found)
     return found
   }

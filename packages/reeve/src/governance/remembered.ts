@@ -1,21 +1,20 @@
-/** Unless said otherwise. More are forgotten all at once: they cost little to work out again. */
-const KEPT_MAX = 1_000
+import { LruCache } from '../kit/lru-cache.ts'
 
-/** Values that are worked out again when what they depend on has another version. */
+const ENTRIES_MAX = 1_000
+
+/** Values that are computed again when what they depend on has another version. */
 export class Remembered<T> {
-  readonly #keptMax: number
-  readonly #kept = new Map<string, { readonly version: string; readonly value: T }>()
+  readonly #cache: LruCache<string, { readonly version: string; readonly value: T }>
 
-  constructor(keptMax = KEPT_MAX) {
-    this.#keptMax = keptMax
+  constructor(entriesMax = ENTRIES_MAX) {
+    this.#cache = new LruCache({ weightMax: entriesMax })
   }
 
   find(key: string, version: string, compute: () => T): T {
-    const known = this.#kept.get(key)
-    if (known?.version === version) return known.value
+    const cached = this.#cache.get(key)
+    if (cached?.version === version) return cached.value
     const value = compute()
-    if (this.#kept.size >= this.#keptMax) this.#kept.clear()
-    this.#kept.set(key, { version, value })
+    this.#cache.set(key, { version, value })
     return value
   }
 }

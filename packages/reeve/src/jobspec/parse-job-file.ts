@@ -1,5 +1,6 @@
 import type { ParsedJob } from '@reeve/contract'
 import type { Random } from '../kit/clock.ts'
+import type { CryptoHost } from '../kit/crypto-host.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import {
   childScope,
@@ -40,6 +41,8 @@ export interface JobFileRequest extends NamedText {
   /** Undefined where the files of the reader must not be seen: on a server. */
   readonly files: FileFunctions | undefined
   readonly random: Random
+  /** Keys for `rsadecrypt`; without it the function is refused. */
+  readonly crypto?: CryptoHost | undefined
   readonly nowMs?: number
 }
 
@@ -59,8 +62,13 @@ export type JobFileResult = Result<JobFile, readonly Diagnostic[]>
  * Never throws; the work is bounded by the size of the text and the limits of the language.
  */
 export function parseJobFile(request: JobFileRequest): JobFileResult {
-  const { files, random, nowMs } = request
-  const functions = jobFunctions({ files, random, ...(nowMs === undefined ? {} : { nowMs }) })
+  const { files, random, crypto, nowMs } = request
+  const functions = jobFunctions({
+    files,
+    random,
+    crypto,
+    ...(nowMs === undefined ? {} : { nowMs }),
+  })
   return readJobFile(request, functions)
 }
 

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { nodeCrypto } from '../crypto/index.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import {
   inspectPlan,
@@ -149,6 +150,7 @@ export class JudgingDesk {
       isCancelled: () => false,
       random: () => randomInt(DRAWS) / DRAWS,
       offsetAt,
+      crypto: nodeCrypto,
     }
   }
 }

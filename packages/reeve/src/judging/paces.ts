@@ -1,15 +1,17 @@
+import { LruCache } from '../kit/lru-cache.ts'
+
 /** A question that takes longer holds up others more than it may. */
 const SLOW_MS = 100
 /** Of the pace, how much the newest answer is; one cold start alone makes nobody slow. */
 const NEWEST_SHARE = 1 / 4
 /** A pace below this is as good as none. */
 const FORGET_MS = 10
-/** Paces that are kept; the ones that were measured longest ago go first. */
+/** Paces that are cached. */
 const PACES_MAX = 1_000
 
 /** How long what was asked before took: a mean in which each answer weighs less than the next. */
 export class Paces {
-  readonly #msOf = new Map<string, number>()
+  readonly #msOf = new LruCache<string, number>({ weightMax: PACES_MAX })
 
   msOf(key: string): number {
     return this.#msOf.get(key) ?? 0
@@ -25,8 +27,5 @@ export class Paces {
     this.#msOf.delete(key)
     if (pace < FORGET_MS) return
     this.#msOf.set(key, pace)
-    if (this.#msOf.size <= PACES_MAX) return
-    const [oldest] = this.#msOf.keys()
-    if (oldest !== undefined) this.#msOf.delete(oldest)
   }
 }

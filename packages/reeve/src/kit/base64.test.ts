@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeBase64, encodeBase64, isBase64 } from './base64.ts'
+import { decodeBase64, decodeBase64Url, encodeBase64, encodeBase64Url, isBase64 } from './base64.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 // RFC 4648, section 10.
@@ -66,3 +66,31 @@ const isIt = [
 for (const [text, wanted] of isIt)
   test(`base64: ${JSON.stringify(text.slice(0, 10))} is ${wanted ? 'it' : 'none'}`, () =>
     assert.equal(isBase64(text), wanted))
+
+test('base64: bits behind the last byte may be set, as in Go', () => {
+  assert.deepEqual(decodeBase64('Zh=='), new Uint8Array(encodeUtf8('f')))
+})
+
+for (const text of ['Zg==', 'Zm+v', 'Zm/v', 'Z', 'Zm9vY', 'Zm 9', 'Zm9v\n'])
+  test(`base64url: ${JSON.stringify(text)} is not read`, () => {
+    assert.equal(decodeBase64Url(text), undefined)
+  })
+
+test('base64url: the same text as the system encoder, and read back', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      assert.equal(encodeBase64Url(bytes), Buffer.from(bytes).toString('base64url'))
+      assert.deepEqual(decodeBase64Url(encodeBase64Url(bytes)), bytes)
+    }),
+  )
+})
+
+test('base64: texts that are not base64 are undefined and never throw', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'AZaz09+/=-_\n ') }), (text) => {
+      const wanted = isBase64(text.replaceAll('\n', ''))
+      assert.equal(decodeBase64(text) !== undefined, wanted)
+      decodeBase64Url(text)
+    }),
+  )
+})

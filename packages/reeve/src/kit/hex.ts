@@ -1,4 +1,4 @@
 /** Two lower-case digits for each byte. */
 export function encodeHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return bytes.toHex()
 }

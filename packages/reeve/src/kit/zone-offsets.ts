@@ -1,3 +1,5 @@
+import { LruCache } from './lru-cache.ts'
+
 /**
  * Formatters that are kept: making one takes a hundred times as long as using it. There are some
  * six hundred names of zones, but a name may be spelled in capitals or not.
@@ -9,12 +11,11 @@ const FORMATTERS_MAX = 1_000
  * runtime. Throws a RangeError for a zone that it does not know.
  */
 export function createZoneOffsets(): (zone: string, ms: number) => number {
-  const formatters = new Map<string, Intl.DateTimeFormat>()
+  const formatters = new LruCache<string, Intl.DateTimeFormat>({ weightMax: FORMATTERS_MAX })
   return (zone, ms) => {
     if (zone === 'UTC') return 0
     let formatter = formatters.get(zone)
     if (formatter === undefined) {
-      if (formatters.size >= FORMATTERS_MAX) formatters.clear()
       formatter = wallClock(zone)
       formatters.set(zone, formatter)
     }

@@ -1,3 +1,4 @@
+import { nodeCrypto } from '../crypto/index.ts'
 import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
 import { readVersion } from './version.ts'
@@ -129,6 +130,6 @@ function surroundings() {
   const time = { nowNs, zone: 'UTC', offsetSeconds: () => 0 }
   return {
     settings: { time, version: readVersion() },
-    rego: { nowNs, offsetAt, random: () => Math.random() },
+    rego: { nowNs, offsetAt, crypto: nodeCrypto, random: () => Math.random() },
   }
 }

@@ -15,7 +15,7 @@ import { fileProblem, fromRego, type ToolProblem } from './problem.ts'
 import { errored, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface RegoTesting {
-  readonly options: Pick<EvaluateOptions, 'nowNs' | 'offsetAt' | 'random'>
+  readonly options: Pick<EvaluateOptions, 'nowNs' | 'offsetAt' | 'random' | 'crypto'>
   readonly coverage: Coverage | undefined
   readonly isWanted: TestChoice
 }

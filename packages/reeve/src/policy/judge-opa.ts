@@ -76,6 +76,7 @@ export function judgeOpa(
     nowNs: asking.options.time.nowNs,
     random: asking.options.random,
     offsetAt: asking.options.offsetAt,
+    crypto: asking.options.crypto,
     isCancelled: asking.options.isCancelled,
     print: (line: string) => printed.push(line),
   }

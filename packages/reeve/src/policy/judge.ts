@@ -1,3 +1,4 @@
+import { LruCache } from '../kit/lru-cache.ts'
 import type { Result } from '../kit/result.ts'
 import { COMPILED_CHARS_MAX, COMPILED_POLICIES_MAX } from './limits.ts'
 import { compileNative, judgeNative, type NativePolicy } from './judge-native.ts'
@@ -19,10 +20,12 @@ type Compiled =
 
 /** Compiles policies, keeps what it compiled, and asks them. Knows neither levels nor overrides. */
 export class Judge {
-  /** By kind, query, name and code; the least recently used first. */
-  readonly #compiled = new Map<string, Compiled>()
-  /** Of all keys together. */
-  #chars = 0
+  /** By kind, query, name and code. */
+  readonly #compiled = new LruCache<string, Compiled>({
+    weightMax: COMPILED_CHARS_MAX,
+    countMax: COMPILED_POLICIES_MAX,
+    weigh: (key) => key.length,
+  })
 
   /** What is wrong with a policy's code; empty when it can be evaluated. */
   diagnose(policy: PolicyText): readonly Diagnostic[] {
@@ -46,31 +49,16 @@ export class Judge {
 
   #compile(policy: PolicyText): Compiled {
     const key = `${policy.kind}\n${policy.query ?? ''}\n${policy.name}\n${policy.code}`
-    const known = this.#compiled.get(key)
-    if (known !== undefined) {
-      // The one that was used last goes to the end: the first is the one to forget.
-      this.#compiled.delete(key)
-      this.#compiled.set(key, known)
-      return known
-    }
-    // Before it is compiled, which takes the most.
-    this.#makeRoom(key.length)
+    const cached = this.#compiled.get(key)
+    if (cached !== undefined) return cached
+    // Before it is compiled, which takes the most memory.
+    this.#compiled.makeRoom(key.length)
     const made: Compiled =
       policy.kind === 'native'
         ? { kind: 'native', policy: compileNative(policy) }
         : { kind: 'opa', policy: compileOpa(policy) }
     this.#compiled.set(key, made)
-    this.#chars += key.length
     return made
-  }
-
-  #makeRoom(chars: number): void {
-    for (const oldest of this.#compiled.keys()) {
-      const isFull = this.#compiled.size >= COMPILED_POLICIES_MAX
-      if (!isFull && this.#chars + chars <= COMPILED_CHARS_MAX) return
-      this.#compiled.delete(oldest)
-      this.#chars -= oldest.length
-    }
   }
 }
 

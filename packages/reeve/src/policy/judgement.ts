@@ -31,6 +31,8 @@ export interface JudgeOptions extends StandardSettings {
   readonly random: () => number
   /** How far the clocks of a zone are ahead of UTC. */
   readonly offsetAt: NonNullable<EvaluateOptions['offsetAt']>
+  /** Keys and signatures of Rego. */
+  readonly crypto?: EvaluateOptions['crypto']
 }
 
 export interface AskedPolicy {

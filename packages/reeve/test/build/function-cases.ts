@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nodeCrypto } from '../../src/crypto/index.ts'
 import { jobFunctions, type FileFunctions } from '../../src/jobspec/functions/functions.ts'
 import { evaluate, makeScope, parseExpression, toJson } from '../../src/lang/hcl/index.ts'
 
@@ -27,6 +28,7 @@ export function call(source: string, options: CallOptions = {}) {
   let drawn = 0
   const functions = jobFunctions({
     files,
+    crypto: nodeCrypto,
     random: { next: () => draws[drawn++ % draws.length] ?? 0 },
     ...(nowMs === undefined ? {} : { nowMs }),
   })

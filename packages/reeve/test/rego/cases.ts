@@ -11,8 +11,12 @@ export interface RegoCase {
   readonly fields: Readonly<Record<string, YamlValue>>
 }
 
-/** The cases lie beside the repository; they are read from there and never copied. */
-const CASES_ROOT = join(import.meta.dirname, '../../../../../shared/cases/rego')
+/**
+ * The cases are read from a folder beside the repository and never copied. `REGO_CASES` names
+ * another folder, for a checkout that has no such neighbour.
+ */
+const CASES_ROOT =
+  process.env['REGO_CASES'] ?? join(import.meta.dirname, '../../../../../shared/cases/rego')
 
 export function haveCases(): boolean {
   return existsSync(CASES_ROOT)

@@ -9,6 +9,7 @@ import {
   type Query,
   type Value,
 } from '../../src/lang/rego/index.ts'
+import { nodeCrypto } from '../../src/crypto/index.ts'
 import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 import type { YamlValue } from '../../src/lang/yaml/index.ts'
 import { listOf, textOf, type RegoCase } from './cases.ts'
@@ -38,6 +39,7 @@ export function runCase(item: RegoCase, version: 0 | 1): string | undefined {
     nowNs: 1_800_000_000_000_000_000n,
     random: () => 0.25,
     offsetAt,
+    crypto: nodeCrypto,
   })
   return judge(fields, result)
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { aTar, aZip, type TarEntry, type ZipEntry } from '../../../test/build/archive.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { DiskBudget } from './disk-budget.ts'
 import { readTar } from './tar.ts'
@@ -186,3 +187,25 @@ for (const { name, entries } of hostileZips) {
     assert.deepEqual((await readdir(outer)).toSorted(), ['root', 'root.zip'])
   })
 }
+
+test('a zip file that is cut anywhere is refused, and bytes that change do no harm', async (t) => {
+  const root = await temporaryDirectory(t)
+  const whole = aZip([
+    { path: 'a', text: 'text' },
+    { path: 'b/c', text: 'more'.repeat(50) },
+  ])
+  const read = async (bytes: Uint8Array): Promise<void> => {
+    await writeFile(`${root}.zip`, bytes)
+    for await (const { body } of readZip(`${root}.zip`)) for await (const _ of body);
+  }
+  await read(whole)
+  for (let length = 0; length < whole.length; length += 3)
+    await assert.rejects(read(whole.subarray(0, length)), { kind: 'task-artifact' })
+  for (let at = 0; at < whole.length; at += 1) {
+    const changed = Uint8Array.from(whole)
+    changed[at] = (changed[at] ?? 0) ^ 0x55
+    await read(changed).catch((thrown: unknown) => {
+      assert.ok(thrown instanceof Fault, String(thrown))
+    })
+  }
+})

@@ -1,3 +1,4 @@
+import { nodeCrypto } from '../../crypto/index.ts'
 import {
   parseJobFile,
   parseLegacyJobFile,
@@ -6,7 +7,7 @@ import {
 } from '../../jobspec/index.ts'
 import { formatDiagnostics, type Diagnostic } from '../../lang/hcl/index.ts'
 
-interface TextRequest extends Omit<JobFileRequest, 'random'> {
+interface TextRequest extends Omit<JobFileRequest, 'random' | 'crypto'> {
   /** The older syntax, which has no variables. */
   readonly isLegacy: boolean
 }
@@ -14,7 +15,7 @@ interface TextRequest extends Omit<JobFileRequest, 'random'> {
 /** A job file as the command line reads it: with the files and the environment of the person. */
 export function parseText({ isLegacy, ...request }: TextRequest): JobFileResult {
   if (isLegacy) return parseLegacyJobFile(request)
-  return parseJobFile({ ...request, random: { next: () => Math.random() } })
+  return parseJobFile({ ...request, random: { next: () => Math.random() }, crypto: nodeCrypto })
 }
 
 /** All problems, each with its line. */

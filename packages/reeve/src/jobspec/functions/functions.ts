@@ -23,7 +23,7 @@ export function jobFunctions(options: FunctionOptions): ReadonlyMap<string, Func
   return new Map(
     Object.entries({
       ...controlFunctions,
-      ...cryptoFunctions(random),
+      ...cryptoFunctions(options),
       ...encodingFunctions,
       ...fileFunctions(files),
       ...formatFunctions,

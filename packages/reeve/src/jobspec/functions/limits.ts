@@ -44,9 +44,6 @@ export const PATTERN_INSTRUCTIONS_PER_STEP = 8
 /** Hashes are arithmetic, not copying: steps paid for one byte. */
 export const STEPS_PER_HASHED_BYTE = 0.25
 
-/** Its words of 64 bits are slower. */
-export const STEPS_PER_SHA512_BYTE = 5
-
 /** A hash of nothing costs as much as these many bytes: a block is filled up, tables are made. */
 export const HASHED_BYTES_MIN = 256
 

@@ -1,3 +1,4 @@
+import type { CryptoHost } from '../../kit/crypto-host.ts'
 import type { Random } from '../../kit/clock.ts'
 import type { Result } from '../../kit/result.ts'
 
@@ -6,6 +7,8 @@ export interface FunctionOptions {
   /** Undefined where files of the reader must not be seen: on a server. */
   readonly files: FileFunctions | undefined
   readonly random: Random
+  /** Keys for `rsadecrypt`; without it the function is refused. */
+  readonly crypto?: CryptoHost | undefined
   /** Milliseconds since the epoch; without it there is no `timestamp()`. */
   readonly nowMs?: number
 }

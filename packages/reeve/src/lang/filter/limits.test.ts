@@ -45,6 +45,12 @@ const expensive: readonly {
     wanted: tooLarge,
   },
   {
+    name: 'a pattern that takes two seconds to compile',
+    filter: `Text matches "${'a{1000}'.repeat(500)}"`,
+    datum: { Text: 'a' },
+    wanted: tooLarge,
+  },
+  {
     name: 'one long list',
     filter: 'all List as a { a matches "^item-" }',
     datum: busy,
@@ -58,6 +64,12 @@ for (const c of expensive)
     const result = compiled.value.matches(c.datum)
     assert.equal(result.ok ? result.value : result.error.message, c.wanted)
   })
+
+test('filter: a pattern that takes two seconds to compile is rejected at once', () => {
+  const { user } = process.cpuUsage()
+  assert.ok(compileFilter(`Text matches "${'a{1000}'.repeat(500)}"`).ok)
+  assert.ok(process.cpuUsage().user - user < 500_000)
+})
 
 test('filter: the work of one row does not count for the next', () => {
   const compiled = compileFilter('all List as a { a matches "^item-" }')

@@ -16,6 +16,12 @@ export const MAX_DEPTH = 100
 export const MAX_PATTERN_INSTRUCTIONS = 2_000
 
 /**
+ * Estimated size of one regular expression, before it is compiled on the thread that answers. The
+ * estimate of a valid pattern may be a few times too high.
+ */
+export const MAX_PATTERN_SIZE = 4 * MAX_PATTERN_INSTRUCTIONS
+
+/**
  * Work on one row, a few milliseconds. A comparison or a visited element is one step, so
  * quantifiers inside one another over long lists end in an error instead of a stalled server.
  */

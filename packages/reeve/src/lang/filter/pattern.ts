@@ -1,14 +1,14 @@
-import { RE2JS, RE2JSException } from 're2js'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { compileRegex, type Regex } from '../../kit/regex.ts'
+import { err, type Result } from '../../kit/result.ts'
 import { failed, type FilterError } from './filter-error.ts'
-import { MAX_PATTERN_INSTRUCTIONS } from './limits.ts'
+import { MAX_PATTERN_INSTRUCTIONS, MAX_PATTERN_SIZE, MAX_TEXT_LENGTH } from './limits.ts'
 import { quote } from './quote.ts'
 
 /**
  * A compiled regular expression, or the error that shows when a row is compared with it (reference
  * §3.5).
  */
-export type Pattern = Result<{ readonly regex: RE2JS; readonly instructions: number }, FilterError>
+export type Pattern = Result<Regex, FilterError>
 
 /**
  * Compiles the patterns of one filter, which share one allowance. The engine takes linear time: no
@@ -32,11 +32,15 @@ const TOO_LARGE = err(
 )
 
 function compile(text: string): Pattern {
-  try {
-    const regex = RE2JS.compile(text)
-    return ok({ regex, instructions: regex.programSize() })
-  } catch (thrown) {
-    if (!(thrown instanceof RE2JSException)) throw thrown
-    return err(failed(`failed to compile regular expression ${quote(text)}: ${thrown.message}`))
-  }
+  const compiled = compileRegex(text, PATTERN_LIMITS)
+  if (compiled.ok) return compiled
+  const { kind, message } = compiled.error
+  if (kind === 'too-large') return TOO_LARGE
+  return err(failed(`failed to compile regular expression ${quote(text)}: ${message}`))
+}
+
+const PATTERN_LIMITS = {
+  lengthMax: MAX_TEXT_LENGTH,
+  sizeMax: MAX_PATTERN_SIZE,
+  instructionsMax: MAX_PATTERN_INSTRUCTIONS,
 }

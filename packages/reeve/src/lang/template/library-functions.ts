@@ -1,8 +1,9 @@
-import { RE2JS, RE2JSException } from 're2js'
+import type { RE2JS } from 're2js'
+import { md5 } from '@noble/hashes/legacy.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import { decodeBase64, encodeBase64 } from '../../kit/base64.ts'
 import { encodeHex } from '../../kit/hex.ts'
-import { md5 } from '../../kit/md5.ts'
-import { sha256 } from '../../kit/sha256.ts'
+import { compileRegex } from '../../kit/regex.ts'
 import { decodeUtf8, encodeUtf8 } from '../../kit/utf8.ts'
 import { hmac, SHA256 } from '../rego/crypt/hash.ts'
 import { clockFace } from '../rego/time/calendar.ts'
@@ -348,13 +349,13 @@ function joined(values: readonly Value[], mark: string): string {
 }
 
 function compiled(pattern: string): RE2JS {
-  try {
-    // The cost of the call has bounded the size of the program.
-    return RE2JS.compile(pattern)
-  } catch (thrown) {
-    if (!(thrown instanceof RE2JSException)) throw thrown
-    return fail(thrown.message)
-  }
+  const regex = compileRegex(pattern, PATTERN_LIMITS)
+  return regex.ok ? regex.value.regex : fail(regex.error.message)
+}
+
+const PATTERN_LIMITS = {
+  lengthMax: TEMPLATE_LIMITS.patternInstructionsMax,
+  sizeMax: TEMPLATE_LIMITS.patternInstructionsMax,
 }
 
 function isIn(value: Value, item: Value): boolean {

@@ -10,6 +10,13 @@ const refused: readonly (readonly [name: string, source: string, problem: RegExp
   ['question marks', '? '.repeat(50_000), /nested more than 200 levels/],
   ['a text that is too long', 'a'.repeat(9_000_000), /longer than/],
   ['aliases of aliases', laughs('[', ']'), /more than 500000 values/],
+  ['many lines', '- a\n'.repeat(200_000), /more than 600000 tokens/],
+  ['missing elements', `[${','.repeat(500_000)}`, /Unexpected ,/],
+  ['unopened brackets', ']'.repeat(500_000), /Unexpected flow-seq-end/],
+  ['documents', '--- a\n...\n'.repeat(200_000), /more than one document/],
+  ['directives', `${'%X a\n'.repeat(20_000)}---\na`, /more than 10000 directives/],
+  ['a long key', `${'k'.repeat(4_000_000)}: a`, /at most 1024 chars/],
+  ['a long number', '9'.repeat(4_000_000), /out of range/],
   ['merges of merges', merges(), /more than 500000 values/],
 ]
 
@@ -48,3 +55,20 @@ test('parseYaml never throws, whatever the pieces', () => {
     { numRuns: 5_000 },
   )
 })
+
+const allowed: readonly (readonly [name: string, source: string])[] = [
+  ['200 levels', `${'['.repeat(200)}${']'.repeat(200)}`],
+  ['10000 lines before the document', `${'#\n'.repeat(4_990)}---\na`],
+  ['a scalar of eight million characters', 'a'.repeat(8_000_000)],
+  ['a literal of two million lines', `|\n${' a\n'.repeat(2_000_000)}`],
+  ['a hundred thousand aliases', `- &a b\n${'- *a\n'.repeat(100_000)}`],
+  ['many keys', Array.from({ length: 80_000 }, (_, at) => `k${at}: v`).join('\n')],
+]
+for (const [name, source] of allowed)
+  test(`parseYaml reads ${name} in time that grows with the text`, () => {
+    const { user } = process.cpuUsage()
+    const result = parseYaml(source)
+    assert.ok(result.ok, result.ok ? '' : result.error)
+    // Measured 0.1 to 1.5 s; an algorithm that takes the square of the length needs minutes.
+    assert.ok(process.cpuUsage().user - user < 10_000_000)
+  })

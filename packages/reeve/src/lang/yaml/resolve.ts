@@ -1,13 +1,12 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { fromBigInt, parseNumber } from '../hcl/value/number.ts'
-import type { ScalarToken } from './token.ts'
 import type { YamlValue } from './value.ts'
 
 const CORE = 'tag:yaml.org,2002:'
 
 /** The value of a scalar by its tag or, when it is plain, by how it looks: the core schema. */
 export function resolveScalar(
-  { text, isPlain }: ScalarToken,
+  { text, isPlain }: { readonly text: string; readonly isPlain: boolean },
   tag: string | undefined,
 ): Result<YamlValue, string> {
   if (tag === undefined) return isPlain ? resolvePlain(text) : ok(text)

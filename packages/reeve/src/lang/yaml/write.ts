@@ -88,6 +88,8 @@ const NOT_LITERAL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\u
 function literalHeader(text: string): string | undefined {
   const firstLine = /[^\n]/.exec(text)
   if (!text.includes('\n') || firstLine === null || hasSpecial(text)) return undefined
+  // Some readers take a last line of blanks for an empty one.
+  if (/^[ \t]+$/m.test(text)) return undefined
   const indentation = firstLine[0] === ' ' ? '2' : ''
   const chomping = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-'
   return `|${indentation}${chomping}`

@@ -1,3 +1,4 @@
+import { nodeCrypto } from '../../crypto/index.ts'
 import type { Random } from '../../kit/clock.ts'
 import {
   formatPlacedProblem,
@@ -55,5 +56,5 @@ function readTask(task: JobFileTask, random: Random): JobFileResult {
   if (task.isLegacy) return parseLegacyJobFile({ file: FILE, text })
   const variableTexts = variables === '' ? [] : [{ file: VARIABLES_FILE, text: variables }]
   const request = { file: FILE, text, variableTexts, flags, strict: false, files: undefined }
-  return parseJobFile({ ...request, random, nowMs })
+  return parseJobFile({ ...request, random, crypto: nodeCrypto, nowMs })
 }

@@ -1,15 +1,14 @@
+import { md5, sha1 } from '@noble/hashes/legacy.js'
+import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { decodeBase64 } from '../../../kit/base64.ts'
-import type { Random } from '../../../kit/clock.ts'
+import type { CryptoHost } from '../../../kit/crypto-host.ts'
 import { encodeHex } from '../../../kit/hex.ts'
-import { md5 } from '../../../kit/md5.ts'
 import { ok } from '../../../kit/result.ts'
-import { sha1 } from '../../../kit/sha1.ts'
-import { sha256 } from '../../../kit/sha256.ts'
-import { sha512 } from '../../../kit/sha512.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
 import type { FunctionDefinition, Meter } from '../../../lang/hcl/index.ts'
 import { text, whole } from '../argument.ts'
 import { bcrypt, SALT_BYTES } from './bcrypt.ts'
+import type { FunctionOptions } from '../options.ts'
 import { parsePrivateKey } from './private-key.ts'
 import { decryptRsa } from './rsa.ts'
 import { define, defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
@@ -22,11 +21,13 @@ import {
   HASHED_BYTES_MIN,
   STEPS_PER_BCRYPT_ROUND,
   STEPS_PER_RSA,
-  STEPS_PER_SHA512_BYTE,
 } from '../limits.ts'
 import { randomBytes } from './random-bytes.ts'
 
-export function cryptoFunctions(random: Random): Readonly<Record<string, FunctionDefinition>> {
+export function cryptoFunctions({
+  random,
+  crypto,
+}: FunctionOptions): Readonly<Record<string, FunctionDefinition>> {
   return {
     bcrypt: defineRest(
       {
@@ -35,45 +36,46 @@ export function cryptoFunctions(random: Random): Readonly<Record<string, Functio
         countMax: 1,
       },
       ([str], [cost = BCRYPT_COST_DEFAULT], meter) => {
-        const password = encodeUtf8(str)
-        if (password.length > BCRYPT_PASSWORD_BYTES_MAX)
+        if (encodeUtf8(str).length > BCRYPT_PASSWORD_BYTES_MAX)
           return refuseArgument(0, `str must be at most ${BCRYPT_PASSWORD_BYTES_MAX} bytes long`)
         const paid = pay(meter, 2 ** cost * STEPS_PER_BCRYPT_ROUND)
         if (!paid.ok) return paid
-        return ok(bcrypt(password, { cost, salt: randomBytes(random, SALT_BYTES) }))
+        return ok(bcrypt(str, { cost, salt: randomBytes(random, SALT_BYTES) }))
       },
     ),
     md5: hashFunction(md5),
     rsadecrypt: define(
       [text('ciphertext'), text('privatekey')],
-      ([ciphertext, privateKey], meter) => decrypt(ciphertext, privateKey, meter),
+      ([ciphertext, privateKey], meter) => decrypt(crypto, { ciphertext, privateKey }, meter),
     ),
     sha1: hashFunction(sha1),
     sha256: hashFunction(sha256),
-    sha512: hashFunction(sha512, STEPS_PER_SHA512_BYTE),
+    sha512: hashFunction(sha512),
   }
 }
 
 /** The digest of the text's UTF-8 bytes in hexadecimal digits. */
-function hashFunction(
-  hash: (message: Uint8Array) => Uint8Array,
-  stepsPerByte = STEPS_PER_HASHED_BYTE,
-): FunctionDefinition {
+function hashFunction(hash: (message: Uint8Array) => Uint8Array): FunctionDefinition {
   return define([text('str')], ([str], meter) => {
     const bytes = encodeUtf8(str)
-    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * stepsPerByte)
+    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * STEPS_PER_HASHED_BYTE)
     return paid.ok ? ok(encodeHex(hash(bytes))) : paid
   })
 }
 
-function decrypt(ciphertext: string, privateKey: string, meter: Meter): Outcome {
+function decrypt(
+  crypto: CryptoHost | undefined,
+  { ciphertext, privateKey }: { readonly ciphertext: string; readonly privateKey: string },
+  meter: Meter,
+): Outcome {
+  if (crypto === undefined) return refuse('rsadecrypt is not available here')
   const cipher = decodeBase64(ciphertext)
   if (cipher === undefined) return refuseArgument(0, 'ciphertext must be base64')
-  const key = parsePrivateKey(privateKey)
+  const key = parsePrivateKey(crypto, privateKey)
   if (!key.ok) return refuseArgument(1, `privatekey cannot be used: ${key.error}`)
   const paid = pay(meter, STEPS_PER_RSA)
   if (!paid.ok) return paid
-  const message = decryptRsa(cipher, key.value)
+  const message = decryptRsa(crypto, key.value, cipher)
   if (!message.ok) return refuse(message.error)
   const decrypted = decodeUtf8(message.value)
   return decrypted === undefined ? refuse('the decrypted bytes are not UTF-8 text') : ok(decrypted)

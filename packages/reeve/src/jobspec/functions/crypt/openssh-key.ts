@@ -1,7 +1,10 @@
+import { encodeBase64Url } from '../../../kit/base64.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
-import { toBigInt } from '../../../kit/bytes.ts'
-import type { PrivateKey } from './rsa.ts'
+import { toBigInt, toBytes } from '../../../kit/bytes.ts'
+import type { CryptoHost, Jwk } from '../../../kit/crypto-host.ts'
+
+export const NOT_RSA = 'it is not an RSA private key'
 
 const MAGIC = encodeUtf8('openssh-key-v1\0')
 
@@ -9,26 +12,27 @@ const MAGIC = encodeUtf8('openssh-key-v1\0')
  * The form of `ssh-keygen`: cipher, key derivation and its options, how many keys, the public key,
  * and the private part, each a length and so many bytes.
  */
-export function readOpenSshKey(bytes: Uint8Array): Result<PrivateKey, string> {
-  if (MAGIC.some((byte, index) => bytes[index] !== byte)) return err(BROKEN)
+export function readOpenSshKey(crypto: CryptoHost, bytes: Uint8Array): Result<Jwk, string> {
+  if (MAGIC.some((byte, index) => bytes[index] !== byte)) return err(NOT_RSA)
   const [cipher, , , , , privatePart] = readFields(bytes.subarray(MAGIC.length), HEADER)
-  if (cipher === undefined || privatePart === undefined) return err(BROKEN)
+  if (cipher === undefined || privatePart === undefined) return err(NOT_RSA)
   if (decodeUtf8(cipher) !== 'none') return err('it must not be protected by a passphrase')
-  const [, , kind, modulus, , exponent, , p, q] = readFields(privatePart, RSA_FIELDS)
-  if (kind === undefined || decodeUtf8(kind) !== 'ssh-rsa') return err(BROKEN)
-  if (modulus === undefined || exponent === undefined || p === undefined || q === undefined)
-    return err(BROKEN)
-  const key = {
-    modulus: toBigInt(modulus),
-    secret: toBigInt(exponent),
-    p: toBigInt(p),
-    q: toBigInt(q),
-  }
-  const isSound = key.modulus === key.p * key.q && key.p > 2n && key.q > 2n
-  return isSound && key.secret > 0n ? ok(key) : err(BROKEN)
+  const [, , kind, ...numbers] = readFields(privatePart, RSA_FIELDS).map(toBigInt)
+  if (kind !== toBigInt(encodeUtf8('ssh-rsa'))) return err(NOT_RSA)
+  const [n, e, d, qi, p, q] = numbers
+  if (n === undefined || e === undefined || d === undefined || qi === undefined) return err(NOT_RSA)
+  if (p === undefined || q === undefined || p < 2n || q < 2n) return err(NOT_RSA)
+  const members = { n, e, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi }
+  const jwk: Jwk = { kty: 'RSA' }
+  for (const [name, value] of Object.entries(members)) Object.assign(jwk, { [name]: encode(value) })
+  const key = crypto.privateJwk({ form: 'jwk', jwk })
+  return key === undefined ? err(NOT_RSA) : ok(key)
 }
 
-const BROKEN = 'it is not an RSA private key'
+function encode(value: bigint): string {
+  const size = Math.max(1, Math.ceil(value.toString(16).length / 2))
+  return encodeBase64Url(toBytes(value, size))
+}
 
 /** A `number` is four bytes; a `field` says first how many bytes it has. */
 type FieldKind = 'number' | 'field'

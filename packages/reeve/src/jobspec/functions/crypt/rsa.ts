@@ -1,27 +1,31 @@
+import type { CryptoHost, Jwk } from '../../../kit/crypto-host.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
-import { toBigInt, toBytes } from '../../../kit/bytes.ts'
-import { bitLength, rsaPrivatePower, type RsaPrimes } from '../../../kit/modular.ts'
+import { numberIn } from './private-key.ts'
 import { RSA_BITS_MAX } from '../limits.ts'
 
-export interface PrivateKey extends RsaPrimes {
-  /** The product of the two primes. */
-  readonly modulus: bigint
-}
-
 /** PKCS #1 v1.5 (RFC 8017, section 7.2.2): the message that was encrypted for the key. */
-export function decryptRsa(cipher: Uint8Array, key: PrivateKey): Result<Uint8Array, string> {
-  const bits = bitLength(key.modulus)
+export function decryptRsa(
+  crypto: CryptoHost,
+  jwk: Jwk,
+  cipher: Uint8Array,
+): Result<Uint8Array, string> {
+  const bits = numberIn(jwk, 'n').toString(2).length
   if (bits > RSA_BITS_MAX)
     return err(`the key has ${bits} bits; at most ${RSA_BITS_MAX} are allowed`)
   const size = Math.ceil(bits / 8)
-  const value = toBigInt(cipher)
-  if (cipher.length !== size || value >= key.modulus)
+  const block =
+    cipher.length === size ? crypto.decryptRsaRaw({ form: 'jwk', jwk }, cipher) : undefined
+  if (block === undefined)
     return err(`the ciphertext must be ${size} bytes that were encrypted for this key`)
-  const message = unpad(toBytes(rsaPrivatePower(key, value), size))
+  const message = unpad(block)
   return message === undefined ? err('the ciphertext was not encrypted for this key') : ok(message)
 }
 
-/** `00 02`, at least eight bytes that are not zero, `00`, the message. */
+/**
+ * `00 02`, at least eight bytes that are not zero, `00`, the message. OpenSSL returns random bytes
+ * instead of an error when the padding is wrong; the author of a job file needs the error, and the
+ * key is the author's own.
+ */
 function unpad(block: Uint8Array): Uint8Array | undefined {
   const end = block.indexOf(0, 2)
   if (block[0] !== 0 || block[1] !== 2 || end < 10) return undefined

@@ -1,7 +1,7 @@
+import { sha1 } from '@noble/hashes/legacy.js'
 import type { Random } from '../../../kit/clock.ts'
 import { encodeHex } from '../../../kit/hex.ts'
 import { ok } from '../../../kit/result.ts'
-import { sha1 } from '../../../kit/sha1.ts'
 import { encodeUtf8 } from '../../../kit/utf8.ts'
 import type { FunctionDefinition } from '../../../lang/hcl/index.ts'
 import { text } from '../argument.ts'

@@ -64,7 +64,7 @@ testCalls([
   [raw`yamldecode("{a: [1, 2]}")`, '{"a":[1,2]}'],
   ['yamldecode("")', 'null'],
   [raw`yamldecode("a: &x [1]\nb: *x")`, '{"a":[1],"b":[1]}'],
-  [raw`yamldecode("a: b: c")`, fails('src is not valid YAML: line 1, column 5')],
+  [raw`yamldecode("a: b: c")`, fails('src is not valid YAML: line 1, column 4')],
   [raw`yamldecode("---\na\n---\nb")`, fails('there is more than one document')],
   ['yamldecode(".inf")', fails('.inf is not a finite number')],
 

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { compileRegex } from '../../../kit/regex.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { FILESET_DEPTH_MAX, PATTERN_CHARACTERS_MAX } from '../limits.ts'
 
@@ -17,11 +18,21 @@ export function compilePathPattern(pattern: string): Result<PathPattern, string>
     return err(`must have at most ${PATTERN_CHARACTERS_MAX} characters`)
   const source = translate(pattern)
   if (!source.ok) return source
-  const regex = RE2JS.compile(`^(?:${source.value})$`, RE2JS.DOTALL)
+  const compiled = compileRegex(`^(?:${source.value})$`, PATH_PATTERN_LIMITS)
+  if (!compiled.ok)
+    return err(`cannot be used: its regular expression is ${compiled.error.message}`)
+  const { regex } = compiled.value
   const depthMax = pattern.includes('**')
     ? FILESET_DEPTH_MAX
     : Math.min(FILESET_DEPTH_MAX, pattern.split('/').length - 1)
   return ok({ depthMax, matches: (path) => regex.matches(path) })
+}
+
+/** A sign of the pattern becomes at most a dozen characters. */
+const PATH_PATTERN_LIMITS = {
+  lengthMax: 16 * PATTERN_CHARACTERS_MAX,
+  sizeMax: 16 * PATTERN_CHARACTERS_MAX,
+  flags: RE2JS.DOTALL,
 }
 
 const TOKEN = /\*\*\/|\*\*|\*|\?|\[(\^|!)?([^\]]+)\]|\\(.)|[{},]|[^]/gu

@@ -1,4 +1,5 @@
-import { RE2JS, RE2JSException, type Matcher } from 're2js'
+import type { Matcher, RE2JS } from 're2js'
+import { compileRegex } from '../../../kit/regex.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
 import {
   makeObject,
@@ -55,18 +56,21 @@ export const patternFunctions: Readonly<Record<string, FunctionDefinition>> = {
   }),
 }
 
+const PATTERN_LIMITS = {
+  lengthMax: PATTERN_CHARACTERS_MAX,
+  // The estimate may be a few times too high.
+  sizeMax: 4 * PATTERN_INSTRUCTIONS_MAX,
+  instructionsMax: PATTERN_INSTRUCTIONS_MAX,
+}
+
 function compile(pattern: string, argument: number): Result<RE2JS, FunctionProblem> {
-  if (pattern.length > PATTERN_CHARACTERS_MAX)
-    return refuseArgument(argument, `pattern is longer than ${PATTERN_CHARACTERS_MAX} characters`)
-  try {
-    const regex = RE2JS.compile(pattern)
-    return regex.programSize() > PATTERN_INSTRUCTIONS_MAX
-      ? refuseArgument(argument, `pattern is larger than ${PATTERN_INSTRUCTIONS_MAX} instructions`)
-      : ok(regex)
-  } catch (thrown) {
-    if (!(thrown instanceof RE2JSException)) throw thrown
-    return refuseArgument(argument, `pattern is not valid: ${thrown.message}`)
-  }
+  const compiled = compileRegex(pattern, PATTERN_LIMITS)
+  if (compiled.ok) return ok(compiled.value.regex)
+  const { kind, message } = compiled.error
+  return refuseArgument(
+    argument,
+    kind === 'invalid' ? `pattern is not valid: ${message}` : `pattern is ${message}`,
+  )
 }
 
 /** The matches of a pattern in a text, from left to right. */

@@ -1,4 +1,4 @@
-import { RE2JS, RE2JSException } from 're2js'
+import type { RE2JS } from 're2js'
 import {
   CALL_DEPTH_MAX,
   CELLS_MAX,
@@ -9,7 +9,9 @@ import {
   SEARCH_WORK_PER_STEP,
 } from '../limits.ts'
 import { cutText } from '../../../kit/cut-text.ts'
+import { LruCache } from '../../../kit/lru-cache.ts'
 import { patternSize } from '../../../kit/pattern-size.ts'
+import { compileRegex } from '../../../kit/regex.ts'
 import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
 import type { Recorder, RuleReport } from './recorder.ts'
@@ -57,7 +59,7 @@ export class Run {
   /** The last place that can be named when a limit is reached. */
   site: Site | undefined
   readonly #options: RunOptions
-  readonly #patterns = new Map<string, Pattern>()
+  readonly #patterns = new LruCache<string, Pattern>({ weightMax: PATTERN_CACHE_MAX })
   #steps = 0
   #askAt = STEPS_BETWEEN_ASKING
   #cells = 0
@@ -133,30 +135,25 @@ export class Run {
   }
 
   #pattern(pattern: string, site: Site): Pattern {
-    const known = this.#patterns.get(pattern)
-    if (known !== undefined) return known
-    if (pattern.length > PATTERN_LENGTH_MAX)
-      this.fail(site, `the pattern is longer than ${PATTERN_LENGTH_MAX} characters`)
-    // Before it is compiled: that takes microseconds for each instruction.
-    const size = patternSize(pattern)
-    if (size > PATTERN_SIZE_MAX)
-      this.fail(site, `the pattern is larger than ${PATTERN_SIZE_MAX} instructions`)
-    this.charge((pattern.length + size) * PATTERN_COST)
-    const compiled = { regex: this.#compilePattern(pattern, site), size }
-    if (this.#patterns.size < PATTERN_CACHE_MAX) this.#patterns.set(pattern, compiled)
-    return compiled
-  }
-
-  #compilePattern(pattern: string, site: Site): RE2JS {
-    try {
-      return RE2JS.compile(pattern)
-    } catch (thrown) {
-      if (!(thrown instanceof RE2JSException)) throw thrown
+    const cached = this.#patterns.get(pattern)
+    if (cached !== undefined) return cached
+    const limits = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_SIZE_MAX }
+    // Charged before it is compiled: that takes microseconds for each instruction.
+    const size = Math.min(patternSize(pattern), PATTERN_SIZE_MAX)
+    this.charge((Math.min(pattern.length, PATTERN_LENGTH_MAX) + size) * PATTERN_COST)
+    const compiled = compileRegex(pattern, limits)
+    if (!compiled.ok) {
+      const { kind, message } = compiled.error
       return this.fail(
         site,
-        `${JSON.stringify(pattern)} is no regular expression: ${thrown.message}`,
+        kind === 'invalid'
+          ? `${JSON.stringify(pattern)} is no regular expression: ${message}`
+          : `the pattern is ${message}`,
       )
     }
+    const known = { regex: compiled.value.regex, size }
+    this.#patterns.set(pattern, known)
+    return known
   }
 
   fail(site: Site, message: string): never {

@@ -1,3 +1,4 @@
+import type { CryptoHost } from '../../../kit/crypto-host.ts'
 import type { NumberValue } from '../value/number.ts'
 import { type Kind, kindOf, type ObjectValue, type SetValue, type Value } from '../value/value.ts'
 
@@ -32,6 +33,8 @@ export interface CallContext {
    * for a zone that is not known. Without it there is only UTC.
    */
   readonly offsetAt?: ((zone: string, ms: number) => number) | undefined
+  /** Keys and signatures; reading it ends an evaluation that was given none. */
+  readonly crypto: CryptoHost
   /** What `opa.runtime` tells policies about the program that runs them. */
   readonly runtime?: Value | undefined
   /** Kept for the whole evaluation: what must not change within it, and costly preparations. */

@@ -12,9 +12,6 @@ export const PATTERN_INSTRUCTIONS_PER_STEP = 64
 /** Compiled patterns that are kept between evaluations. */
 export const PATTERNS_KEPT_MAX = 200
 
-/** Bits of an RSA modulus: the time of one power grows with the third power of its length. */
-export const RSA_BITS_MAX = 8192
-
 /** Certificates in one text. */
 export const CERTIFICATES_MAX = 100
 

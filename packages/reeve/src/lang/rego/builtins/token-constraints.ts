@@ -100,10 +100,10 @@ function readKeys(
   cert: string | undefined,
   secret: string | undefined,
 ): readonly VerificationKey[] | undefined {
-  if (secret !== undefined) return [{ key: { type: 'oct', bytes: encodeUtf8(secret) } }]
+  if (secret !== undefined) return [{ key: { form: 'oct', bytes: encodeUtf8(secret) } }]
   if (cert === undefined) return context.fail('no key constraint')
   payForText(context, cert.length * 4)
-  const keys = readVerificationKeys(cert)
+  const keys = readVerificationKeys(context.crypto, cert)
   return typeof keys === 'string' ? context.fail(keys) : keys
 }
 

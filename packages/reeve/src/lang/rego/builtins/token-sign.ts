@@ -1,5 +1,5 @@
 import { encodeUtf8 } from '../../../kit/utf8.ts'
-import { encodeBase64Url } from '../crypt/base64-text.ts'
+import { encodeBase64Url } from '../../../kit/base64.ts'
 import { jwksOf, privateKeyFromJwk } from '../crypt/jwk.ts'
 import { ALGORITHMS, makeSignature } from '../crypt/signature.ts'
 import { jsonText } from '../value/json-text.ts'
@@ -46,7 +46,7 @@ function sign(context: CallContext, { header, payload, key }: Unsigned): string 
   if (algorithm === undefined) return context.fail(`unknown JWS algorithm: ${name}`)
   if (fields?.get('typ') === 'JWT' && !parseJson(payload).ok)
     return context.fail('type is JWT but payload is not JSON')
-  const secret = privateKeyFromJwk(jwk)
+  const secret = privateKeyFromJwk(context.crypto, jwk)
   if (secret === undefined) return context.fail('failed to get first key from JWK set')
   const signed = `${encodeBase64Url(encodeUtf8(header))}.${encodeBase64Url(encodeUtf8(payload))}`
   const signature = makeSignature(context, { algorithm, key: secret }, encodeUtf8(signed))

@@ -72,8 +72,8 @@ function verify(
   if (!signature.ok) return context.fail(`JWT signature had invalid encoding: ${signature.error}`)
   const keys =
     algorithm.kind === 'hmac'
-      ? [{ key: { type: 'oct', bytes: encodeUtf8(key) } } satisfies VerificationKey]
-      : readVerificationKeys(key)
+      ? [{ key: { form: 'oct', bytes: encodeUtf8(key) } } satisfies VerificationKey]
+      : readVerificationKeys(context.crypto, key)
   if (typeof keys === 'string') return context.fail(keys)
   const signed = { message: encodeUtf8(token.value.signed), signature: signature.value }
   return chooseKeys(keys, token.value).some((one) =>

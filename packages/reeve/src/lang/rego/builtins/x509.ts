@@ -2,10 +2,10 @@ import { decodeBase64, encodeBase64 } from '../../../kit/base64.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { findBadBase64 } from '../crypt/base64-text.ts'
 import { textOfBytes } from '../crypt/bytes.ts'
-import { sameBytes } from '../../../kit/bytes.ts'
+import type { CryptoHost, HostKey, Jwk } from '../../../kit/crypto-host.ts'
 import { readDer } from '../../../kit/der.ts'
 import { jwkFromPrivateKey } from '../crypt/jwk.ts'
-import { privateKeyOf, type PrivateKey, type PublicKey } from '../crypt/keys.ts'
+import { privateKeyOf } from '../crypt/keys.ts'
 import { readPem } from '../../../kit/pem.ts'
 import { verifyChain } from '../crypt/x509-chain.ts'
 import { certificateValue, privateKeyValue, requestValue } from '../crypt/x509-value.ts'
@@ -63,7 +63,7 @@ export const X509_BUILTINS: readonly Builtin[] = [
       if (text === '') return context.fail('input PEM data was empty')
       const source = pemText(context, text)
       if (!source.ok) return context.fail(source.error)
-      const [key] = privateKeysIn(source.value)
+      const [key] = privateKeysIn(context.crypto, source.value)
       return key === undefined
         ? context.fail('failed to parse a PEM private key')
         : jwkFromPrivateKey(key)
@@ -75,7 +75,7 @@ export const X509_BUILTINS: readonly Builtin[] = [
       if (text === '') return null
       const source = pemText(context, text)
       // What is neither PEM nor base64 simply has no keys.
-      return source.ok ? privateKeysIn(source.value).map(privateKeyValue) : []
+      return source.ok ? privateKeysIn(context.crypto, source.value).map(privateKeyValue) : []
     },
   ),
 ]
@@ -198,10 +198,10 @@ function requestBytes(context: CallContext, text: string): Result<Uint8Array, st
     : wrong
 }
 
-function privateKeysIn(text: string): readonly PrivateKey[] {
+function privateKeysIn(crypto: CryptoHost, text: string): readonly Jwk[] {
   return readPem(text)
     .slice(0, CERTIFICATES_MAX)
-    .flatMap((block) => privateKeyOf(block) ?? [])
+    .flatMap((block) => privateKeyOf(crypto, block) ?? [])
 }
 
 function parseKeyPair(
@@ -215,10 +215,10 @@ function parseKeyPair(
   if (!keySource.ok) return context.fail(keySource.error)
   const certificates = certificatesInPem(source.value)
   if (!certificates.ok) return context.fail(certificates.error)
-  const [key] = privateKeysIn(keySource.value)
+  const [key] = privateKeysIn(context.crypto, keySource.value)
   const [leaf] = certificates.value
   if (key === undefined) return context.fail('tls: failed to find any PEM data in key input')
-  if (leaf?.key === undefined || !isSameKey(leaf.key, key))
+  if (leaf === undefined || !isKeyOf(context.crypto, leaf, key))
     return context.fail('tls: private key does not match public key')
   return objectOf([
     ['Certificate', certificates.value.map(({ whole }) => encodeBase64(whole))],
@@ -230,9 +230,10 @@ function parseKeyPair(
   ])
 }
 
-function isSameKey(shown: PublicKey, key: PrivateKey): boolean {
-  if (shown.type === 'rsa' && key.type === 'rsa') return shown.modulus === key.modulus
-  if (shown.type === 'ec' && key.type === 'ec')
-    return shown.point.x === key.point.x && shown.point.y === key.point.y
-  return shown.type === 'ed25519' && key.type === 'ed25519' && sameBytes(shown.bytes, key.bytes)
+function isKeyOf(crypto: CryptoHost, certificate: Certificate, key: Jwk): boolean {
+  const info: HostKey = { form: 'spki', der: certificate.keyInfo.whole }
+  const shown = crypto.publicJwk(info)
+  return shown?.kty === key.kty && PUBLIC_NUMBERS.every((name) => shown?.[name] === key[name])
 }
+
+const PUBLIC_NUMBERS = ['crv', 'n', 'e', 'x', 'y'] as const

@@ -1,5 +1,3 @@
-import { decodeBase64, encodeBase64 } from '../../../kit/base64.ts'
-
 const STANDARD = /[A-Za-z0-9+/]/
 const URL_SAFE = /[A-Za-z0-9_-]/
 
@@ -16,15 +14,4 @@ export function findBadBase64(text: string, alphabet: 'standard' | 'url' = 'stan
     count++
   }
   return `illegal base64 data at input byte ${Math.floor(count / 4) * 4}`
-}
-
-/** Without padding, as tokens have it; nothing when it is none. */
-export function decodeBase64Url(text: string): Uint8Array | undefined {
-  if (/[^A-Za-z0-9_-]/.test(text) || text.length % 4 === 1) return undefined
-  const padding = '='.repeat((4 - (text.length % 4)) % 4)
-  return decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/') + padding)
-}
-
-export function encodeBase64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }

@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { nodeCrypto } from '../../../../test/build/node-crypto.ts'
 import { isWellFormed, readDer } from '../../../kit/der.ts'
 import { privateKeyOf, publicKeyOf } from './keys.ts'
 import { readCertificate, readCertificateRequest } from './x509.ts'
@@ -28,9 +29,9 @@ test('no bytes make the readers of keys and certificates throw', () => {
       }
       readCertificateRequest(input)
       for (const label of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'])
-        privateKeyOf({ label, bytes: input, rest: '' })
+        privateKeyOf(nodeCrypto, { label, bytes: input, rest: '' })
       for (const label of ['PUBLIC KEY', 'RSA PUBLIC KEY'])
-        publicKeyOf({ label, bytes: input, rest: '' })
+        publicKeyOf(nodeCrypto, { label, bytes: input, rest: '' })
     }),
   )
 })

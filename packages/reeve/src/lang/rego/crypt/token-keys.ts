@@ -1,5 +1,6 @@
+import type { CryptoHost, HostKey } from '../../../kit/crypto-host.ts'
 import { jwksOf, publicKeyFromJwk, type SharedKey } from './jwk.ts'
-import { publicKeyOf, type PublicKey } from './keys.ts'
+import { publicKeyOf, readable } from './keys.ts'
 import { readPem } from '../../../kit/pem.ts'
 import type { Token } from './token.ts'
 import { readOne } from '../../../kit/der.ts'
@@ -9,20 +10,23 @@ import type { Value } from '../value/value.ts'
 import { CERTIFICATES_MAX } from '../builtins/limits.ts'
 
 export interface VerificationKey {
-  readonly key: PublicKey | SharedKey
+  readonly key: HostKey | SharedKey
   readonly id?: string
   /** The only algorithm it is for. */
   readonly algorithm?: string
 }
 
 /** A certificate or a public key in PEM, or a JWK or a set of them; or what is wrong. */
-export function readVerificationKeys(text: string): readonly VerificationKey[] | string {
-  if (text.includes('-----BEGIN')) return keysInPem(text)
+export function readVerificationKeys(
+  crypto: CryptoHost,
+  text: string,
+): readonly VerificationKey[] | string {
+  if (text.includes('-----BEGIN')) return keysInPem(crypto, text)
   const json = parseJson(text)
   if (!json.ok) return `failed to parse a JWK key (set): ${json.error}`
   const keys: VerificationKey[] = []
   for (const jwk of jwksOf(json.value).slice(0, CERTIFICATES_MAX)) {
-    const key = publicKeyFromJwk(jwk)
+    const key = publicKeyFromJwk(crypto, jwk)
     if (key === undefined) continue
     const [id, algorithm] = [jwk.get('kid'), jwk.get('alg')]
     keys.push({
@@ -34,7 +38,7 @@ export function readVerificationKeys(text: string): readonly VerificationKey[] |
   return keys.length === 0 ? 'failed to parse a JWK key (set): it has no usable key' : keys
 }
 
-function keysInPem(text: string): readonly VerificationKey[] | string {
+function keysInPem(crypto: CryptoHost, text: string): readonly VerificationKey[] | string {
   const [block] = readPem(text)
   if (block === undefined) return 'failed to extract a Key from the PEM certificate'
   if (block.rest.trim() !== '') return 'extra data after a PEM certificate block'
@@ -42,13 +46,14 @@ function keysInPem(text: string): readonly VerificationKey[] | string {
     const certificate = readCertificate(readOne(block.bytes))
     if (certificate === undefined)
       return 'failed to parse a PEM certificate: x509: malformed certificate'
-    return certificate.key === undefined
+    const key = readable(crypto, { form: 'spki', der: certificate.keyInfo.whole })
+    return key === undefined
       ? 'failed to parse a PEM certificate: its key is of an unknown kind'
-      : [{ key: certificate.key }]
+      : [{ key }]
   }
   if (block.label !== 'PUBLIC KEY' && block.label !== 'RSA PUBLIC KEY')
     return 'failed to extract a Key from the PEM certificate'
-  const key = publicKeyOf(block)
+  const key = publicKeyOf(crypto, block)
   return key === undefined ? 'failed to parse a PEM public key' : [{ key }]
 }
 

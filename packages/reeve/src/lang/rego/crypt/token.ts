@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
-import { decodeBase64Url, findBadBase64 } from './base64-text.ts'
+import { findBadBase64 } from './base64-text.ts'
+import { decodeBase64Url } from '../../../kit/base64.ts'
 import { textOfBytes } from './bytes.ts'
 import { parseJson } from '../value/json.ts'
 import { ObjectValue } from '../value/value.ts'

@@ -1,31 +1,21 @@
 import type { CallContext } from '../builtins/builtin.ts'
 import { sameBytes } from '../../../kit/bytes.ts'
-import { integerOf, itemsOf, readOne } from '../../../kit/der.ts'
-import { verifyEcdsa } from './ecdsa.ts'
-import { verifyEd25519 } from './ed25519.ts'
-import { SHA1, SHA256, SHA384, SHA512, type Hash } from './hash.ts'
-import type { PublicKey } from './keys.ts'
-import { verifyPkcs1 } from './rsa.ts'
+import type { SignatureScheme } from '../../../kit/crypto-host.ts'
+import { SIGNATURE_STEPS } from './signature.ts'
 import type { Certificate } from './x509.ts'
 import { basicConstraints, keyUsage } from './x509-extensions.ts'
 
-interface SignatureKind {
-  readonly kind: 'rsa' | 'ec' | 'ed25519'
-  readonly hash: Hash
-}
-
-const SIGNATURES: ReadonlyMap<string, SignatureKind> = new Map<string, SignatureKind>([
-  ['1.2.840.113549.1.1.5', { kind: 'rsa', hash: SHA1 }],
-  ['1.2.840.113549.1.1.11', { kind: 'rsa', hash: SHA256 }],
-  ['1.2.840.113549.1.1.12', { kind: 'rsa', hash: SHA384 }],
-  ['1.2.840.113549.1.1.13', { kind: 'rsa', hash: SHA512 }],
-  ['1.2.840.10045.4.3.2', { kind: 'ec', hash: SHA256 }],
-  ['1.2.840.10045.4.3.3', { kind: 'ec', hash: SHA384 }],
-  ['1.2.840.10045.4.3.4', { kind: 'ec', hash: SHA512 }],
-  ['1.3.101.112', { kind: 'ed25519', hash: SHA512 }],
+const SIGNATURES: ReadonlyMap<string, SignatureScheme> = new Map<string, SignatureScheme>([
+  ['1.2.840.113549.1.1.5', { kind: 'pkcs1', hash: 'sha1' }],
+  ['1.2.840.113549.1.1.11', { kind: 'pkcs1', hash: 'sha256' }],
+  ['1.2.840.113549.1.1.12', { kind: 'pkcs1', hash: 'sha384' }],
+  ['1.2.840.113549.1.1.13', { kind: 'pkcs1', hash: 'sha512' }],
+  ['1.2.840.10045.4.3.2', { kind: 'ecdsa', hash: 'sha256', encoding: 'der' }],
+  ['1.2.840.10045.4.3.3', { kind: 'ecdsa', hash: 'sha384', encoding: 'der' }],
+  ['1.2.840.10045.4.3.4', { kind: 'ecdsa', hash: 'sha512', encoding: 'der' }],
+  ['1.3.101.112', { kind: 'eddsa', hash: 'sha512' }],
 ])
 
-const SIGNATURE_STEPS = 20_000
 const KEY_CERT_SIGN = 1 << 5
 
 /** Extensions whose meaning is checked here; any other critical one makes a chain invalid. */
@@ -69,25 +59,10 @@ export function verifyChain(
 function isIssuedBy(context: CallContext, child: Certificate, parent: Certificate): boolean {
   if (!sameBytes(child.issuer.whole, parent.subject.whole)) return false
   context.charge(SIGNATURE_STEPS)
-  return parent.key !== undefined && isSignedBy(parent.key, child)
-}
-
-function isSignedBy(
-  key: PublicKey,
-  { body, signature, signatureOid }: Pick<Certificate, 'body' | 'signature' | 'signatureOid'>,
-): boolean {
-  const how = SIGNATURES.get(signatureOid)
-  if (how === undefined || how.kind !== key.type) return false
-  switch (key.type) {
-    case 'rsa':
-      return verifyPkcs1(key, how.hash, { message: body, signature })
-    case 'ec': {
-      const [r, s] = itemsOf(readOne(signature)).map(integerOf)
-      return r !== undefined && s !== undefined && verifyEcdsa(key, how.hash.digest(body), { r, s })
-    }
-    case 'ed25519':
-      return verifyEd25519(key, body, signature)
-  }
+  const scheme = SIGNATURES.get(child.signatureOid)
+  if (scheme === undefined) return false
+  const key = { form: 'spki', der: parent.keyInfo.whole } as const
+  return context.crypto.verify(key, scheme, { message: child.body, signature: child.signature })
 }
 
 /** Valid now, and above the leaf allowed to sign others, not too many of them. */

@@ -1,10 +1,11 @@
-import { encodeBase64 } from '../../../kit/base64.ts'
+import { encodeBase64, decodeBase64Url } from '../../../kit/base64.ts'
 import { fromBigInt } from '../value/number.ts'
 import { type Entry, objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { parseUrl } from '../text/url.ts'
-import { bitsOf, itemsOf, oidOf } from '../../../kit/der.ts'
-import { OID, type PrivateKey, type PublicKey } from './keys.ts'
-import { modularInverse } from '../../../kit/modular.ts'
+import { bitsOf, itemsOf, oidOf, type DerItem } from '../../../kit/der.ts'
+import type { Jwk } from '../../../kit/crypto-host.ts'
+import { toBigInt } from '../../../kit/bytes.ts'
+import { OID, readPublicKeyInfo } from './keys.ts'
 import type { Certificate, CertificateRequest, Extension, Name } from './x509.ts'
 import {
   alternativeNames,
@@ -72,7 +73,7 @@ function commonEntries(one: Certificate | CertificateRequest): readonly Entry[] 
     ['Signature', encodeBase64(one.signature)],
     ['SignatureAlgorithm', SIGNATURE_NUMBERS.get(one.signatureOid) ?? 0],
     ['PublicKeyAlgorithm', KEY_NUMBERS.get(oidOf(itemsOf(itemsOf(keyInfo)[0])[0]) ?? '') ?? 0],
-    ['PublicKey', publicKeyValue(one.key, bitsOf(itemsOf(keyInfo)[1]))],
+    ['PublicKey', publicKeyValue(keyInfo)],
     ['Version', one.version],
     ['Subject', nameValue(subject)],
     ['Extensions', listOrNull(extensions.map(extensionValue))],
@@ -179,10 +180,11 @@ function uriValue(text: string): Value {
   ])
 }
 
-function publicKeyValue(key: PublicKey | undefined, bytes: Uint8Array | undefined): Value {
+function publicKeyValue(keyInfo: DerItem): Value {
+  const key = readPublicKeyInfo(keyInfo)
   switch (key?.type) {
     case undefined:
-      return bytesOrNull(bytes)
+      return bytesOrNull(bitsOf(itemsOf(keyInfo)[1]))
     case 'rsa':
       return objectOf([
         ['N', numberOf(key.modulus)],
@@ -191,42 +193,48 @@ function publicKeyValue(key: PublicKey | undefined, bytes: Uint8Array | undefine
     case 'ec':
       return objectOf([
         ['Curve', objectOf([])],
-        ['X', numberOf(key.point.x)],
-        ['Y', numberOf(key.point.y)],
+        ['X', numberOf(key.x)],
+        ['Y', numberOf(key.y)],
       ])
     case 'ed25519':
       return encodeBase64(key.bytes)
   }
 }
 
-export function privateKeyValue(key: PrivateKey): Value {
-  switch (key.type) {
-    case 'rsa': {
-      const { secret, p, q } = key
+/** Values have the fields that policies for the first implementation rely on. */
+export function privateKeyValue(key: Jwk): Value {
+  const number = (name: keyof Jwk) => numberOf(toBigInt(bytesIn(key, name)))
+  switch (key.kty) {
+    case 'RSA': {
       const precomputed = objectOf([
-        ['Dp', numberOf(secret % (p - 1n))],
-        ['Dq', numberOf(secret % (q - 1n))],
-        ['Qinv', numberOf(modularInverse(q, p))],
+        ['Dp', number('dp')],
+        ['Dq', number('dq')],
+        ['Qinv', number('qi')],
         ['CRTValues', []],
       ])
       return objectOf([
-        ['N', numberOf(key.modulus)],
-        ['E', numberOf(key.exponent)],
-        ['D', numberOf(secret)],
-        ['Primes', [numberOf(p), numberOf(q)]],
+        ['N', number('n')],
+        ['E', number('e')],
+        ['D', number('d')],
+        ['Primes', [number('p'), number('q')]],
         ['Precomputed', precomputed],
       ])
     }
-    case 'ec':
+    case 'EC':
       return objectOf([
         ['Curve', objectOf([])],
-        ['X', numberOf(key.point.x)],
-        ['Y', numberOf(key.point.y)],
-        ['D', numberOf(key.secret)],
+        ['X', number('x')],
+        ['Y', number('y')],
+        ['D', number('d')],
       ])
-    case 'ed25519':
-      return encodeBase64(Uint8Array.of(...key.seed, ...key.bytes))
+    default:
+      return encodeBase64(Uint8Array.of(...bytesIn(key, 'd'), ...bytesIn(key, 'x')))
   }
+}
+
+/** The host wrote the key, so its numbers are base64url. */
+function bytesIn(key: Jwk, name: keyof Jwk): Uint8Array {
+  return decodeBase64Url(key[name] ?? '') ?? new Uint8Array(0)
 }
 
 /** Keys are far shorter than numbers may be. */

@@ -8,7 +8,6 @@ import {
   TAG,
   type DerItem,
 } from '../../../kit/der.ts'
-import { readPublicKeyInfo, type PublicKey } from './keys.ts'
 import { textOfBytes } from './bytes.ts'
 
 /** One part of a name, such as its country. */
@@ -31,7 +30,6 @@ export interface Certificate {
   /** The part that is signed. */
   readonly body: Uint8Array
   readonly keyInfo: DerItem
-  readonly key: PublicKey | undefined
   readonly version: number
   readonly serial: bigint
   readonly issuer: Name
@@ -66,7 +64,6 @@ export function readCertificate(item: DerItem | undefined): Certificate | undefi
     whole: item.whole,
     body: body.whole,
     keyInfo,
-    key: readPublicKeyInfo(keyInfo),
     version: Number(version ?? 0n) + 1,
     serial: number,
     issuer: readName(issuer),
@@ -83,7 +80,6 @@ export interface CertificateRequest {
   readonly whole: Uint8Array
   readonly body: Uint8Array
   readonly keyInfo: DerItem
-  readonly key: PublicKey | undefined
   readonly version: number
   readonly subject: Name
   readonly extensions: readonly Extension[]
@@ -110,7 +106,6 @@ export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | 
     whole: item.whole,
     body: body.whole,
     keyInfo,
-    key: readPublicKeyInfo(keyInfo),
     version: Number(number),
     subject: readName(subject),
     extensions: readExtensions(itemsOf(itemsOf(wanted)[1])[0]),

@@ -1,3 +1,4 @@
+import type { CryptoHost } from '../../../kit/crypto-host.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import type { Callee, Group, Place, RuleIR, Variable } from '../compile/ir.ts'
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
@@ -22,12 +23,15 @@ export interface EvaluationOptions {
   readonly nowNs: bigint
   readonly random: () => number
   readonly offsetAt?: CallContext['offsetAt']
+  readonly crypto?: CryptoHost | undefined
   readonly runtime?: CallContext['runtime']
   readonly print: ((text: string) => void) | undefined
   readonly trace: ((event: TraceEvent) => void) | undefined
   /** Asked now and then; true ends the evaluation. */
   readonly isCancelled: (() => boolean) | undefined
 }
+
+const NO_CRYPTO = 'keys and signatures need the option `crypto` of the evaluation'
 
 const STEPS_PER_CANCEL_CHECK = 4096
 
@@ -56,6 +60,10 @@ export class Shared implements CallContext {
 
   get offsetAt(): CallContext['offsetAt'] {
     return this.options.offsetAt
+  }
+
+  get crypto(): CryptoHost {
+    return this.options.crypto ?? stop('eval_builtin_error', NO_CRYPTO)
   }
 
   get runtime(): CallContext['runtime'] {

@@ -30,6 +30,8 @@ export interface EvaluateOptions {
   readonly random?: (() => number) | undefined
   /** Milliseconds that a zone is ahead of UTC; without it there is only UTC. */
   readonly offsetAt?: CallContext['offsetAt']
+  /** Keys and signatures; without it builtins that need them end the evaluation. */
+  readonly crypto?: CallContext['crypto'] | undefined
   /** What `opa.runtime` gives. */
   readonly runtime?: Value | undefined
   readonly print?: ((text: string) => void) | undefined
@@ -131,6 +133,7 @@ function startEnv(options: EvaluateOptions): Env {
     nowNs: options.nowNs ?? 0n,
     random: options.random ?? (() => 0),
     offsetAt: options.offsetAt,
+    crypto: options.crypto,
     runtime: options.runtime,
     print: options.print,
     trace: options.trace,

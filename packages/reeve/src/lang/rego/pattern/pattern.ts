@@ -1,6 +1,6 @@
-import { RE2JS, RE2JSException } from 're2js'
-import { patternSize } from '../../../kit/pattern-size.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { LruCache } from '../../../kit/lru-cache.ts'
+import { compileRegex, type Regex } from '../../../kit/regex.ts'
+import { err, type Result } from '../../../kit/result.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import {
   PATTERN_INSTRUCTIONS_MAX,
@@ -9,41 +9,27 @@ import {
   PATTERNS_KEPT_MAX,
 } from '../builtins/limits.ts'
 
-export interface Pattern {
-  readonly regex: RE2JS
-  readonly instructions: number
-}
+export type Pattern = Regex
 
 /** Compiling takes far longer than matching, and policies use the same few patterns. */
-const kept = new Map<string, Result<Pattern, string>>()
+const cache = new LruCache<string, Result<Pattern, string>>({ weightMax: PATTERNS_KEPT_MAX })
+
+const PATTERN_LIMITS = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_INSTRUCTIONS_MAX }
 
 /** A regular expression that is matched in linear time. */
 export function compilePattern(text: string): Result<Pattern, string> {
-  const known = kept.get(text)
-  if (known !== undefined) return known
+  const cached = cache.get(text)
+  if (cached !== undefined) return cached
   const compiled = compile(text)
-  // The oldest goes: maps keep the order of their keys.
-  if (kept.size >= PATTERNS_KEPT_MAX) kept.delete(kept.keys().next().value ?? '')
-  kept.set(text, compiled)
+  cache.set(text, compiled)
   return compiled
 }
 
 function compile(text: string): Result<Pattern, string> {
-  if (text.length > PATTERN_LENGTH_MAX)
-    return err(`the pattern is longer than ${PATTERN_LENGTH_MAX} characters`)
-  // Before it is compiled: a short text such as `(a{900}){9}` can stand for a huge program.
-  if (patternSize(text) > PATTERN_INSTRUCTIONS_MAX)
-    return err(`the pattern has more than ${PATTERN_INSTRUCTIONS_MAX} instructions`)
-  try {
-    const regex = RE2JS.compile(text)
-    const instructions = regex.programSize()
-    return instructions > PATTERN_INSTRUCTIONS_MAX
-      ? err(`the pattern has more than ${PATTERN_INSTRUCTIONS_MAX} instructions`)
-      : ok({ regex, instructions })
-  } catch (thrown) {
-    if (!(thrown instanceof RE2JSException)) throw thrown
-    return err(thrown.message)
-  }
+  const compiled = compileRegex(text, PATTERN_LIMITS)
+  if (compiled.ok) return compiled
+  const { kind, message } = compiled.error
+  return err(kind === 'invalid' ? message : `the pattern is ${message}`)
 }
 
 /** Pays for one search through so many characters. */

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { nodeCrypto } from '../../../../test/build/node-crypto.ts'
 import { fromPlain, type PlainValue } from '../value/json.ts'
 import { isArray } from '../value/value.ts'
 import { sprintf } from './sprintf.ts'
 
 const context = {
   nowNs: 0n,
+  crypto: nodeCrypto,
   random: () => 0,
   memory: new Map<string, unknown>(),
   note: () => undefined,
