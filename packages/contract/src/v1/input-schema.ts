@@ -33,9 +33,14 @@ function acceptsNull(schema: TSchema): boolean {
 }
 
 /**
- * The relaxed form is another shape, so it must not claim the `$id` of the one it was made from.
+ * The relaxed form is another shape, so it has another `$id` than the one it was made from. It has
+ * one, so that the API page writes it once.
  */
-function optionsOf(schema: TSchema): { description?: string } {
+function optionsOf(schema: TSchema): { $id?: string; description?: string } {
+  const id: unknown = Reflect.get(schema, '$id')
   const text: unknown = Reflect.get(schema, 'description')
-  return typeof text === 'string' ? { description: text } : {}
+  return {
+    ...(typeof id === 'string' ? { $id: `Parsed${id}` } : {}),
+    ...(typeof text === 'string' ? { description: text } : {}),
+  }
 }
