@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { ask, collect } from './define.ts'
 import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, silent } from './answer.ts'
+import { done, ok, refused, silent } from './answer.ts'
 import { Opaque } from './identifier.ts'
-import { common, Text } from './query.ts'
+import { Text } from './query.ts'
 
 export const MemoryUsage = Type.Object(
   {
@@ -128,47 +129,28 @@ export const HostUsage = Type.Object(
 )
 export type HostUsage = Shape<typeof HostUsage>
 
-const NodeQuery = Type.Object({
-  ...common,
-  node_id: Text('The node; needed when the agent that answers is none itself.'),
-})
+const nodeQuery = { node_id: Text('The node; needed when the agent that answers is none itself.') }
 const noNode = refused('`No local Node and node_id not provided`')
 
-export const clientStatsRoutes = {
-  readClientStats: route({
-    id: 'readClientStats',
-    methods: ['GET'],
-    path: '/v1/client/stats',
-    answeredBy: 'leader',
+export const clientStatsRoutes = routes('Nodes', {
+  readClientStats: ask('/client/stats', {
     summary: 'Read what a node uses now.',
-    section: 'Nodes',
-    query: NodeQuery,
-    answers: {
-      200: ok(HostUsage, 'The usage.'),
-      400: noNode,
-      403: denied,
-      404: refused('The node is unknown or cannot be reached.'),
-      504: silent,
-    },
+    answeredBy: 'leader',
+    query: nodeQuery,
+    returns: ok(HostUsage, 'The usage.'),
+    answers: { 400: noNode, 504: silent },
+    errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
-  collectClient: route({
-    id: 'collectClient',
-    methods: ['PUT', 'POST', 'GET'],
-    path: '/v1/client/gc',
+  collectClient: collect('/client/gc', {
+    summary: 'Remove what ended allocations left on a node.',
     growsState: false,
     answeredBy: 'leader',
     audit: 'always',
-    summary: 'Remove what ended allocations left on a node.',
-    section: 'Nodes',
-    query: NodeQuery,
-    answers: {
-      200: done('It is removed.'),
-      400: noNode,
-      403: denied,
-      404: refused('The node is unknown or cannot be reached.'),
-      504: silent,
-    },
+    query: nodeQuery,
+    returns: done('It is removed.'),
+    answers: { 400: noNode, 504: silent },
+    errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:write',
   }),
-} as const
+})

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { list, watch, write } from './define.ts'
 import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
-import { denied, ok, refused, WRITE } from './answer.ts'
+import { denied, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
-import { BlockingQuery, ListQuery, WriteQuery } from './query.ts'
 
 /** Reference §4.7; `cancelled` has two l here and one in evaluations. */
 export const DEPLOYMENT_STATUSES = [
@@ -107,8 +107,6 @@ export const DeploymentUnblockRequest = Type.Object(
 )
 export type DeploymentUnblockRequest = Input<Shape<typeof DeploymentUnblockRequest>>
 
-const DeploymentPath = Type.Object({ deployment_id: Type.String() })
-const section = 'Deployments'
 /** Not spread over: numbers that are keys become texts in the type of a spread object. */
 function updateAnswers(why: string) {
   return {
@@ -120,113 +118,57 @@ function updateAnswers(why: string) {
 }
 const ENDED = 'The body names another deployment, or the deployment has ended.'
 
-export const deploymentRoutes = {
-  listDeployments: route({
-    id: 'listDeployments',
-    methods: ['GET'],
-    path: '/v1/deployments',
-    cost: 2,
+export const deploymentRoutes = routes('Deployments', {
+  listDeployments: list('/deployments', {
     summary: 'List deployments.',
-    section,
-    query: ListQuery,
-    answers: { 200: ok(Type.Array(Deployment), 'The deployments, oldest first.'), 403: denied },
-    blocking: true,
+    cost: 2,
+    returns: ok(Type.Array(Deployment), 'The deployments, oldest first.'),
     needs: 'namespace:read-job',
   }),
-  readDeployment: route({
-    id: 'readDeployment',
-    methods: ['GET'],
-    path: '/v1/deployment/:deployment_id',
+  readDeployment: watch('/deployment/:deployment_id', {
     summary: 'Read one deployment.',
-    section,
-    params: DeploymentPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Deployment, 'The deployment.'),
-      400: refused('The id is not a UUID.'),
-      404: refused('`deployment not found`'),
-    },
-    blocking: true,
+    returns: ok(Deployment, 'The deployment.'),
+    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),
-  listDeploymentAllocations: route({
-    id: 'listDeploymentAllocations',
-    methods: ['GET'],
-    path: '/v1/deployment/allocations/:deployment_id',
+  listDeploymentAllocations: watch('/deployment/allocations/:deployment_id', {
     summary: 'List the allocations of a deployment.',
-    section,
-    params: DeploymentPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Type.Array(AllocationStub), 'The allocations.'),
-      400: refused('The id is not a UUID.'),
-      404: refused('`deployment not found`'),
-    },
-    blocking: true,
+    returns: ok(Type.Array(AllocationStub), 'The allocations.'),
+    errors: { 400: 'The id is not a UUID.', 404: '`deployment not found`' },
     needs: 'namespace:read-job',
   }),
-  failDeployment: route({
-    id: 'failDeployment',
-    methods: WRITE,
-    path: '/v1/deployment/fail/:deployment_id',
-    growsState: false,
+  failDeployment: write('/deployment/fail/:deployment_id', {
     summary: 'Mark a deployment as failed.',
-    section,
-    params: DeploymentPath,
-    query: WriteQuery,
+    growsState: false,
     answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:fail-deployment',
   }),
-  pauseDeployment: route({
-    id: 'pauseDeployment',
-    methods: WRITE,
-    path: '/v1/deployment/pause/:deployment_id',
-    growsState: false,
+  pauseDeployment: write('/deployment/pause/:deployment_id', {
     summary: 'Pause a deployment, or let it go on.',
-    section,
-    params: DeploymentPath,
-    query: WriteQuery,
+    growsState: false,
     body: DeploymentPauseRequest,
     answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:pause-deployment',
   }),
-  promoteDeployment: route({
-    id: 'promoteDeployment',
-    methods: WRITE,
-    path: '/v1/deployment/promote/:deployment_id',
-    growsState: false,
+  promoteDeployment: write('/deployment/promote/:deployment_id', {
     summary: 'Promote the canaries of a deployment.',
-    section,
-    params: DeploymentPath,
-    query: WriteQuery,
+    growsState: false,
     body: DeploymentPromoteRequest,
     answers: updateAnswers('The deployment has ended, or a group has too few healthy canaries.'),
     needs: 'namespace:submit-job or namespace:promote-deployment',
   }),
-  setDeploymentHealth: route({
-    id: 'setDeploymentHealth',
-    methods: WRITE,
-    path: '/v1/deployment/allocation-health/:deployment_id',
-    growsState: false,
+  setDeploymentHealth: write('/deployment/allocation-health/:deployment_id', {
     summary: 'Set the health of allocations of a deployment.',
-    section,
-    params: DeploymentPath,
-    query: WriteQuery,
+    growsState: false,
     body: DeploymentHealthRequest,
     answers: updateAnswers('The deployment has ended, or an allocation is unknown to it.'),
     needs: 'namespace:submit-job or namespace:set-alloc-health-deployment',
   }),
-  unblockDeployment: route({
-    id: 'unblockDeployment',
-    methods: WRITE,
-    path: '/v1/deployment/unblock/:deployment_id',
-    growsState: false,
+  unblockDeployment: write('/deployment/unblock/:deployment_id', {
     summary: 'Let a deployment of a multi-region job go on.',
-    section,
-    params: DeploymentPath,
-    query: WriteQuery,
+    growsState: false,
     body: DeploymentUnblockRequest,
     answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:unblock-deployment',
   }),
-} as const
+})

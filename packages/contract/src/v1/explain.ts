@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Index, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { Constraint } from './constraint.ts'
 import { PlacementMetrics } from './metrics.ts'
-import { common, consistency, Whole } from './query.ts'
+import { Whole } from './query.ts'
 
 /**
  * Why something is pending, and the smallest change that would place it. The shape is this
@@ -188,9 +188,7 @@ export type Explanation = Shape<typeof Explanation>
 export const EXPLAIN_SCOPES = ['class', 'node'] as const
 export type ExplainScope = (typeof EXPLAIN_SCOPES)[number]
 
-export const ExplainQuery = Type.Object({
-  ...common,
-  ...consistency,
+export const explainQuery = {
   by: Type.Optional(
     Type.Enum(EXPLAIN_SCOPES, {
       description: 'One refusal for each class of equal nodes, or one for each node.',
@@ -198,4 +196,4 @@ export const ExplainQuery = Type.Object({
     }),
   ),
   limit: Whole('Refusals and instances listed for each group; at most 1000.', 20),
-})
+}

@@ -3,8 +3,7 @@ import { Nullable, type Input } from '../shape.ts'
 
 /**
  * The schema of the same record as a request may carry it: every field may be absent or null, at
- * every depth (reference §0.2). `Input<T>` is its type; the API page and the answer of the parser
- * use it.
+ * every depth. `Input<T>` is its type; the API document and the answer of the parser use it.
  */
 export function InputSchema<S extends TSchema>(schema: S, options: { readonly $id?: string } = {}) {
   return Type.Unsafe<Input<Static<S>>>({ ...relax(schema), ...options })
@@ -32,15 +31,16 @@ function acceptsNull(schema: TSchema): boolean {
   return Type.IsNull(schema) || (Type.IsUnion(schema) && schema.anyOf.some(acceptsNull))
 }
 
+/** What says how a schema is built, in place of what it is called and which bounds it has. */
+const STRUCTURE = new Set(['type', 'properties', 'required', 'items', 'anyOf', 'patternProperties'])
+
 /**
  * The relaxed form is another shape, so it has another `$id` than the one it was made from. It has
- * one, so that the API page writes it once.
+ * one, so that the API document writes it once.
  */
-function optionsOf(schema: TSchema): { $id?: string; description?: string } {
-  const id: unknown = Reflect.get(schema, '$id')
-  const text: unknown = Reflect.get(schema, 'description')
-  return {
-    ...(typeof id === 'string' ? { $id: `Parsed${id}` } : {}),
-    ...(typeof text === 'string' ? { description: text } : {}),
-  }
+function optionsOf(schema: TSchema): Readonly<Record<string, unknown>> {
+  const own = Object.entries(schema).filter(([key]) => !STRUCTURE.has(key) && !key.startsWith('~'))
+  return Object.fromEntries(
+    own.map(([key, value]) => [key, key === '$id' ? `${String(value)}Input` : value]),
+  )
 }

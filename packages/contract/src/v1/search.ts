@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { readByBody } from './define.ts'
 import { MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, ok, refused, WRITE } from './answer.ts'
-import { ReadQuery } from './query.ts'
+import { ok } from './answer.ts'
 import { responseMeta } from './write-response.ts'
 
 /** Reference §8.7; `deployment` and `scaling_policy` are singular on the wire. */
@@ -83,41 +83,25 @@ export const FuzzySearchResponse = Type.Object(
 )
 export type FuzzySearchResponse = Shape<typeof FuzzySearchResponse>
 
-export const searchRoutes = {
-  search: route({
-    id: 'search',
-    methods: WRITE,
-    path: '/v1/search',
+export const searchRoutes = routes('Search', {
+  search: readByBody('/search', {
+    summary: 'Find things whose id or name begins with a text.',
     answeredBy: 'any',
     audit: 'none',
     cost: 4,
-    summary: 'Find things whose id or name begins with a text.',
-    section: 'Search',
-    query: ReadQuery,
     body: SearchRequest,
-    answers: {
-      200: ok(SearchResponse, 'At most 20 matches for each context.'),
-      400: refused('The context is unknown.'),
-      403: denied,
-    },
+    returns: ok(SearchResponse, 'At most 20 matches for each context.'),
+    errors: { 400: 'The context is unknown.' },
     needs: 'what reading the context needs; results are filtered',
   }),
-  fuzzySearch: route({
-    id: 'fuzzySearch',
-    methods: WRITE,
-    path: '/v1/search/fuzzy',
+  fuzzySearch: readByBody('/search/fuzzy', {
+    summary: 'Find things whose name holds a text, in any case.',
     answeredBy: 'any',
     audit: 'none',
     cost: 8,
-    summary: 'Find things whose name holds a text, in any case.',
-    section: 'Search',
-    query: ReadQuery,
     body: FuzzySearchRequest,
-    answers: {
-      200: ok(FuzzySearchResponse, 'The matches, best first.'),
-      400: refused('`fuzzy search query must be at least 2 characters, got <n>`'),
-      403: denied,
-    },
+    returns: ok(FuzzySearchResponse, 'The matches, best first.'),
+    errors: { 400: '`fuzzy search query must be at least 2 characters, got <n>`' },
     needs: 'what reading the context needs; results are filtered',
   }),
-} as const
+})

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { ask } from './define.ts'
 import { MapOf, type Shape } from '../shape.ts'
-import { ok, refused } from './answer.ts'
-import { common, Text } from './query.ts'
+import { ok } from './answer.ts'
+import { Text } from './query.ts'
 
 const Labels = MapOf(Type.String())
 
@@ -47,22 +48,13 @@ export const MetricsReport = Type.Object(
 )
 export type MetricsReport = Shape<typeof MetricsReport>
 
-export const telemetryRoutes = {
-  readMetrics: route({
-    id: 'readMetrics',
-    methods: ['GET'],
-    path: '/v1/metrics',
-    answeredBy: 'self',
+export const telemetryRoutes = routes('Operator', {
+  readMetrics: ask('/metrics', {
     summary: 'Read the metrics of the agent that answers.',
-    section: 'Operator',
-    query: Type.Object({
-      ...common,
-      format: Text('`prometheus` for the text format of that name.'),
-    }),
-    answers: {
-      200: ok(MetricsReport, 'The metrics.'),
-      415: refused('`Prometheus is not enabled`'),
-    },
+    answeredBy: 'self',
+    query: { format: Text('`prometheus` for the text format of that name.') },
+    returns: ok(MetricsReport, 'The metrics.'),
+    errors: { 415: '`Prometheus is not enabled`' },
     needs: 'none',
   }),
-} as const
+})

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { list } from './define.ts'
 import { Timestamp, type Shape } from '../shape.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
-import { answer, refusals } from './answers.ts'
 import { OneOf, PageOf, ResourceOf } from './json-api.ts'
-import { OrganizationPath } from './paths.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 
 /** One write in an organization, or the refusal of one. The same record as `/v1/audit` shows. */
 export const AuditTrailEntry = ResourceOf({
@@ -36,27 +35,18 @@ export type AuditTrailPage = Shape<typeof AuditTrailPage>
 
 const TimeText = (description: string) => Type.Optional(Type.String({ description }))
 
-export const auditTrailRoutes = {
-  listAuditTrail: route({
-    id: 'listAuditTrail',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/audit-trail',
+export const auditTrailRoutes = routes('Audit trail', {
+  listAuditTrail: list('/organizations/:organization_name/audit-trail', {
     summary: 'List the writes in an organization, the newest first.',
-    section: 'Audit trail',
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       ...fieldsQuery('audit-trail-entries'),
       'filter[actor]': Type.Optional(Type.String({ description: 'The `actor-id`.' })),
       'filter[action]': Type.Optional(Type.String({ description: 'Such as `createProject`.' })),
       'filter[resource]': Type.Optional(Type.String({ description: 'An id or a name.' })),
       since: TimeText('Not before this time (RFC 3339).'),
       until: TimeText('Before this time (RFC 3339).'),
-    }),
-    answers: {
-      200: answer('One page of entries.', AuditTrailPage),
-      ...refusals({ 404: 'Organization not found, or the caller may not read its trail.' }),
     },
+    returns: AuditTrailPage,
     needs: 'Owners team, the organization token, or an audit trail token.',
   }),
-} as const
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -14,9 +14,8 @@ import {
   ToOneLinked,
   ToOneOrNone,
 } from './json-api.ts'
-import { OrganizationPath } from './paths.ts'
 import { Email, OrganizationName, PrefixedId } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 /**
  * Where runs execute. Kept for clients that send and compare it; plans are uploaded here (reference
@@ -161,20 +160,13 @@ export const OrganizationUpdateRequest = RequestOf({
 })
 export type OrganizationUpdateRequest = Shape<typeof OrganizationUpdateRequest>
 
-const section = 'Organizations'
 const owners = 'Owners team, or the organization token.'
-const unseen = 'Organization not found, or not visible to the caller.'
 const brokenRule = 'A rule on an attribute is broken, or the name is taken.'
 
-export const organizationRoutes = {
-  listOrganizations: route({
-    id: 'listOrganizations',
-    methods: ['GET'],
-    path: '/api/v2/organizations',
+export const organizationRoutes = routes('Organizations', {
+  listOrganizations: list('/organizations', {
     summary: 'List the organizations of the caller; in pages only when a page is asked for.',
-    section,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       q: Type.Optional(
         Type.String({ description: 'Part of name or email; the other two are ignored then.' }),
       ),
@@ -182,80 +174,39 @@ export const organizationRoutes = {
       'q[email]': Type.Optional(Type.String({ description: 'Part of the email, case ignored.' })),
       ...includeQuery(ORGANIZATION_INCLUDES),
       ...fieldsQuery('organizations'),
-    }),
-    answers: { 200: answer('Organizations.', OrganizationPage), ...refusals({}) },
+    },
+    returns: OrganizationPage,
     needs: 'Any valid token.',
   }),
-  createOrganization: route({
-    id: 'createOrganization',
-    methods: ['POST'],
-    path: '/api/v2/organizations',
+  createOrganization: create('/organizations', {
     summary: 'Create an organization with its owners team, default project and entitlement set.',
-    section,
     body: OrganizationCreateRequest,
-    answers: {
-      201: answer('Created; `included` holds the entitlement set.', OrganizationDocument),
-      ...bodyRefusals({ 404: 'The caller may not create organizations.', 422: brokenRule }),
-    },
+    returns: OrganizationDocument,
+    result: 'Created; `included` holds the entitlement set.',
+    errors: { 404: 'The caller may not create organizations.', 422: brokenRule },
     needs: 'A user token that may create organizations, or the site administrator.',
   }),
-  readOrganization: route({
-    id: 'readOrganization',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name',
+  readOrganization: read('/organizations/:organization_name', {
     summary: 'Show an organization.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({ ...includeQuery(ORGANIZATION_INCLUDES), ...fieldsQuery('organizations') }),
-    answers: {
-      200: answer('The organization.', OrganizationDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: { ...includeQuery(ORGANIZATION_INCLUDES), ...fieldsQuery('organizations') },
+    returns: OrganizationDocument,
     needs: 'Any member of the organization.',
   }),
-  updateOrganization: route({
-    id: 'updateOrganization',
-    methods: ['PATCH'],
-    path: '/api/v2/organizations/:organization_name',
+  updateOrganization: update('/organizations/:organization_name', {
     summary: 'Change an organization. A new name changes its id and all its paths.',
-    section,
-    params: OrganizationPath,
     body: OrganizationUpdateRequest,
-    answers: {
-      200: answer('The changed organization.', OrganizationDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller may not update it.',
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: OrganizationDocument,
+    errors: { 422: brokenRule },
     needs: owners,
   }),
-  deleteOrganization: route({
-    id: 'deleteOrganization',
-    methods: ['DELETE'],
-    path: '/api/v2/organizations/:organization_name',
+  deleteOrganization: remove('/organizations/:organization_name', {
     summary: 'Delete an organization with everything in it.',
-    section,
-    params: OrganizationPath,
-    answers: {
-      204: emptyAnswer('Deleted.'),
-      ...refusals({ 404: 'Organization not found, or the caller may not delete it.' }),
-    },
     needs: 'Owners team.',
   }),
-  readEntitlementSet: route({
-    id: 'readEntitlementSet',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/entitlement-set',
+  readEntitlementSet: read('/organizations/:organization_name/entitlement-set', {
     summary: 'Show what an organization may use.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object(fieldsQuery('entitlement-sets')),
-    answers: {
-      200: answer('The entitlement set.', EntitlementSetDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: fieldsQuery('entitlement-sets'),
+    returns: EntitlementSetDocument,
     needs: 'Any member of the organization.',
   }),
-} as const
+})

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { act, list, read } from './define.ts'
 import { MapOf, Nullable, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -13,9 +14,8 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { PolicyCheckPath, RunPath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
 /** Reference §4.8. */
@@ -77,70 +77,38 @@ export type PolicyCheckDocument = Shape<typeof PolicyCheckDocument>
 export const PolicyCheckPage = PageOnRequestOf('PolicyCheckPage', PolicyCheck)
 export type PolicyCheckPage = Shape<typeof PolicyCheckPage>
 
-const section = 'Policy checks'
 const readers = 'Permission to read the runs of the workspace.'
-const unseen = 'Policy check not found, or not visible to the caller.'
 
-export const policyCheckRoutes = {
-  listPolicyChecks: route({
-    id: 'listPolicyChecks',
-    methods: ['GET'],
-    path: '/api/v2/runs/:run_id/policy-checks',
+export const policyCheckRoutes = routes('Policy checks', {
+  listPolicyChecks: list('/runs/:run_id/policy-checks', {
     summary:
       'List the checks of `native` policies of a run; in pages only when a page is asked for.',
-    section,
-    params: RunPath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('policy-checks') }),
-    answers: {
-      200: answer('Policy checks.', PolicyCheckPage),
-      ...refusals({ 404: 'Run not found, or not visible to the caller.' }),
-    },
+    query: { ...fieldsQuery('policy-checks') },
+    returns: PolicyCheckPage,
     needs: readers,
   }),
-  readPolicyCheck: route({
-    id: 'readPolicyCheck',
-    methods: ['GET'],
-    path: '/api/v2/policy-checks/:policy_check_id',
+  readPolicyCheck: read('/policy-checks/:policy_check_id', {
     summary: 'Show a policy check.',
-    section,
-    params: PolicyCheckPath,
-    query: Type.Object(fieldsQuery('policy-checks')),
-    answers: {
-      200: answer('The policy check.', PolicyCheckDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: fieldsQuery('policy-checks'),
+    returns: PolicyCheckDocument,
     needs: readers,
   }),
-  readPolicyCheckOutput: route({
-    id: 'readPolicyCheckOutput',
-    methods: ['GET'],
-    path: '/api/v2/policy-checks/:policy_check_id/output',
+  readPolicyCheckOutput: read('/policy-checks/:policy_check_id/output', {
     summary: 'Show what the policies of a check printed.',
-    section,
-    params: PolicyCheckPath,
     answers: {
       200: { ...answer('The log.', Type.String()), contentType: 'text/plain' },
       204: emptyAnswer('There is none.'),
-      ...refusals({ 404: unseen }),
     },
     needs: readers,
   }),
-  overridePolicyCheck: route({
-    id: 'overridePolicyCheck',
-    methods: ['POST'],
-    path: '/api/v2/policy-checks/:policy_check_id/actions/override',
+  overridePolicyCheck: act('/policy-checks/:policy_check_id/actions/override', {
     summary: 'Let a run go on although soft-mandatory policies failed. Recorded with who and why.',
-    section,
-    params: PolicyCheckPath,
     body: OptionalBody(CommentRequest),
-    answers: {
-      200: answer('The overridden check.', PolicyCheckDocument),
-      ...bodyRefusals({
-        404: 'Policy check not found, or the caller may not override it.',
-        409: 'The check has not soft-failed, so there is nothing to override.',
-        422: 'The organization requires a comment, or it is too long.',
-      }),
+    returns: PolicyCheckDocument,
+    errors: {
+      409: 'The check has not soft-failed, so there is nothing to override.',
+      422: 'The organization requires a comment, or it is too long.',
     },
     needs: 'Manage policy overrides, or a delegated override right on the project or workspace.',
   }),
-} as const
+})

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { act } from './define.ts'
 import { MapOf, type Shape } from '../shape.ts'
-import { answer, bodyRefusals } from './answers.ts'
 import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
-import { PolicySetPath, WorkspacePath } from './paths.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
 
 /**
@@ -64,45 +63,29 @@ export const PolicySetDryRunRequest = RequestOf({
 })
 export type PolicySetDryRunRequest = Shape<typeof PolicySetDryRunRequest>
 
-const section = 'Policy evaluations'
-
-export const policyDryRunRoutes = {
-  evaluateWorkspacePolicies: route({
-    id: 'evaluateWorkspacePolicies',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/evaluate-policies',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+export const policyDryRunRoutes = routes('Policy evaluations', {
+  evaluateWorkspacePolicies: act('/workspaces/:workspace_id/actions/evaluate-policies', {
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
-    section,
-    params: WorkspacePath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
-    answers: {
-      200: answer('What the policies say.', PolicyDryRunDocument),
-      ...bodyRefusals({
-        404: 'Workspace not found, or the caller may not queue plans in it.',
-        // The plan is in the body, so this body has the limit of a plan.
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
-        422: 'The plan is malformed, or a policy set does not exist.',
-      }),
+    returns: PolicyDryRunDocument,
+    result: 'What the policies say.',
+    errors: {
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      422: 'The plan is malformed, or a policy set does not exist.',
     },
     needs: 'Permission to queue plans.',
   }),
-  evaluatePolicySet: route({
-    id: 'evaluatePolicySet',
-    methods: ['POST'],
-    path: '/api/v2/policy-sets/:policy_set_id/actions/evaluate',
+  evaluatePolicySet: act('/policy-sets/:policy_set_id/actions/evaluate', {
     summary: 'Ask a policy set about the stored plan of a run, without storing anything.',
-    section,
-    params: PolicySetPath,
     body: PolicySetDryRunRequest,
-    answers: {
-      200: answer('What the policies say.', PolicyDryRunDocument),
-      ...bodyRefusals({
-        404: 'Policy set or run not found, or the caller is not authorized.',
-        409: 'The run has no plan yet.',
-        422: 'The body names no run, or an unknown tool version.',
-      }),
+    returns: PolicyDryRunDocument,
+    result: 'What the policies say.',
+    errors: {
+      404: 'Policy set or run not found, or the caller is not authorized.',
+      409: 'The run has no plan yet.',
+      422: 'The body names no run, or an unknown tool version.',
     },
     needs: 'Owners team, teams with Manage policies, or the organization token.',
   }),
-} as const
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { list, read } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, refusals } from './answers.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -13,10 +13,9 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { PolicyEvaluationPath, PolicySetOutcomePath, TaskStagePath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
-import { fieldsQuery, numberedQuery, pageQuery } from './query.ts'
+import { fieldsQuery, numberedQuery } from './query.ts'
 
 /** Reference §4.8. */
 export const POLICY_EVALUATION_STATUSES = [
@@ -147,70 +146,37 @@ export type PolicySetOutcomeDocument = Shape<typeof PolicySetOutcomeDocument>
 export const PolicySetOutcomePage = PageOf('PolicySetOutcomePage', PolicySetOutcome)
 export type PolicySetOutcomePage = Shape<typeof PolicySetOutcomePage>
 
-const section = 'Policy evaluations'
 const readers = 'Permission to read the runs of the workspace.'
 
-export const policyEvaluationRoutes = {
-  listPolicyEvaluations: route({
-    id: 'listPolicyEvaluations',
-    methods: ['GET'],
-    path: '/api/v2/task-stages/:task_stage_id/policy-evaluations',
+export const policyEvaluationRoutes = routes('Policy evaluations', {
+  listPolicyEvaluations: list('/task-stages/:task_stage_id/policy-evaluations', {
     summary: 'List the policy evaluations of a task stage.',
-    section,
-    params: TaskStagePath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('policy-evaluations') }),
-    answers: {
-      200: answer('One page of policy evaluations.', PolicyEvaluationPage),
-      ...refusals({ 404: 'Task stage not found, or not visible to the caller.' }),
-    },
+    query: { ...fieldsQuery('policy-evaluations') },
+    returns: PolicyEvaluationPage,
     needs: readers,
   }),
-  readPolicyEvaluation: route({
-    id: 'readPolicyEvaluation',
-    methods: ['GET'],
-    path: '/api/v2/policy-evaluations/:policy_evaluation_id',
+  readPolicyEvaluation: read('/policy-evaluations/:policy_evaluation_id', {
     summary: 'Show a policy evaluation.',
-    section,
-    params: PolicyEvaluationPath,
-    query: Type.Object(fieldsQuery('policy-evaluations')),
-    answers: {
-      200: answer('The policy evaluation.', PolicyEvaluationDocument),
-      ...refusals({ 404: 'Policy evaluation not found, or not visible to the caller.' }),
-    },
+    query: fieldsQuery('policy-evaluations'),
+    returns: PolicyEvaluationDocument,
     needs: readers,
   }),
-  listPolicySetOutcomes: route({
-    id: 'listPolicySetOutcomes',
-    methods: ['GET'],
-    path: '/api/v2/policy-evaluations/:policy_evaluation_id/policy-set-outcomes',
+  listPolicySetOutcomes: list('/policy-evaluations/:policy_evaluation_id/policy-set-outcomes', {
     summary: 'List what each policy set said; a set is shown whole when one outcome matches.',
-    section,
-    params: PolicyEvaluationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       // Filters of one number must match together; the numbers are alternatives.
       ...numberedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
       ...numberedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
       ...fieldsQuery('policy-set-outcomes'),
-    }),
-    answers: {
-      200: answer('One page of outcomes.', PolicySetOutcomePage),
-      ...refusals({ 404: 'Policy evaluation not found, or not visible to the caller.' }),
     },
+    returns: PolicySetOutcomePage,
     needs: readers,
   }),
-  readPolicySetOutcome: route({
-    id: 'readPolicySetOutcome',
-    methods: ['GET'],
-    path: '/api/v2/policy-set-outcomes/:policy_set_outcome_id',
+  readPolicySetOutcome: read('/policy-set-outcomes/:policy_set_outcome_id', {
     summary: 'Show what one policy set said.',
-    section,
-    params: PolicySetOutcomePath,
-    query: Type.Object(fieldsQuery('policy-set-outcomes')),
-    answers: {
-      200: answer('The outcome.', PolicySetOutcomeDocument),
-      ...refusals({ 404: 'Outcome not found, or not visible to the caller.' }),
-    },
+    query: fieldsQuery('policy-set-outcomes'),
+    returns: PolicySetOutcomeDocument,
+    errors: { 404: 'Outcome not found, or not visible to the caller.' },
     needs: readers,
   }),
-} as const
+})

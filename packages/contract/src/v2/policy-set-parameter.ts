@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
-import { PolicySetParameterPath, PolicySetPath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 
 const category = Type.Literal('policy-set')
 
@@ -63,83 +62,43 @@ export const PolicySetParameterUpdateRequest = RequestOf({
 })
 export type PolicySetParameterUpdateRequest = Shape<typeof PolicySetParameterUpdateRequest>
 
-const section = 'Policy set parameters'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const noSet = 'Policy set not found, or the caller is not authorized.'
 const noParameter = 'Policy set or parameter not found, or the caller is not authorized.'
 const brokenRule = 'A rule on an attribute is broken, or the key is taken.'
 
-export const policySetParameterRoutes = {
-  listPolicySetParameters: route({
-    id: 'listPolicySetParameters',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters',
+export const policySetParameterRoutes = routes('Policy set parameters', {
+  listPolicySetParameters: list('/policy-sets/:policy_set_id/parameters', {
     summary: 'List the parameters of a policy set.',
-    section,
-    params: PolicySetPath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('vars') }),
-    answers: {
-      200: answer('One page of parameters.', PolicySetParameterPage),
-      ...refusals({ 404: noSet }),
-    },
+    query: { ...fieldsQuery('vars') },
+    returns: PolicySetParameterPage,
     needs: readers,
   }),
-  createPolicySetParameter: route({
-    id: 'createPolicySetParameter',
-    methods: ['POST'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters',
+  createPolicySetParameter: create('/policy-sets/:policy_set_id/parameters', {
     summary: 'Create a parameter of a policy set.',
-    section,
-    params: PolicySetPath,
     body: PolicySetParameterCreateRequest,
-    answers: {
-      201: answer('Created.', PolicySetParameterDocument),
-      ...bodyRefusals({ 404: noSet, 422: brokenRule }),
-    },
+    returns: PolicySetParameterDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  readPolicySetParameter: route({
-    id: 'readPolicySetParameter',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  readPolicySetParameter: read('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Show a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
-    query: Type.Object(fieldsQuery('vars')),
-    answers: {
-      200: answer('The parameter.', PolicySetParameterDocument),
-      ...refusals({ 404: noParameter }),
-    },
+    query: fieldsQuery('vars'),
+    returns: PolicySetParameterDocument,
+    errors: { 404: noParameter },
     needs: readers,
   }),
-  updatePolicySetParameter: route({
-    id: 'updatePolicySetParameter',
-    methods: ['PATCH'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  updatePolicySetParameter: update('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Change a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
     body: PolicySetParameterUpdateRequest,
-    answers: {
-      200: answer('The changed parameter.', PolicySetParameterDocument),
-      ...bodyRefusals({
-        404: noParameter,
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetParameterDocument,
+    errors: { 404: noParameter, 422: brokenRule },
     needs: managers,
   }),
-  deletePolicySetParameter: route({
-    id: 'deletePolicySetParameter',
-    methods: ['DELETE'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  deletePolicySetParameter: remove('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Delete a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: noParameter }) },
+    errors: { 404: noParameter },
     needs: managers,
   }),
-} as const
+})

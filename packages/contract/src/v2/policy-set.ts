@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -20,10 +20,9 @@ import {
   TAG_SELECTORS_MAX,
   UPDATE_PATTERNS_MAX,
 } from './limits.ts'
-import { OrganizationPath, PolicySetPath } from './paths.ts'
 import { Name, PrefixedId, TagKey, TagValue } from './patterns.ts'
 import { POLICY_KINDS } from './policy.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 export const POLICY_SET_SCOPINGS = ['explicit', 'tag'] as const
 export const POLICY_SET_INCLUDES = [
@@ -165,24 +164,16 @@ export const PolicySetUpdateRequest = RequestOf({
 })
 export type PolicySetUpdateRequest = Shape<typeof PolicySetUpdateRequest>
 
-const section = 'Policy sets'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const unseen = 'Policy set not found, or the caller is not authorized.'
 const brokenRule =
   'A rule on an attribute is broken, the name is taken, or a related resource does not fit.'
 
-export const policySetRoutes = {
-  listPolicySets: route({
-    id: 'listPolicySets',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/policy-sets',
+export const policySetRoutes = routes('Policy sets', {
+  listPolicySets: list('/organizations/:organization_name/policy-sets', {
     summary: 'List the policy sets of an organization, oldest first.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       'search[name]': Type.Optional(
         Type.String({ description: 'Part of the name, case ignored.' }),
       ),
@@ -190,67 +181,32 @@ export const policySetRoutes = {
       'filter[versioned]': Type.Optional(Type.Boolean()),
       ...includeQuery(POLICY_SET_INCLUDES),
       ...fieldsQuery('policy-sets'),
-    }),
-    answers: {
-      200: answer('One page of policy sets.', PolicySetPage),
-      ...refusals({ 404: 'Organization not found, or the caller is not authorized.' }),
     },
+    returns: PolicySetPage,
     needs: readers,
   }),
-  createPolicySet: route({
-    id: 'createPolicySet',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/policy-sets',
+  createPolicySet: create('/organizations/:organization_name/policy-sets', {
     summary: 'Create a policy set, with its policies and where it applies.',
-    section,
-    params: OrganizationPath,
     body: PolicySetCreateRequest,
-    answers: {
-      201: answer('Created.', PolicySetDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller is not authorized.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  readPolicySet: route({
-    id: 'readPolicySet',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  readPolicySet: read('/policy-sets/:policy_set_id', {
     summary: 'Show a policy set.',
-    section,
-    params: PolicySetPath,
-    query: Type.Object({ ...includeQuery(POLICY_SET_INCLUDES), ...fieldsQuery('policy-sets') }),
-    answers: { 200: answer('The policy set.', PolicySetDocument), ...refusals({ 404: unseen }) },
+    query: { ...includeQuery(POLICY_SET_INCLUDES), ...fieldsQuery('policy-sets') },
+    returns: PolicySetDocument,
     needs: readers,
   }),
-  updatePolicySet: route({
-    id: 'updatePolicySet',
-    methods: ['PATCH'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  updatePolicySet: update('/policy-sets/:policy_set_id', {
     summary: 'Change a policy set. Turning `global` on drops its attachments.',
-    section,
-    params: PolicySetPath,
     body: PolicySetUpdateRequest,
-    answers: {
-      200: answer('The changed policy set.', PolicySetDocument),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  deletePolicySet: route({
-    id: 'deletePolicySet',
-    methods: ['DELETE'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  deletePolicySet: remove('/policy-sets/:policy_set_id', {
     summary: 'Delete a policy set; its policies stay.',
-    section,
-    params: PolicySetPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: unseen }) },
     needs: managers,
   }),
-} as const
+})

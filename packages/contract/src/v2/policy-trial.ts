@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { act } from './define.ts'
 import { MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals } from './answers.ts'
 import { DocumentOf, OneOf, RequestOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
@@ -10,7 +10,6 @@ import {
   REPLAY_PAGE_DEFAULT,
   REPLAY_PAGE_MAX,
 } from './limits.ts'
-import { PolicyPath } from './paths.ts'
 import { POLICY_OUTCOME_STATUSES, PolicyFinding, PolicySkipped } from './policy-evaluation.ts'
 import { PolicyDiagnostic } from './policy.ts'
 
@@ -135,50 +134,34 @@ export type PolicyReplay = Shape<typeof PolicyReplay>
 export const PolicyReplayDocument = DocumentOf('PolicyReplayDocument', PolicyReplay)
 export type PolicyReplayDocument = Shape<typeof PolicyReplayDocument>
 
-const section = 'Policies'
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
-const unseen = 'Policy not found, or the caller is not authorized.'
 
 /** Try before enforcing. Ours. */
-export const policyTrialRoutes = {
-  tryPolicy: route({
-    id: 'tryPolicy',
-    methods: ['POST'],
-    path: '/api/v2/policies/:policy_id/actions/evaluate',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+export const policyTrialRoutes = routes('Policies', {
+  tryPolicy: act('/policies/:policy_id/actions/evaluate', {
     summary: 'Ask a policy, or other code in its place, about any input.',
-    section,
-    params: PolicyPath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
-    answers: {
-      200: answer('What the policy says.', PolicyTrialDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
-        409: 'The code of the policy is being replaced.',
-        422: 'The input has neither a plan nor a job, or there is no code.',
-      }),
+    returns: PolicyTrialDocument,
+    result: 'What the policy says.',
+    errors: {
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      409: 'The code of the policy is being replaced.',
+      422: 'The input has neither a plan nor a job, or there is no code.',
     },
     needs,
   }),
-  replayPolicy: route({
-    id: 'replayPolicy',
-    methods: ['POST'],
-    path: '/api/v2/policies/:policy_id/actions/replay',
-    bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
+  replayPolicy: act('/policies/:policy_id/actions/replay', {
     summary: 'Say what a policy would have denied of the latest runs and job registrations.',
-    section,
-    params: PolicyPath,
+    bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,
-    answers: {
-      200: answer('What the policy would have said.', PolicyReplayDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
-        409: 'The code of the policy is being replaced.',
-        422: 'There is no code, or the cursor cannot be read.',
-      }),
+    returns: PolicyReplayDocument,
+    result: 'What the policy would have said.',
+    errors: {
+      413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
+      409: 'The code of the policy is being replaced.',
+      422: 'There is no code, or the cursor cannot be read.',
     },
     needs,
   }),
-} as const
+})

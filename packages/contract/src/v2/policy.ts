@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { act, list, read, remove, update, upload } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   ListOf,
@@ -23,9 +24,8 @@ import {
   POLICY_QUERY_LENGTH_MAX,
   POLICY_UPLOAD_BYTES_MAX,
 } from './limits.ts'
-import { OrganizationPath, PolicyPath } from './paths.ts'
 import { Name, PrefixedId, RULED_TOGETHER } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 /** Spec G: Policy. The two policy-as-code frameworks. */
 export const POLICY_KINDS = ['native', 'opa'] as const
@@ -214,41 +214,23 @@ export type RunPolicyVersion = Shape<typeof RunPolicyVersion>
 export const RunPolicyVersionList = ListOf('RunPolicyVersionList', RunPolicyVersion)
 export type RunPolicyVersionList = Shape<typeof RunPolicyVersionList>
 
-const section = 'Policies'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const unseen = 'Policy not found, or the caller is not authorized.'
 const malformed = 'Malformed body: missing attributes, wrong types, or a rule is broken.'
 
-export const policyRoutes = {
-  createPolicy: route({
-    id: 'createPolicy',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/policies',
+export const policyRoutes = routes('Policies', {
+  createPolicy: act('/organizations/:organization_name/policies', {
     summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
-    section,
-    params: OrganizationPath,
     body: RunPolicyCreateRequest,
-    answers: {
-      // Spec G: Errors. 200, not 201.
-      200: answer('Created.', CreatedRunPolicyDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller is not authorized.',
-        422: malformed,
-      }),
-    },
+    returns: CreatedRunPolicyDocument,
+    result: 'Created.',
+    errors: { 422: malformed },
     needs: managers,
   }),
-  listOrganizationPolicies: route({
-    id: 'listOrganizationPolicies',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/policies',
+  listOrganizationPolicies: list('/organizations/:organization_name/policies', {
     summary: 'List the policies of an organization.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       'search[name]': Type.Optional(
         Type.String({ description: 'Part of the name, case ignored.' }),
       ),
@@ -256,109 +238,65 @@ export const policyRoutes = {
       sort: Type.Optional(OneOf(POLICY_SORTS, 'By name when omitted.')),
       ...includeQuery(POLICY_INCLUDES),
       ...fieldsQuery('policies'),
-    }),
-    answers: {
-      200: answer('One page of policies.', RunPolicyPage),
-      ...refusals({ 404: 'Organization not found, or the caller is not authorized.' }),
     },
+    returns: RunPolicyPage,
     needs: readers,
   }),
-  readPolicy: route({
-    id: 'readPolicy',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id',
+  readPolicy: read('/policies/:policy_id', {
     summary: 'Show a policy.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({ ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') }),
-    answers: { 200: answer('The policy.', RunPolicyDocument), ...refusals({ 404: unseen }) },
+    query: { ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') },
+    returns: RunPolicyDocument,
     needs: readers,
   }),
-  updatePolicy: route({
-    id: 'updatePolicy',
-    methods: ['PATCH'],
-    path: '/api/v2/policies/:policy_id',
+  updatePolicy: update('/policies/:policy_id', {
     summary: 'Change the record of a policy; code is changed by an upload.',
-    section,
-    params: PolicyPath,
     body: RunPolicyUpdateRequest,
-    answers: {
-      200: answer('The changed policy.', RunPolicyDocument),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The id in the body is not the one in the path.',
-        422: malformed,
-      }),
-    },
+    returns: RunPolicyDocument,
+    errors: { 422: malformed },
     needs: managers,
   }),
-  deletePolicy: route({
-    id: 'deletePolicy',
-    methods: ['DELETE'],
-    path: '/api/v2/policies/:policy_id',
+  deletePolicy: remove('/policies/:policy_id', {
     summary: 'Delete a policy; it leaves all policy sets.',
-    section,
-    params: PolicyPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: unseen }) },
     needs: managers,
   }),
-  uploadPolicy: route({
-    id: 'uploadPolicy',
-    methods: ['PUT'],
-    path: '/api/v2/policies/:policy_id/upload',
-    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+  uploadPolicy: upload('/policies/:policy_id/upload', {
     summary: 'Upload the code of a policy. The bytes are kept as sent.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({
+    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+    query: {
       validate: Type.Optional(
         OneOf(['strict'], 'Refuse code that does not parse, instead of storing it with findings.'),
       ),
-    }),
+    },
     body: Octets,
     bodyType: OCTETS_TYPE,
-    answers: {
-      200: answer('Stored; `diagnostics` tells what the engine found.', RunPolicyDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
-        415: 'A multipart body; the code is sent raw.',
-        422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
-      }),
+    returns: RunPolicyDocument,
+    result: 'Stored; `diagnostics` tells what the engine found.',
+    errors: {
+      413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      415: 'A multipart body; the code is sent raw.',
+      422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
     },
     needs: managers,
   }),
-  downloadPolicy: route({
-    id: 'downloadPolicy',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id/download',
+  downloadPolicy: read('/policies/:policy_id/download', {
     summary: 'Download the code of a policy, byte for byte as uploaded.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({
+    query: {
       version: Type.Optional(
         Type.String({ description: 'Id of an earlier upload; the newest when omitted.' }),
       ),
-    }),
+    },
     answers: {
       200: { ...answer('The code; `ETag` is its SHA-256.', Octets), contentType: OCTETS_TYPE },
       304: emptyAnswer('`If-None-Match` names the current `ETag`.'),
-      ...refusals({ 404: 'Policy not found, not authorized, or nothing was uploaded yet.' }),
     },
+    errors: { 404: 'Policy not found, not authorized, or nothing was uploaded yet.' },
     needs: readers,
   }),
-  listPolicyVersions: route({
-    id: 'listPolicyVersions',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id/versions',
+  listPolicyVersions: read('/policies/:policy_id/versions', {
     summary: 'List the kept uploads of a policy, newest first.',
-    section,
-    params: PolicyPath,
-    query: Type.Object(fieldsQuery('policy-versions')),
-    answers: {
-      200: answer('All kept uploads.', RunPolicyVersionList),
-      ...refusals({ 404: unseen }),
-    },
+    query: fieldsQuery('policy-versions'),
+    returns: RunPolicyVersionList,
+    result: 'All kept uploads.',
     needs: readers,
   }),
-} as const
+})

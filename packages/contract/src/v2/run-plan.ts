@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { read, upload } from './define.ts'
 import { MapOf, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   OCTETS_TYPE,
@@ -13,7 +14,6 @@ import {
   ToOne,
 } from './json-api.ts'
 import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
-import { PlanPath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
@@ -80,54 +80,32 @@ export const PlanExport = Type.Object(
 )
 export type PlanExport = Shape<typeof PlanExport>
 
-const section = 'Runs'
-const unseen = 'Plan not found, or not visible to the caller.'
-
-export const runPlanRoutes = {
-  readPlan: route({
-    id: 'readPlan',
-    methods: ['GET'],
-    path: '/api/v2/plans/:plan_id',
+export const runPlanRoutes = routes('Runs', {
+  readPlan: read('/plans/:plan_id', {
     summary: 'Show the plan of a run.',
-    section,
-    params: PlanPath,
-    query: Type.Object(fieldsQuery('plans')),
-    answers: { 200: answer('The plan.', RunPlanDocument), ...refusals({ 404: unseen }) },
+    query: fieldsQuery('plans'),
+    returns: RunPlanDocument,
     needs: 'Permission to read the runs of the workspace.',
   }),
-  uploadPlan: route({
-    id: 'uploadPlan',
-    methods: ['PUT'],
-    path: '/api/v2/plans/:plan_id/upload',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+  uploadPlan: upload('/plans/:plan_id/upload', {
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
-    section,
-    params: PlanPath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: Octets,
     bodyType: OCTETS_TYPE,
-    answers: {
-      202: answer('Taken; the policies are running.', RunPlanDocument),
-      ...bodyRefusals({
-        404: 'Plan not found, or the caller may not queue plans in the workspace.',
-        409: 'The run has a plan already.',
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
-        422: 'Not a JSON object with `format_version` and `resource_changes`.',
-      }),
+    answers: { 202: answer('Taken; the policies are running.', RunPlanDocument) },
+    errors: {
+      409: 'The run has a plan already.',
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      422: 'Not a JSON object with `format_version` and `resource_changes`.',
     },
     needs: 'Permission to queue plans.',
   }),
-  readPlanJson: route({
-    id: 'readPlanJson',
-    methods: ['GET'],
-    path: '/api/v2/plans/:plan_id/json-output',
+  readPlanJson: read('/plans/:plan_id/json-output', {
     summary: 'Show the uploaded plan, with sensitive values masked.',
-    section,
-    params: PlanPath,
     answers: {
       200: { ...answer('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
       204: emptyAnswer('No plan was uploaded yet.'),
-      ...refusals({ 404: unseen }),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),
-} as const
+})

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { add, read, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { emptyAnswer } from './answers.ts'
 import { ListOf, PathLink, ResourceOf, ToOne } from './json-api.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'
-import { ProjectPath, WorkspacePath } from './paths.ts'
 import { BareId, PrefixedId, TagKey, TagValue } from './patterns.ts'
 
 const pair = {
@@ -106,170 +106,97 @@ export const TagBindingsReplaceRequest = Type.Object(
 )
 export type TagBindingsReplaceRequest = Shape<typeof TagBindingsReplaceRequest>
 
-const section = 'Tag bindings'
 const brokenTag =
   'A key or value breaks its rules, is reserved or given twice, or there are too many.'
 
-const ofProject = { section, params: ProjectPath } as const
-const projectUnseen = 'Project not found, or not visible to the caller.'
-const projectTagsUnseen = 'Project not found, or the caller may not manage its tags.'
 const readsProject = 'Read access to the project.'
 const tagsProject = 'Write access to the project; removing needs admin access or Manage projects.'
 
-const projectTagRoutes = {
-  listProjectTagBindings: route({
-    id: 'listProjectTagBindings',
-    methods: ['GET'],
-    path: '/api/v2/projects/:project_id/tag-bindings',
+const projectTagRoutes = routes('Tag bindings', {
+  listProjectTagBindings: read('/projects/:project_id/tag-bindings', {
     summary: 'List the tag bindings of a project, ordered by key.',
-    ...ofProject,
-    answers: { 200: answer('All bindings.', TagBindingList), ...refusals({ 404: projectUnseen }) },
+    returns: TagBindingList,
+    result: 'All bindings.',
     needs: readsProject,
   }),
-  listProjectEffectiveTagBindings: route({
-    id: 'listProjectEffectiveTagBindings',
-    methods: ['GET'],
-    path: '/api/v2/projects/:project_id/effective-tag-bindings',
+  listProjectEffectiveTagBindings: read('/projects/:project_id/effective-tag-bindings', {
     summary: 'List the effective tag bindings of a project: the same set as its tag bindings.',
-    ...ofProject,
-    answers: {
-      200: answer('All bindings.', EffectiveTagBindingList),
-      ...refusals({ 404: projectUnseen }),
-    },
+    returns: EffectiveTagBindingList,
+    result: 'All bindings.',
     needs: readsProject,
   }),
-  updateProjectTagBindings: route({
-    id: 'updateProjectTagBindings',
-    methods: ['PATCH'],
-    path: '/api/v2/projects/:project_id/tag-bindings',
+  updateProjectTagBindings: update('/projects/:project_id/tag-bindings', {
     summary: 'Add tag bindings to a project, or change the values of existing keys.',
-    ...ofProject,
     body: TagBindingsChangeRequest,
-    answers: {
-      200: answer('The bindings that the request named, in its order.', ChangedTagBindingList),
-      ...bodyRefusals({ 404: projectTagsUnseen, 422: brokenTag }),
-    },
+    returns: ChangedTagBindingList,
+    result: 'The bindings that the request named, in its order.',
+    errors: { 422: brokenTag },
     needs: tagsProject,
   }),
-  listProjectTagBindingMembers: route({
-    id: 'listProjectTagBindingMembers',
-    methods: ['GET'],
-    path: '/api/v2/projects/:project_id/relationships/tag-bindings',
+  listProjectTagBindingMembers: read('/projects/:project_id/relationships/tag-bindings', {
     summary: 'List the tag bindings of a project (alias).',
-    ...ofProject,
-    answers: { 200: answer('All bindings.', TagBindingList), ...refusals({ 404: projectUnseen }) },
+    returns: TagBindingList,
+    result: 'All bindings.',
     needs: readsProject,
   }),
-  addProjectTagBindings: route({
-    id: 'addProjectTagBindings',
-    methods: ['POST'],
-    path: '/api/v2/projects/:project_id/relationships/tag-bindings',
+  addProjectTagBindings: add('/projects/:project_id/relationships/tag-bindings', {
     summary: 'Add tag bindings to a project, or change values (alias without answer body).',
-    ...ofProject,
     body: TagBindingsChangeRequest,
-    answers: {
-      204: emptyAnswer('Added.'),
-      ...bodyRefusals({ 404: projectTagsUnseen, 422: brokenTag }),
-    },
+    errors: { 422: brokenTag },
     needs: tagsProject,
   }),
-  replaceProjectTagBindings: route({
-    id: 'replaceProjectTagBindings',
-    methods: ['PATCH'],
-    path: '/api/v2/projects/:project_id/relationships/tag-bindings',
+  replaceProjectTagBindings: update('/projects/:project_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a project.',
-    ...ofProject,
     body: TagBindingsReplaceRequest,
-    answers: {
-      204: emptyAnswer('Replaced.'),
-      ...bodyRefusals({ 404: projectTagsUnseen, 422: brokenTag }),
-    },
+    answers: { 204: emptyAnswer('Replaced.') },
+    errors: { 422: brokenTag },
     needs: tagsProject,
   }),
-} as const
+})
 
-const ofWorkspace = { section, params: WorkspacePath } as const
-const workspaceUnseen = 'Workspace not found, or not visible to the caller.'
-const workspaceTagsUnseen = 'Workspace not found, or the caller may not manage its tags.'
 const readsWorkspace = 'Read access to the workspace.'
 const tagsWorkspace = 'Plan access to the workspace; removing needs admin access.'
 
-const workspaceTagRoutes = {
-  listWorkspaceTagBindings: route({
-    id: 'listWorkspaceTagBindings',
-    methods: ['GET'],
-    path: '/api/v2/workspaces/:workspace_id/tag-bindings',
+const workspaceTagRoutes = routes('Tag bindings', {
+  listWorkspaceTagBindings: read('/workspaces/:workspace_id/tag-bindings', {
     summary: 'List the tag bindings of a workspace itself, without inherited ones.',
-    ...ofWorkspace,
-    answers: {
-      200: answer('All bindings.', TagBindingList),
-      ...refusals({ 404: workspaceUnseen }),
-    },
+    returns: TagBindingList,
+    result: 'All bindings.',
     needs: readsWorkspace,
   }),
-  listWorkspaceEffectiveTagBindings: route({
-    id: 'listWorkspaceEffectiveTagBindings',
-    methods: ['GET'],
-    path: '/api/v2/workspaces/:workspace_id/effective-tag-bindings',
+  listWorkspaceEffectiveTagBindings: read('/workspaces/:workspace_id/effective-tag-bindings', {
     summary: 'List the tag bindings of a workspace with those inherited from its project.',
-    ...ofWorkspace,
-    answers: {
-      200: answer('Own bindings hide inherited ones of the same key.', EffectiveTagBindingList),
-      ...refusals({ 404: workspaceUnseen }),
-    },
+    returns: EffectiveTagBindingList,
+    result: 'Own bindings hide inherited ones of the same key.',
     needs: readsWorkspace,
   }),
-  updateWorkspaceTagBindings: route({
-    id: 'updateWorkspaceTagBindings',
-    methods: ['PATCH'],
-    path: '/api/v2/workspaces/:workspace_id/tag-bindings',
+  updateWorkspaceTagBindings: update('/workspaces/:workspace_id/tag-bindings', {
     summary: 'Add tag bindings to a workspace, or change the values of existing keys.',
-    ...ofWorkspace,
     body: TagBindingsChangeRequest,
-    answers: {
-      200: answer('The bindings that the request named, in its order.', ChangedTagBindingList),
-      ...bodyRefusals({ 404: workspaceTagsUnseen, 422: brokenTag }),
-    },
+    returns: ChangedTagBindingList,
+    result: 'The bindings that the request named, in its order.',
+    errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),
-  listWorkspaceTagBindingMembers: route({
-    id: 'listWorkspaceTagBindingMembers',
-    methods: ['GET'],
-    path: '/api/v2/workspaces/:workspace_id/relationships/tag-bindings',
+  listWorkspaceTagBindingMembers: read('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'List the tag bindings of a workspace (alias).',
-    ...ofWorkspace,
-    answers: {
-      200: answer('All bindings.', TagBindingList),
-      ...refusals({ 404: workspaceUnseen }),
-    },
+    returns: TagBindingList,
+    result: 'All bindings.',
     needs: readsWorkspace,
   }),
-  addWorkspaceTagBindings: route({
-    id: 'addWorkspaceTagBindings',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/relationships/tag-bindings',
+  addWorkspaceTagBindings: add('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Add tag bindings to a workspace, or change values (alias without answer body).',
-    ...ofWorkspace,
     body: TagBindingsChangeRequest,
-    answers: {
-      204: emptyAnswer('Added.'),
-      ...bodyRefusals({ 404: workspaceTagsUnseen, 422: brokenTag }),
-    },
+    errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),
-  replaceWorkspaceTagBindings: route({
-    id: 'replaceWorkspaceTagBindings',
-    methods: ['PATCH'],
-    path: '/api/v2/workspaces/:workspace_id/relationships/tag-bindings',
+  replaceWorkspaceTagBindings: update('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a workspace.',
-    ...ofWorkspace,
     body: TagBindingsReplaceRequest,
-    answers: {
-      204: emptyAnswer('Replaced.'),
-      ...bodyRefusals({ 404: workspaceTagsUnseen, 422: brokenTag }),
-    },
+    answers: { 204: emptyAnswer('Replaced.') },
+    errors: { 422: brokenTag },
     needs: tagsWorkspace,
   }),
-} as const
+})
 
-export const tagBindingRoutes = { ...projectTagRoutes, ...workspaceTagRoutes } as const
+export const tagBindingRoutes = { ...projectTagRoutes, ...workspaceTagRoutes }

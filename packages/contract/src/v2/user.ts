@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { emptyAnswer } from './answers.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -13,9 +14,8 @@ import {
   ResourceOf,
   SelfLink,
 } from './json-api.ts'
-import { UserPath } from './paths.ts'
 import { Email, Name, PrefixedId } from './patterns.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 
 export const ACCOUNT_PERMISSIONS = [
   'can-create-organizations',
@@ -128,106 +128,59 @@ export const UserCreateRequest = RequestOf({
 })
 export type UserCreateRequest = Shape<typeof UserCreateRequest>
 
-const section = 'Account and users'
 const administrator = 'The site administrator.'
 const hidden = 'The caller is not the site administrator.'
 
-export const userRoutes = {
-  ping: route({
-    id: 'ping',
-    methods: ['GET'],
-    path: '/api/v2/ping',
+export const userRoutes = routes('Account and users', {
+  ping: read('/ping', {
     summary: 'Tell that the service is there; the headers tell the rate limit.',
-    section,
     answers: {
       204: emptyAnswer('Here. `X-RateLimit-Limit` is the number of requests per second.'),
-      ...refusals({}),
     },
     needs: 'none',
   }),
-  readAccount: route({
-    id: 'readAccount',
-    methods: ['GET'],
-    path: '/api/v2/account/details',
+  readAccount: read('/account/details', {
     summary: 'Show who the caller is.',
-    section,
-    answers: { 200: answer('The caller.', AccountDocument), ...refusals({}) },
+    returns: AccountDocument,
     needs: 'Any valid token.',
   }),
-  updateAccount: route({
-    id: 'updateAccount',
-    methods: ['PATCH'],
-    path: '/api/v2/account/update',
+  updateAccount: update('/account/update', {
     summary: 'Change the username or email of the caller.',
-    section,
     body: AccountUpdateRequest,
-    answers: {
-      200: answer('The changed account.', AccountDocument),
-      ...bodyRefusals({
-        404: 'The token is not one of a user.',
-        422: 'The username or email breaks its rules or is taken.',
-      }),
+    returns: AccountDocument,
+    errors: {
+      404: 'The token is not one of a user.',
+      422: 'The username or email breaks its rules or is taken.',
     },
     needs: 'A user token.',
   }),
-  readUser: route({
-    id: 'readUser',
-    methods: ['GET'],
-    path: '/api/v2/users/:user_id',
+  readUser: read('/users/:user_id', {
     summary: 'Show a user.',
-    section,
-    params: UserPath,
-    query: Type.Object(fieldsQuery('users')),
-    answers: {
-      200: answer('The user.', UserDocument),
-      ...refusals({ 404: 'User not found, or shares no organization with the caller.' }),
-    },
+    query: fieldsQuery('users'),
+    returns: UserDocument,
+    errors: { 404: 'User not found, or shares no organization with the caller.' },
     needs: 'Membership in an organization of the user.',
   }),
-  listUsers: route({
-    id: 'listUsers',
-    methods: ['GET'],
-    path: '/api/v2/admin/users',
+  listUsers: list('/admin/users', {
     summary: 'List all users of the installation.',
-    section,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       q: Type.Optional(Type.String({ description: 'Part of username or email, case ignored.' })),
       ...fieldsQuery('users'),
-    }),
-    answers: { 200: answer('One page of users.', AdminUserPage), ...refusals({ 404: hidden }) },
+    },
+    returns: AdminUserPage,
+    errors: { 404: hidden },
     needs: administrator,
   }),
-  createUser: route({
-    id: 'createUser',
-    methods: ['POST'],
-    path: '/api/v2/admin/users',
+  createUser: create('/admin/users', {
     summary: 'Create a user. There is no sign-up: the administrator hands out the first token.',
-    section,
     body: UserCreateRequest,
-    answers: {
-      201: answer('Created.', AdminUserDocument),
-      ...bodyRefusals({
-        404: hidden,
-        422: 'The username or email breaks its rules or is taken.',
-      }),
-    },
+    returns: AdminUserDocument,
+    errors: { 404: hidden, 422: 'The username or email breaks its rules or is taken.' },
     needs: administrator,
   }),
-  deleteUser: route({
-    id: 'deleteUser',
-    methods: ['DELETE'],
-    path: '/api/v2/admin/users/:user_id',
+  deleteUser: remove('/admin/users/:user_id', {
     summary: 'Delete a user with its tokens and memberships.',
-    section,
-    params: UserPath,
-    answers: {
-      204: emptyAnswer('Deleted.'),
-      ...refusals({
-        404: 'User not found, or the caller is not the site administrator.',
-        422: 'The user is the last owner of an organization.',
-      }),
-    },
+    errors: { 422: 'The user is the last owner of an organization.' },
     needs: administrator,
   }),
-} as const
+})

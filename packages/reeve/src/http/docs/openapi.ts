@@ -1,4 +1,4 @@
-import type { Answer, Route } from '@reeve/contract'
+import { InputSchema, type Answer, type Route } from '@reeve/contract'
 import { compare, plain, SchemaComponents, type Json } from './schema-components.ts'
 import { SharedComponents } from './shared-components.ts'
 
@@ -65,7 +65,7 @@ function shareParts(operations: readonly Operation[]) {
   for (const operation of operations) {
     for (const parameter of operation.parameters) parameters.add(parameter, hintOf(parameter))
     for (const [status, response] of Object.entries(operation.responses))
-      responses.add(response, `${status} ${String(response['description'])}`)
+      responses.add(response, `R${status}`)
   }
   const sealed = { parameters: parameters.seal(), responses: responses.seal() }
   return {
@@ -134,8 +134,16 @@ function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyW
     tags: [route.section],
   }
   if (route.body === undefined) return head
-  const schema = schemas.refer(route.body, !isGovernance(route))
+  const schema = schemas.refer(isGovernance(route) ? route.body : inputOf(route.body))
   return { ...head, requestBody: { content: { [route.bodyType ?? jsonType]: { schema } } } }
+}
+
+/** Any field of a record of `/v1` may be absent or null in a request. */
+function inputOf(body: NonNullable<Route['body']>): object {
+  const { $id } = plain(body)
+  // What is only ever a request keeps its name.
+  const isRequest = typeof $id === 'string' && $id.endsWith('Request')
+  return InputSchema(body, isRequest ? { $id } : {})
 }
 
 function responseOf(answer: Answer, jsonType: string, schemas: SchemaComponents): Json {

@@ -4,46 +4,40 @@ export type Json = Readonly<Record<string, unknown>>
 export class SchemaComponents {
   readonly #schemas = new Map<string, Json>()
 
-  /**
-   * With `isInput`, the shape as `/v1` takes it in a request: every field may be absent.
-   */
-  refer(schema: object, isInput = false): Json {
-    const { $id, ...all } = plain(schema)
-    const { required: _required, ...relaxed } = all
-    const rest = isInput ? relaxed : all
-    if (typeof $id !== 'string') return this.#inside(rest, isInput)
-    const name = isInput && !$id.endsWith('Request') ? `${$id}Input` : $id
-    if (!this.#schemas.has(name)) {
+  refer(schema: object): Json {
+    const { $id, ...rest } = plain(schema)
+    if (typeof $id !== 'string') return this.#inside(rest)
+    if (!this.#schemas.has($id)) {
       // Entered before it is filled, so that a shape that contains itself ends.
-      this.#schemas.set(name, {})
-      this.#schemas.set(name, this.#inside(rest, isInput))
+      this.#schemas.set($id, {})
+      this.#schemas.set($id, this.#inside(rest))
     }
-    return { $ref: `#/components/schemas/${name}` }
+    return { $ref: `#/components/schemas/${$id}` }
   }
 
   sorted(): Json {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => compare(a, b)))
   }
 
-  #inside(schema: Json, isInput: boolean): Json {
+  #inside(schema: Json): Json {
     return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, this.#value(key, value, isInput)]),
+      Object.entries(schema).map(([key, value]) => [key, this.#value(key, value)]),
     )
   }
 
-  #value(key: string, value: unknown, isInput: boolean): unknown {
+  #value(key: string, value: unknown): unknown {
     if (Array.isArray(value))
-      return value.map((one: unknown) => (isObject(one) ? this.refer(one, isInput) : one))
+      return value.map((one: unknown) => (isObject(one) ? this.refer(one) : one))
     if (!isObject(value)) return value
     // `properties` and `patternProperties` map names to schemas; they are no schemas themselves.
     if (key === 'properties' || key === 'patternProperties')
       return Object.fromEntries(
         Object.entries(value).map(([name, inner]) => [
           name,
-          isObject(inner) ? this.refer(inner, isInput) : inner,
+          isObject(inner) ? this.refer(inner) : inner,
         ]),
       )
-    return this.refer(value, isInput)
+    return this.refer(value)
   }
 }
 

@@ -41,12 +41,9 @@ export class SharedComponents {
   }
 }
 
-/** How many words of a description go into the name of a component. */
-const NAME_WORDS = 3
-
+/** Names of components have no brackets: `page[size]` becomes `page-size`. */
 function slug(hint: string): string {
-  const words = hint.match(/[A-Za-z0-9]+/g) ?? []
-  return words.slice(0, NAME_WORDS).join('-').toLowerCase()
+  return (hint.match(/[A-Za-z0-9_]+/g) ?? []).join('-')
 }
 
 function freeName(wanted: string, taken: Json): string {
