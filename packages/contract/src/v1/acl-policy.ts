@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, watch, write } from './define.ts'
-import { Index, Nullable, type Input, type Shape } from '../shape.ts'
+import { Named, Index, Nullable, type Input, type Shape } from '../shape.ts'
 import { done, ok } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { prefix } from './query.ts'
@@ -79,15 +79,12 @@ export const AclPolicy = Type.Object(
 )
 export type AclPolicy = Shape<typeof AclPolicy>
 
-export const AclPolicyRequest = Type.Object(
-  {
-    Name: Type.String({ description: 'The one in the path.' }),
-    Description: Type.String(),
-    Rules: Type.String(),
-    JobACL: Nullable(JobAcl),
-  },
-  { $id: 'AclPolicyRequest' },
-)
+export const AclPolicyRequest = Named('AclPolicyRequest', {
+  Name: Type.String({ description: 'The one in the path.' }),
+  Description: Type.String(),
+  Rules: Type.String(),
+  JobACL: Nullable(JobAcl),
+})
 export type AclPolicyRequest = Input<Shape<typeof AclPolicyRequest>>
 
 export const aclPolicyRoutes = routes('ACL policies', {

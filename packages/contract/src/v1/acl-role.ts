@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { remove, watch, write } from './define.ts'
-import { Index, type Input, type Shape } from '../shape.ts'
+import { Named, Index, type Input, type Shape } from '../shape.ts'
 import { done, ok, refused } from './answer.ts'
 import { Base64, Uuid } from './identifier.ts'
 import { prefix } from './query.ts'
 
-export const AclRolePolicyLink = Type.Object({ Name: Type.String() }, { $id: 'AclRolePolicyLink' })
+export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String() })
 export type AclRolePolicyLink = Shape<typeof AclRolePolicyLink>
 
 /** Reference §4.14. Lists show the same fields. */
@@ -24,15 +24,12 @@ export const AclRole = Type.Object(
 )
 export type AclRole = Shape<typeof AclRole>
 
-export const AclRoleRequest = Type.Object(
-  {
-    ID: Type.String({ description: 'On update the one in the path.' }),
-    Name: Type.String(),
-    Description: Type.String(),
-    Policies: Type.Array(AclRolePolicyLink),
-  },
-  { $id: 'AclRoleRequest' },
-)
+export const AclRoleRequest = Named('AclRoleRequest', {
+  ID: Type.String({ description: 'On update the one in the path.' }),
+  Name: Type.String(),
+  Description: Type.String(),
+  Policies: Type.Array(AclRolePolicyLink),
+})
 export type AclRoleRequest = Input<Shape<typeof AclRoleRequest>>
 
 const unknownRole = refused('`ACL role not found`')

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, watch, write } from './define.ts'
-import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
 import { done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag } from './query.ts'
@@ -10,10 +10,10 @@ import { Flag } from './query.ts'
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
 
-export const AclTokenRoleLink = Type.Object(
-  { ID: Type.String(), Name: Type.String() },
-  { $id: 'AclTokenRoleLink' },
-)
+export const AclTokenRoleLink = Named('AclTokenRoleLink', {
+  ID: Type.String(),
+  Name: Type.String(),
+})
 export type AclTokenRoleLink = Shape<typeof AclTokenRoleLink>
 
 const stubFields = {
@@ -49,29 +49,25 @@ export const AclToken = Type.Object(
 export type AclToken = Shape<typeof AclToken>
 
 /** Spec W: Create token, Update token. */
-export const AclTokenRequest = Type.Object(
-  {
-    AccessorID: Type.String({ description: 'On update the one in the path.' }),
-    SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
-    Name: Type.String(),
-    Type: Type.String({ description: '`client` or `management`.' }),
-    Policies: Type.Array(Type.String()),
-    Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
-    Global: Type.Boolean(),
-    ExpirationTime: Timestamp(),
-    ExpirationTTL: Type.Union([Type.String(), Type.Integer({ format: 'int64' })], {
-      description: 'A duration such as `8h`, or nanoseconds.',
-    }),
-  },
-  { $id: 'AclTokenRequest' },
-)
+export const AclTokenRequest = Named('AclTokenRequest', {
+  AccessorID: Type.String({ description: 'On update the one in the path.' }),
+  SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
+  Name: Type.String(),
+  Type: Type.String({ description: '`client` or `management`.' }),
+  Policies: Type.Array(Type.String()),
+  Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
+  Global: Type.Boolean(),
+  ExpirationTime: Timestamp(),
+  ExpirationTTL: Type.Union([Type.String(), Type.Integer({ format: 'int64' })], {
+    description: 'A duration such as `8h`, or nanoseconds.',
+  }),
+})
 export type AclTokenRequest = Input<Shape<typeof AclTokenRequest>>
 
 /** Spec W: Bootstrap. */
-export const AclBootstrapRequest = Type.Object(
-  { BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }) },
-  { $id: 'AclBootstrapRequest' },
-)
+export const AclBootstrapRequest = Named('AclBootstrapRequest', {
+  BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }),
+})
 export type AclBootstrapRequest = Input<Shape<typeof AclBootstrapRequest>>
 
 /** Spec W: Resources, One-time token. */
@@ -87,22 +83,21 @@ export const OneTimeToken = Type.Object(
 )
 export type OneTimeToken = Shape<typeof OneTimeToken>
 
-export const OneTimeTokenResponse = Type.Object(
-  { OneTimeToken: OneTimeToken, Index: Index() },
-  { $id: 'OneTimeTokenResponse' },
-)
+export const OneTimeTokenResponse = Named('OneTimeTokenResponse', {
+  OneTimeToken: OneTimeToken,
+  Index: Index(),
+})
 export type OneTimeTokenResponse = Shape<typeof OneTimeTokenResponse>
 
-export const OneTimeTokenExchangeRequest = Type.Object(
-  { OneTimeSecretID: Type.String() },
-  { $id: 'OneTimeTokenExchangeRequest' },
-)
+export const OneTimeTokenExchangeRequest = Named('OneTimeTokenExchangeRequest', {
+  OneTimeSecretID: Type.String(),
+})
 export type OneTimeTokenExchangeRequest = Input<Shape<typeof OneTimeTokenExchangeRequest>>
 
-export const OneTimeTokenExchangeResponse = Type.Object(
-  { Token: AclToken, Index: Index() },
-  { $id: 'OneTimeTokenExchangeResponse' },
-)
+export const OneTimeTokenExchangeResponse = Named('OneTimeTokenExchangeResponse', {
+  Token: AclToken,
+  Index: Index(),
+})
 export type OneTimeTokenExchangeResponse = Shape<typeof OneTimeTokenExchangeResponse>
 
 const invalidToken = refused('The token is invalid, names an unknown role, or may not change so.')

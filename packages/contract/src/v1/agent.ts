@@ -1,17 +1,16 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask, put, read, write } from './define.ts'
-import { MapOf, type Shape } from '../shape.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
 import { done, ok, TEXT_TYPE } from './answer.ts'
 import { StreamFrame } from './client-fs.ts'
 import { Opaque } from './identifier.ts'
 import { Flag, Repeated, Text } from './query.ts'
 
-export const AgentHealthPart = Type.Object(
-  { ok: Type.Boolean(), message: Type.String() },
-  { $id: 'AgentHealthPart' },
-)
-export type AgentHealthPart = Shape<typeof AgentHealthPart>
+export const AgentHealthPart = Named('AgentHealthPart', {
+  ok: Type.Boolean(),
+  message: Type.String(),
+})
 
 /** Reference §8.6. */
 export const AgentHealth = Type.Object(
@@ -41,15 +40,12 @@ export const AgentMember = Type.Object(
 )
 export type AgentMember = Shape<typeof AgentMember>
 
-export const AgentMembers = Type.Object(
-  {
-    ServerName: Type.String(),
-    ServerRegion: Type.String(),
-    ServerDC: Type.String(),
-    Members: Type.Array(AgentMember),
-  },
-  { $id: 'AgentMembers' },
-)
+export const AgentMembers = Named('AgentMembers', {
+  ServerName: Type.String(),
+  ServerRegion: Type.String(),
+  ServerDC: Type.String(),
+  Members: Type.Array(AgentMember),
+})
 export type AgentMembers = Shape<typeof AgentMembers>
 
 export const AgentSelf = Type.Object(
@@ -62,11 +58,10 @@ export const AgentSelf = Type.Object(
 )
 export type AgentSelf = Shape<typeof AgentSelf>
 
-export const AgentJoinResponse = Type.Object(
-  { num_joined: Type.Integer(), error: Type.String() },
-  { $id: 'AgentJoinResponse' },
-)
-export type AgentJoinResponse = Shape<typeof AgentJoinResponse>
+export const AgentJoinResponse = Named('AgentJoinResponse', {
+  num_joined: Type.Integer(),
+  error: Type.String(),
+})
 
 const Addresses = Type.Array(Type.String(), { description: '`host:port`' })
 

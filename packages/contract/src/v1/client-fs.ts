@@ -1,26 +1,23 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask } from './define.ts'
-import { Timestamp, type Shape } from '../shape.ts'
+import { Named, Timestamp, type Shape } from '../shape.ts'
 import { bytes, ok, refused, silent, TEXT_TYPE } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag, Text, Whole } from './query.ts'
 
 /** Reference §8.5. */
-export const FileInfo = Type.Object(
-  {
-    Name: Type.String({
-      description:
-        'In a name that is not UTF-8, `\\xNN` stands for a backslash or a byte past ASCII; paths may be given so.',
-    }),
-    IsDir: Type.Boolean(),
-    Size: Type.Integer(),
-    FileMode: Type.String({ description: 'Such as `drwxr-xr-x`.' }),
-    ModTime: Timestamp(),
-    ContentType: Type.Optional(Type.String()),
-  },
-  { $id: 'FileInfo' },
-)
+export const FileInfo = Named('FileInfo', {
+  Name: Type.String({
+    description:
+      'In a name that is not UTF-8, `\\xNN` stands for a backslash or a byte past ASCII; paths may be given so.',
+  }),
+  IsDir: Type.Boolean(),
+  Size: Type.Integer(),
+  FileMode: Type.String({ description: 'Such as `drwxr-xr-x`.' }),
+  ModTime: Timestamp(),
+  ContentType: Type.Optional(Type.String()),
+})
 export type FileInfo = Shape<typeof FileInfo>
 
 export const FILE_EVENTS = ['file deleted', 'file truncated'] as const

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask, collect } from './define.ts'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { done, ok, refused, silent } from './answer.ts'
 import { Opaque } from './identifier.ts'
 import { Text } from './query.ts'
@@ -20,40 +20,29 @@ export const MemoryUsage = Type.Object(
   },
   { $id: 'MemoryUsage', description: 'In bytes.' },
 )
-export type MemoryUsage = Shape<typeof MemoryUsage>
 
-export const CpuUsage = Type.Object(
-  {
-    SystemMode: Type.Number(),
-    UserMode: Type.Number(),
-    TotalTicks: Type.Number({ description: 'MHz used.' }),
-    ThrottledPeriods: Type.Integer(),
-    ThrottledTime: Nanoseconds(),
-    Percent: Type.Number(),
-    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
-  },
-  { $id: 'CpuUsage' },
-)
-export type CpuUsage = Shape<typeof CpuUsage>
+export const CpuUsage = Named('CpuUsage', {
+  SystemMode: Type.Number(),
+  UserMode: Type.Number(),
+  TotalTicks: Type.Number({ description: 'MHz used.' }),
+  ThrottledPeriods: Type.Integer(),
+  ThrottledTime: Nanoseconds(),
+  Percent: Type.Number(),
+  Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+})
 
-export const ResourceUsage = Type.Object(
-  {
-    MemoryStats: MemoryUsage,
-    CpuStats: CpuUsage,
-    DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
-  },
-  { $id: 'ResourceUsage' },
-)
+export const ResourceUsage = Named('ResourceUsage', {
+  MemoryStats: MemoryUsage,
+  CpuStats: CpuUsage,
+  DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+})
 export type ResourceUsage = Shape<typeof ResourceUsage>
 
-export const TaskUsage = Type.Object(
-  {
-    ResourceUsage: ResourceUsage,
-    Timestamp: Nanoseconds(),
-    Pids: Nullable(MapOf(ResourceUsage)),
-  },
-  { $id: 'TaskUsage' },
-)
+export const TaskUsage = Named('TaskUsage', {
+  ResourceUsage: ResourceUsage,
+  Timestamp: Nanoseconds(),
+  Pids: Nullable(MapOf(ResourceUsage)),
+})
 export type TaskUsage = Shape<typeof TaskUsage>
 
 /** Reference §8.5. */

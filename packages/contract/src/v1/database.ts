@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { put } from './define.ts'
-import { Index, type Shape } from '../shape.ts'
+import { Named, Index, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 
 export const LostCommits = Type.Object(
@@ -12,16 +12,12 @@ export const LostCommits = Type.Object(
   },
   { $id: 'LostCommits', description: 'Acknowledged commits that the database does not have.' },
 )
-export type LostCommits = Shape<typeof LostCommits>
 
-export const DatabaseLossResponse = Type.Object(
-  {
-    Accepted: Type.Array(LostCommits, {
-      description: 'Losses that had not been accepted; empty when there was none.',
-    }),
-  },
-  { $id: 'DatabaseLossResponse' },
-)
+export const DatabaseLossResponse = Named('DatabaseLossResponse', {
+  Accepted: Type.Array(LostCommits, {
+    description: 'Losses that had not been accepted; empty when there was none.',
+  }),
+})
 export type DatabaseLossResponse = Shape<typeof DatabaseLossResponse>
 
 export const databaseRoutes = routes('Operator', {

@@ -79,7 +79,7 @@ function usualErrors({ needs }: Definition) {
 }
 
 /** Makes the function that defines routes of one kind. */
-export function kind<const K extends Kind<TProperties>>(of: K) {
+function kind<const K extends Kind<TProperties>>(of: K) {
   return <const P extends string, const D extends Definition>(path: P, definition: D) => {
     const { query = {}, returns, answers = {}, errors = {}, ...own }: Definition = definition
     const built = {

@@ -1,7 +1,16 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, watch, write } from './define.ts'
-import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import {
+  Named,
+  Index,
+  MapOf,
+  Nanoseconds,
+  Nullable,
+  Timestamp,
+  type Input,
+  type Shape,
+} from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
 import { denied, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
@@ -20,22 +29,19 @@ export const DEPLOYMENT_STATUSES = [
 ] as const
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
 
-export const DeploymentGroupState = Type.Object(
-  {
-    AutoRevert: Type.Boolean(),
-    AutoPromote: Type.Boolean(),
-    ProgressDeadline: Nanoseconds(),
-    RequireProgressBy: Timestamp(),
-    Promoted: Type.Boolean(),
-    PlacedCanaries: Nullable(Type.Array(Type.String(), { description: 'Allocation ids.' })),
-    DesiredCanaries: Type.Integer(),
-    DesiredTotal: Type.Integer(),
-    PlacedAllocs: Type.Integer(),
-    HealthyAllocs: Type.Integer(),
-    UnhealthyAllocs: Type.Integer(),
-  },
-  { $id: 'DeploymentGroupState' },
-)
+export const DeploymentGroupState = Named('DeploymentGroupState', {
+  AutoRevert: Type.Boolean(),
+  AutoPromote: Type.Boolean(),
+  ProgressDeadline: Nanoseconds(),
+  RequireProgressBy: Timestamp(),
+  Promoted: Type.Boolean(),
+  PlacedCanaries: Nullable(Type.Array(Type.String(), { description: 'Allocation ids.' })),
+  DesiredCanaries: Type.Integer(),
+  DesiredTotal: Type.Integer(),
+  PlacedAllocs: Type.Integer(),
+  HealthyAllocs: Type.Integer(),
+  UnhealthyAllocs: Type.Integer(),
+})
 export type DeploymentGroupState = Shape<typeof DeploymentGroupState>
 
 /** Spec W: Resources, Deployment; the rest from reference §4.7. */
@@ -63,48 +69,38 @@ export const Deployment = Type.Object(
 export type Deployment = Shape<typeof Deployment>
 
 /** Reference §8.3. */
-export const DeploymentUpdateResponse = Type.Object(
-  {
-    EvalID: Type.String(),
-    EvalCreateIndex: Index(),
-    DeploymentModifyIndex: Index(),
-    RevertedJobVersion: Nullable(Type.Integer()),
-    Index: Index(),
-  },
-  { $id: 'DeploymentUpdateResponse' },
-)
+export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {
+  EvalID: Type.String(),
+  EvalCreateIndex: Index(),
+  DeploymentModifyIndex: Index(),
+  RevertedJobVersion: Nullable(Type.Integer()),
+  Index: Index(),
+})
 export type DeploymentUpdateResponse = Shape<typeof DeploymentUpdateResponse>
 
-export const DeploymentPauseRequest = Type.Object(
-  { DeploymentID: Type.String(), Pause: Type.Boolean({ description: 'False resumes it.' }) },
-  { $id: 'DeploymentPauseRequest' },
-)
+export const DeploymentPauseRequest = Named('DeploymentPauseRequest', {
+  DeploymentID: Type.String(),
+  Pause: Type.Boolean({ description: 'False resumes it.' }),
+})
 export type DeploymentPauseRequest = Input<Shape<typeof DeploymentPauseRequest>>
 
-export const DeploymentPromoteRequest = Type.Object(
-  {
-    DeploymentID: Type.String(),
-    All: Type.Boolean({ description: 'Promote the canaries of every group.' }),
-    Groups: Type.Array(Type.String()),
-  },
-  { $id: 'DeploymentPromoteRequest' },
-)
+export const DeploymentPromoteRequest = Named('DeploymentPromoteRequest', {
+  DeploymentID: Type.String(),
+  All: Type.Boolean({ description: 'Promote the canaries of every group.' }),
+  Groups: Type.Array(Type.String()),
+})
 export type DeploymentPromoteRequest = Input<Shape<typeof DeploymentPromoteRequest>>
 
-export const DeploymentHealthRequest = Type.Object(
-  {
-    DeploymentID: Type.String(),
-    HealthyAllocationIDs: Type.Array(Type.String()),
-    UnhealthyAllocationIDs: Type.Array(Type.String()),
-  },
-  { $id: 'DeploymentHealthRequest' },
-)
+export const DeploymentHealthRequest = Named('DeploymentHealthRequest', {
+  DeploymentID: Type.String(),
+  HealthyAllocationIDs: Type.Array(Type.String()),
+  UnhealthyAllocationIDs: Type.Array(Type.String()),
+})
 export type DeploymentHealthRequest = Input<Shape<typeof DeploymentHealthRequest>>
 
-export const DeploymentUnblockRequest = Type.Object(
-  { DeploymentID: Type.String() },
-  { $id: 'DeploymentUnblockRequest' },
-)
+export const DeploymentUnblockRequest = Named('DeploymentUnblockRequest', {
+  DeploymentID: Type.String(),
+})
 export type DeploymentUnblockRequest = Input<Shape<typeof DeploymentUnblockRequest>>
 
 /** Not spread over: numbers that are keys become texts in the type of a spread object. */

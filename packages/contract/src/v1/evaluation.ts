@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read, remove, watch } from './define.ts'
-import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
 import { ok, refused } from './answer.ts'
 import { explainQuery, Explanation } from './explain.ts'
@@ -85,23 +85,19 @@ export const Evaluation = Type.Object(
 )
 export type Evaluation = Shape<typeof Evaluation>
 
-export const EvaluationCount = Type.Object(
-  { Count: Type.Integer(), ...responseMeta },
-  { $id: 'EvaluationCount' },
-)
+export const EvaluationCount = Named('EvaluationCount', { Count: Type.Integer(), ...responseMeta })
 export type EvaluationCount = Shape<typeof EvaluationCount>
 
 /** Reference §8.2: by ids or by filter, never both. */
-export const EvaluationDeleteRequest = Type.Object(
-  { EvalIDs: Type.Array(Type.String()), Filter: Type.String() },
-  { $id: 'EvaluationDeleteRequest' },
-)
-export type EvaluationDeleteRequest = Input<Shape<typeof EvaluationDeleteRequest>>
+export const EvaluationDeleteRequest = Named('EvaluationDeleteRequest', {
+  EvalIDs: Type.Array(Type.String()),
+  Filter: Type.String(),
+})
 
-export const EvaluationDeleteResponse = Type.Object(
-  { Count: Type.Integer(), Index: Index() },
-  { $id: 'EvaluationDeleteResponse' },
-)
+export const EvaluationDeleteResponse = Named('EvaluationDeleteResponse', {
+  Count: Type.Integer(),
+  Index: Index(),
+})
 export type EvaluationDeleteResponse = Shape<typeof EvaluationDeleteResponse>
 
 const unknownEvaluation = refused('`eval not found`')

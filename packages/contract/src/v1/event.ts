@@ -200,7 +200,6 @@ export const EventGap = Type.Object(
   { From: Index(), To: Index() },
   { $id: 'EventGap', description: 'Commits that were asked for and are no longer kept.' },
 )
-export type EventGap = Shape<typeof EventGap>
 
 /**
  * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means

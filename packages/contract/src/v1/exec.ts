@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask } from './define.ts'
-import type { Shape } from '../shape.ts'
+import { Named, type Shape } from '../shape.ts'
 import { refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag } from './query.ts'
@@ -24,13 +24,10 @@ const Chunk = Type.Object(
   { $id: 'ExecChunk', description: 'Bytes of one stream, or its end.' },
 )
 
-export const TtySize = Type.Object(
-  {
-    height: Type.Integer({ description: 'In characters.' }),
-    width: Type.Integer({ description: 'In characters.' }),
-  },
-  { $id: 'TtySize' },
-)
+export const TtySize = Named('TtySize', {
+  height: Type.Integer({ description: 'In characters.' }),
+  width: Type.Integer({ description: 'In characters.' }),
+})
 export type TtySize = Shape<typeof TtySize>
 
 /** Spec W: Exec, request frames. One member at a time; none is a heartbeat. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read, watch } from './define.ts'
-import { Nullable, type Shape } from '../shape.ts'
+import { Named, Nullable, type Shape } from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
 import { ok } from './answer.ts'
 import { Deployment } from './deployment.ts'
@@ -17,16 +17,13 @@ import { JobSummary } from './summary.ts'
 import { responseMeta } from './write-response.ts'
 
 /** Spec W: List job versions. */
-export const JobVersionsResponse = Type.Object(
-  {
-    Versions: Type.Array(Job, { description: 'The newest first.' }),
-    Diffs: Nullable(
-      Type.Array(JobDiff, { description: 'Entry i leads from version i+1 of the list to i.' }),
-    ),
-    ...responseMeta,
-  },
-  { $id: 'JobVersionsResponse' },
-)
+export const JobVersionsResponse = Named('JobVersionsResponse', {
+  Versions: Type.Array(Job, { description: 'The newest first.' }),
+  Diffs: Nullable(
+    Type.Array(JobDiff, { description: 'Entry i leads from version i+1 of the list to i.' }),
+  ),
+  ...responseMeta,
+})
 export type JobVersionsResponse = Shape<typeof JobVersionsResponse>
 
 /** Reference §7.3. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { watch, watchByBody } from './define.ts'
-import { Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
+import { Named, Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
 import { ok } from './answer.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
@@ -9,35 +9,29 @@ import { JOB_STATUSES } from './job.ts'
 import { Flag, paging, prefix } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 
-export const JobStatusAllocation = Type.Object(
-  {
-    ID: Type.String(),
-    Group: Type.String(),
-    ClientStatus: Type.Enum(CLIENT_STATUSES),
-    NodeID: Type.String(),
-    DeploymentStatus: Type.Object({
-      Canary: Type.Boolean(),
-      Healthy: Nullable(Type.Boolean()),
-    }),
-    JobVersion: Type.Integer(),
-    FollowupEvalID: Type.String(),
-  },
-  { $id: 'JobStatusAllocation' },
-)
+export const JobStatusAllocation = Named('JobStatusAllocation', {
+  ID: Type.String(),
+  Group: Type.String(),
+  ClientStatus: Type.Enum(CLIENT_STATUSES),
+  NodeID: Type.String(),
+  DeploymentStatus: Type.Object({
+    Canary: Type.Boolean(),
+    Healthy: Nullable(Type.Boolean()),
+  }),
+  JobVersion: Type.Integer(),
+  FollowupEvalID: Type.String(),
+})
 export type JobStatusAllocation = Shape<typeof JobStatusAllocation>
 
-export const JobStatusDeployment = Type.Object(
-  {
-    ID: Type.String(),
-    IsActive: Type.Boolean(),
-    JobVersion: Type.Integer(),
-    Status: Type.Enum(DEPLOYMENT_STATUSES),
-    StatusDescription: Type.String(),
-    AllAutoPromote: Type.Boolean(),
-    RequiresPromotion: Type.Boolean(),
-  },
-  { $id: 'JobStatusDeployment' },
-)
+export const JobStatusDeployment = Named('JobStatusDeployment', {
+  ID: Type.String(),
+  IsActive: Type.Boolean(),
+  JobVersion: Type.Integer(),
+  Status: Type.Enum(DEPLOYMENT_STATUSES),
+  StatusDescription: Type.String(),
+  AllAutoPromote: Type.Boolean(),
+  RequiresPromotion: Type.Boolean(),
+})
 export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
 
 /** Reference §8.9: what a page that lists jobs needs, in one answer. */
@@ -68,13 +62,10 @@ export const JobStatusRow = Type.Object(
 )
 export type JobStatusRow = Shape<typeof JobStatusRow>
 
-export const JobStatusesRequest = Type.Object(
-  {
-    Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
-    IncludeChildren: Type.Boolean(),
-  },
-  { $id: 'JobStatusesRequest' },
-)
+export const JobStatusesRequest = Named('JobStatusesRequest', {
+  Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
+  IncludeChildren: Type.Boolean(),
+})
 export type JobStatusesRequest = Input<Shape<typeof JobStatusesRequest>>
 
 const jobStatusesQuery = {

@@ -15,7 +15,6 @@ export const NamespaceCapabilities = Type.Object(
   },
   { $id: 'NamespaceCapabilities', description: 'What jobs in the namespace may use.' },
 )
-export type NamespaceCapabilities = Shape<typeof NamespaceCapabilities>
 
 export const NamespaceNodePools = Type.Object(
   {
@@ -25,7 +24,6 @@ export const NamespaceNodePools = Type.Object(
   },
   { $id: 'NamespaceNodePools', description: 'Where jobs of the namespace may run.' },
 )
-export type NamespaceNodePools = Shape<typeof NamespaceNodePools>
 
 /** Reference §4.17. */
 export const Namespace = Type.Object(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, write } from './define.ts'
-import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
 import { done, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
 import { NodeUpdateResponse } from './node.ts'
@@ -34,32 +34,25 @@ export const NodeJoinToken = Type.Object(
 )
 export type NodeJoinToken = Shape<typeof NodeJoinToken>
 
-export const NodeJoinTokenRequest = Type.Object(
-  {
-    TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
-    NodeName: Type.String(),
-    NodePool: Type.String(),
-  },
-  { $id: 'NodeJoinTokenRequest' },
-)
+export const NodeJoinTokenRequest = Named('NodeJoinTokenRequest', {
+  TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
+  NodeName: Type.String(),
+  NodePool: Type.String(),
+})
 export type NodeJoinTokenRequest = Input<Shape<typeof NodeJoinTokenRequest>>
 
-export const SharedJoinTokenRequest = Type.Object(
-  { SecretID: Type.String({ description: 'The new token; generated when it is empty.' }) },
-  { $id: 'SharedJoinTokenRequest' },
-)
+export const SharedJoinTokenRequest = Named('SharedJoinTokenRequest', {
+  SecretID: Type.String({ description: 'The new token; generated when it is empty.' }),
+})
 export type SharedJoinTokenRequest = Input<Shape<typeof SharedJoinTokenRequest>>
 
-export const SharedJoinToken = Type.Object(
-  {
-    SecretID: Type.String({ description: 'The new token, shown once.' }),
-    IsEnabled: Type.Boolean({
-      description: 'False where `server.shared_join_token` turns the shared token off.',
-    }),
-    Index: Index(),
-  },
-  { $id: 'SharedJoinToken' },
-)
+export const SharedJoinToken = Named('SharedJoinToken', {
+  SecretID: Type.String({ description: 'The new token, shown once.' }),
+  IsEnabled: Type.Boolean({
+    description: 'False where `server.shared_join_token` turns the shared token off.',
+  }),
+  Index: Index(),
+})
 export type SharedJoinToken = Shape<typeof SharedJoinToken>
 
 export const NodeRevocation = Type.Object(
@@ -76,27 +69,23 @@ export const NodeRevocation = Type.Object(
 )
 export type NodeRevocation = Shape<typeof NodeRevocation>
 
-export const NodeRevokeRequest = Type.Object(
-  { Reason: Type.String({ description: 'Kept with the revocation.' }) },
-  { $id: 'NodeRevokeRequest' },
-)
+export const NodeRevokeRequest = Named('NodeRevokeRequest', {
+  Reason: Type.String({ description: 'Kept with the revocation.' }),
+})
 export type NodeRevokeRequest = Input<Shape<typeof NodeRevokeRequest>>
 
 export const NODE_SECRET_ROTATIONS = ['rotated', 'pending'] as const
 export type NodeSecretRotation = (typeof NODE_SECRET_ROTATIONS)[number]
 
-export const NodeSecretRotationResponse = Type.Object(
-  {
-    Status: Type.Enum(NODE_SECRET_ROTATIONS, {
-      description:
-        '`rotated`: the node has stored its new secret and the old one is invalid. `pending`: ' +
-        'the node has not confirmed yet; it receives a new secret when it connects.',
-    }),
-    NodeModifyIndex: Index(),
-    Index: Index(),
-  },
-  { $id: 'NodeSecretRotationResponse' },
-)
+export const NodeSecretRotationResponse = Named('NodeSecretRotationResponse', {
+  Status: Type.Enum(NODE_SECRET_ROTATIONS, {
+    description:
+      '`rotated`: the node has stored its new secret and the old one is invalid. `pending`: ' +
+      'the node has not confirmed yet; it receives a new secret when it connects.',
+  }),
+  NodeModifyIndex: Index(),
+  Index: Index(),
+})
 export type NodeSecretRotationResponse = Shape<typeof NodeSecretRotationResponse>
 
 const unknownNode = refused('`node not found`')

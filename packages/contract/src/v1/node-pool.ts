@@ -1,21 +1,17 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, remove, watch, write } from './define.ts'
-import { Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
 import { denied, done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
 import { paging, Text } from './query.ts'
 
-export const NodePoolSchedulerConfiguration = Type.Object(
-  {
-    SchedulerAlgorithm: Type.String({ description: 'Empty for that of the region.' }),
-    MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
-  },
-  { $id: 'NodePoolSchedulerConfiguration' },
-)
-export type NodePoolSchedulerConfiguration = Shape<typeof NodePoolSchedulerConfiguration>
+export const NodePoolSchedulerConfiguration = Named('NodePoolSchedulerConfiguration', {
+  SchedulerAlgorithm: Type.String({ description: 'Empty for that of the region.' }),
+  MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
+})
 
 /** Reference §4.17. */
 export const NodePool = Type.Object(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list } from './define.ts'
-import { Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { denied, ok, refused } from './answer.ts'
 
 /** The levels of both kinds of policies (Spec G: Policies). */
@@ -10,18 +10,15 @@ export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'm
 /** What the words of a policy come to for the job. */
 export const POLICY_EFFECTS = ['passes', 'warns', 'denies', 'overridden'] as const
 
-export const JobPolicyFinding = Type.Object(
-  {
-    Rule: Nullable(Type.String()),
-    File: Type.Optional(
-      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
-    ),
-    Line: Nullable(Type.Integer()),
-    Column: Nullable(Type.Integer()),
-    Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
-  },
-  { $id: 'JobPolicyFinding' },
-)
+export const JobPolicyFinding = Named('JobPolicyFinding', {
+  Rule: Nullable(Type.String()),
+  File: Type.Optional(
+    Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+  ),
+  Line: Nullable(Type.Integer()),
+  Column: Nullable(Type.Integer()),
+  Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
+})
 export type JobPolicyFinding = Shape<typeof JobPolicyFinding>
 
 export const JobPolicyOutcome = Type.Object(

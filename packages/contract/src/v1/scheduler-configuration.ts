@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { put, read } from './define.ts'
-import { Index, type Input, type Shape } from '../shape.ts'
+import { Named, Index, type Input, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { Text } from './query.ts'
 import { responseMeta } from './write-response.ts'
@@ -36,19 +36,16 @@ export const SchedulerConfiguration = Type.Object(
 export type SchedulerConfiguration = Shape<typeof SchedulerConfiguration>
 export type SchedulerConfigurationRequest = Input<SchedulerConfiguration>
 
-export const SchedulerConfigurationResponse = Type.Object(
-  { SchedulerConfig: SchedulerConfiguration, ...responseMeta },
-  { $id: 'SchedulerConfigurationResponse' },
-)
+export const SchedulerConfigurationResponse = Named('SchedulerConfigurationResponse', {
+  SchedulerConfig: SchedulerConfiguration,
+  ...responseMeta,
+})
 export type SchedulerConfigurationResponse = Shape<typeof SchedulerConfigurationResponse>
 
-export const SchedulerConfigurationUpdate = Type.Object(
-  {
-    Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
-    Index: Index(),
-  },
-  { $id: 'SchedulerConfigurationUpdate' },
-)
+export const SchedulerConfigurationUpdate = Named('SchedulerConfigurationUpdate', {
+  Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
+  Index: Index(),
+})
 export type SchedulerConfigurationUpdate = Shape<typeof SchedulerConfigurationUpdate>
 
 const path = '/operator/scheduler/configuration'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { readByBody } from './define.ts'
-import { MapOf, Nullable, type Input, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { responseMeta } from './write-response.ts'
 
@@ -36,51 +36,34 @@ export const FUZZY_CONTEXTS = [
 ] as const
 export type FuzzyContext = (typeof FUZZY_CONTEXTS)[number]
 
-export const SearchRequest = Type.Object(
-  {
-    Prefix: Type.String(),
-    Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
-  },
-  { $id: 'SearchRequest' },
-)
-export type SearchRequest = Input<Shape<typeof SearchRequest>>
+export const SearchRequest = Named('SearchRequest', {
+  Prefix: Type.String(),
+  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+})
 
-export const SearchResponse = Type.Object(
-  {
-    Matches: MapOf(Nullable(Type.Array(Type.String()))),
-    Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
-    ...responseMeta,
-  },
-  { $id: 'SearchResponse' },
-)
+export const SearchResponse = Named('SearchResponse', {
+  Matches: MapOf(Nullable(Type.Array(Type.String()))),
+  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+  ...responseMeta,
+})
 export type SearchResponse = Shape<typeof SearchResponse>
 
-export const FuzzySearchRequest = Type.Object(
-  {
-    Text: Type.String({ description: 'At least 2 characters.' }),
-    Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
-  },
-  { $id: 'FuzzySearchRequest' },
-)
-export type FuzzySearchRequest = Input<Shape<typeof FuzzySearchRequest>>
+export const FuzzySearchRequest = Named('FuzzySearchRequest', {
+  Text: Type.String({ description: 'At least 2 characters.' }),
+  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+})
 
-export const FuzzyMatch = Type.Object(
-  {
-    ID: Type.String(),
-    Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
-  },
-  { $id: 'FuzzyMatch' },
-)
+export const FuzzyMatch = Named('FuzzyMatch', {
+  ID: Type.String(),
+  Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
+})
 export type FuzzyMatch = Shape<typeof FuzzyMatch>
 
-export const FuzzySearchResponse = Type.Object(
-  {
-    Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
-    Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
-    ...responseMeta,
-  },
-  { $id: 'FuzzySearchResponse' },
-)
+export const FuzzySearchResponse = Named('FuzzySearchResponse', {
+  Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
+  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+  ...responseMeta,
+})
 export type FuzzySearchResponse = Shape<typeof FuzzySearchResponse>
 
 export const searchRoutes = routes('Search', {

@@ -1,38 +1,35 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask } from './define.ts'
-import { MapOf, type Shape } from '../shape.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { Text } from './query.ts'
 
 const Labels = MapOf(Type.String())
 
-export const MetricGauge = Type.Object(
-  { Name: Type.String(), Value: Type.Number(), Labels },
-  { $id: 'MetricGauge' },
-)
+export const MetricGauge = Named('MetricGauge', {
+  Name: Type.String(),
+  Value: Type.Number(),
+  Labels,
+})
 export type MetricGauge = Shape<typeof MetricGauge>
 
-export const MetricPoint = Type.Object(
-  { Name: Type.String(), Points: Type.Array(Type.Number()) },
-  { $id: 'MetricPoint' },
-)
-export type MetricPoint = Shape<typeof MetricPoint>
+export const MetricPoint = Named('MetricPoint', {
+  Name: Type.String(),
+  Points: Type.Array(Type.Number()),
+})
 
-export const MetricSample = Type.Object(
-  {
-    Name: Type.String(),
-    Count: Type.Integer(),
-    Rate: Type.Number(),
-    Sum: Type.Number(),
-    Min: Type.Number(),
-    Max: Type.Number(),
-    Mean: Type.Number(),
-    Stddev: Type.Number(),
-    Labels,
-  },
-  { $id: 'MetricSample' },
-)
+export const MetricSample = Named('MetricSample', {
+  Name: Type.String(),
+  Count: Type.Integer(),
+  Rate: Type.Number(),
+  Sum: Type.Number(),
+  Min: Type.Number(),
+  Max: Type.Number(),
+  Mean: Type.Number(),
+  Stddev: Type.Number(),
+  Labels,
+})
 export type MetricSample = Shape<typeof MetricSample>
 
 /** Reference §8.8. */

@@ -1,18 +1,15 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, put, remove, watch } from './define.ts'
-import { Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { Text } from './query.ts'
 
-export const VariableLock = Type.Object(
-  {
-    ID: Type.String(),
-    TTL: Type.String({ description: 'A duration such as `15s`.' }),
-    LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
-  },
-  { $id: 'VariableLock' },
-)
+export const VariableLock = Named('VariableLock', {
+  ID: Type.String(),
+  TTL: Type.String({ description: 'A duration such as `15s`.' }),
+  LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
+})
 export type VariableLock = Shape<typeof VariableLock>
 
 const metadataFields = {
@@ -39,15 +36,12 @@ export const Variable = Type.Object(
 )
 export type Variable = Shape<typeof Variable>
 
-export const VariableRequest = Type.Object(
-  {
-    Namespace: Type.String(),
-    Path: Type.String(),
-    Items: MapOf(Type.String()),
-    Lock: VariableLock,
-  },
-  { $id: 'VariableRequest' },
-)
+export const VariableRequest = Named('VariableRequest', {
+  Namespace: Type.String(),
+  Path: Type.String(),
+  Items: MapOf(Type.String()),
+  Lock: VariableLock,
+})
 export type VariableRequest = Input<Shape<typeof VariableRequest>>
 
 const cas = Text('Only if `ModifyIndex` is this number; 0 means that it must not exist yet.')

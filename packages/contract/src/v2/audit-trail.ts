@@ -3,35 +3,30 @@ import { routes } from '../route.ts'
 import { list } from './define.ts'
 import { Timestamp, type Shape } from '../shape.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
-import { OneOf, PageOf, ResourceOf } from './json-api.ts'
+import { OneOf, PageOf, ResourceWithId } from './json-api.ts'
 import { fieldsQuery } from './query.ts'
 
 /** One write in an organization, or the refusal of one. The same record as `/v1/audit` shows. */
-export const AuditTrailEntry = ResourceOf({
-  $id: 'AuditTrailEntry',
-  type: 'audit-trail-entries',
+export const AuditTrailEntry = ResourceWithId('AuditTrailEntry', 'audit-trail-entries', {
   id: Type.String({ description: 'Sorts by time.' }),
-  members: {
-    attributes: Type.Object({
-      timestamp: Timestamp(),
-      'actor-type': OneOf(AUDIT_ACTOR_TYPES),
-      'actor-id': Type.String(),
-      'actor-name': Type.String(),
-      'token-id': Type.String({ description: 'The token that was shown; never its secret.' }),
-      address: Type.String({ description: 'Where the connection came from.' }),
-      'request-id': Type.String({ description: 'As in the header `X-Request-Id` of the answer.' }),
-      method: Type.String(),
-      route: Type.String({ description: 'The path of the contract.' }),
-      action: Type.String({ description: 'The operation id of the contract.' }),
-      resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
-      status: Type.Integer({ description: 'The HTTP status of the answer.' }),
-    }),
-  },
+  attributes: Type.Object({
+    timestamp: Timestamp(),
+    'actor-type': OneOf(AUDIT_ACTOR_TYPES),
+    'actor-id': Type.String(),
+    'actor-name': Type.String(),
+    'token-id': Type.String({ description: 'The token that was shown; never its secret.' }),
+    address: Type.String({ description: 'Where the connection came from.' }),
+    'request-id': Type.String({ description: 'As in the header `X-Request-Id` of the answer.' }),
+    method: Type.String(),
+    route: Type.String({ description: 'The path of the contract.' }),
+    action: Type.String({ description: 'The operation id of the contract.' }),
+    resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
+    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+  }),
 })
 export type AuditTrailEntry = Shape<typeof AuditTrailEntry>
 
-export const AuditTrailPage = PageOf('AuditTrailPage', AuditTrailEntry)
-export type AuditTrailPage = Shape<typeof AuditTrailPage>
+export const AuditTrailPage = PageOf(AuditTrailEntry, 'AuditTrailPage')
 
 const TimeText = (description: string) => Type.Optional(Type.String({ description }))
 

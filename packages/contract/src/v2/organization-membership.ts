@@ -13,18 +13,17 @@ import {
   ToMany,
   ToOne,
 } from './json-api.ts'
-import { Email, PrefixedId } from './patterns.ts'
+import { Email } from './patterns.ts'
 import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited'] as const
 export const MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const
 
 /** A user in an organization: `invited` until the user accepts, then `active` (reference §4.1). */
-export const OrganizationMembership = ResourceOf({
-  $id: 'OrganizationMembership',
-  type: 'organization-memberships',
-  id: PrefixedId('organization-memberships'),
-  members: {
+export const OrganizationMembership = ResourceOf(
+  'OrganizationMembership',
+  'organization-memberships',
+  {
     attributes: Type.Object({
       status: OneOf(MEMBERSHIP_STATUSES),
       email: Email(),
@@ -37,29 +36,22 @@ export const OrganizationMembership = ResourceOf({
     }),
     links: SelfLink(),
   },
-})
+)
 export type OrganizationMembership = Shape<typeof OrganizationMembership>
 
-export const OrganizationMembershipDocument = DocumentOf(
-  'OrganizationMembershipDocument',
-  OrganizationMembership,
-)
-export type OrganizationMembershipDocument = Shape<typeof OrganizationMembershipDocument>
+export const OrganizationMembershipDocument = DocumentOf(OrganizationMembership)
 
-export const OrganizationMembershipPage = PageOf(
-  'OrganizationMembershipPage',
-  OrganizationMembership,
-)
+export const OrganizationMembershipPage = PageOf(OrganizationMembership)
 export type OrganizationMembershipPage = Shape<typeof OrganizationMembershipPage>
 
-export const OrganizationMembershipCreateRequest = RequestOf({
-  $id: 'OrganizationMembershipCreateRequest',
-  type: 'organization-memberships',
-  members: {
+export const OrganizationMembershipCreateRequest = RequestOf(
+  'OrganizationMembershipCreateRequest',
+  'organization-memberships',
+  {
     attributes: Type.Object({ email: Email() }),
     relationships: Type.Optional(Type.Object({ teams: Type.Optional(NewMembers('teams')) })),
   },
-})
+)
 export type OrganizationMembershipCreateRequest = Shape<typeof OrganizationMembershipCreateRequest>
 
 const managers = 'Owners team, teams with Manage membership, or the organization token.'

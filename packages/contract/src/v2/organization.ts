@@ -13,6 +13,7 @@ import {
   SelfLink,
   ToOneLinked,
   ToOneOrNone,
+  ResourceWithId,
 } from './json-api.ts'
 import { Email, OrganizationName, PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
@@ -57,64 +58,53 @@ const minutes = Nullable(Type.Integer({ minimum: 1, description: 'Minutes; null:
 /**
  * The JSON:API id of an organization is its name; `external-id` survives a rename (reference §1.6).
  */
-export const Organization = ResourceOf({
-  $id: 'Organization',
-  type: 'organizations',
+export const Organization = ResourceWithId('Organization', 'organizations', {
   id: OrganizationName(),
-  members: {
-    attributes: Type.Object({
-      name: OrganizationName(),
-      'external-id': PrefixedId('entitlement-sets'),
-      email: Email(),
-      'created-at': Timestamp(),
-      'allow-force-delete-workspaces': Type.Boolean(),
-      'default-execution-mode': OneOf(EXECUTION_MODES),
-      'user-tokens-enabled': Type.Boolean(),
-      'require-override-comment': Type.Boolean(),
-      'session-timeout': minutes,
-      'session-remember': minutes,
-      'collaborator-auth-policy': OneOf(COLLABORATOR_AUTH_POLICIES),
-      permissions: Flags(ORGANIZATION_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      'default-project': ToOneLinked('projects'),
-      'authentication-token': LinkedOnly(),
-      'entitlement-set': ToOneLinked('entitlement-sets'),
-    }),
-    links: SelfLink(),
-  },
+  attributes: Type.Object({
+    name: OrganizationName(),
+    'external-id': PrefixedId('entitlement-sets'),
+    email: Email(),
+    'created-at': Timestamp(),
+    'allow-force-delete-workspaces': Type.Boolean(),
+    'default-execution-mode': OneOf(EXECUTION_MODES),
+    'user-tokens-enabled': Type.Boolean(),
+    'require-override-comment': Type.Boolean(),
+    'session-timeout': minutes,
+    'session-remember': minutes,
+    'collaborator-auth-policy': OneOf(COLLABORATOR_AUTH_POLICIES),
+    permissions: Flags(ORGANIZATION_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    'default-project': ToOneLinked('projects'),
+    'authentication-token': LinkedOnly(),
+    'entitlement-set': ToOneLinked('entitlement-sets'),
+  }),
+  links: SelfLink(),
 })
 export type Organization = Shape<typeof Organization>
 
 const limit = Nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' }))
 
 /** What an organization may use. Its id is the organization's `external-id`. */
-export const EntitlementSet = ResourceOf({
-  $id: 'EntitlementSet',
-  type: 'entitlement-sets',
-  id: PrefixedId('entitlement-sets'),
-  members: {
-    attributes: Type.Object({
-      ...Flags(ENTITLEMENTS).properties,
-      'policy-limit': limit,
-      'policy-set-limit': limit,
-      'policy-mandatory-enforcement-limit': limit,
-      'versioned-policy-set-limit': limit,
-      'user-limit': limit,
-    }),
-    links: SelfLink(),
-  },
+export const EntitlementSet = ResourceOf('EntitlementSet', 'entitlement-sets', {
+  attributes: Type.Object({
+    ...Flags(ENTITLEMENTS).properties,
+    'policy-limit': limit,
+    'policy-set-limit': limit,
+    'policy-mandatory-enforcement-limit': limit,
+    'versioned-policy-set-limit': limit,
+    'user-limit': limit,
+  }),
+  links: SelfLink(),
 })
 export type EntitlementSet = Shape<typeof EntitlementSet>
 
-export const OrganizationDocument = DocumentOf('OrganizationDocument', Organization)
-export type OrganizationDocument = Shape<typeof OrganizationDocument>
+export const OrganizationDocument = DocumentOf(Organization)
 
-export const OrganizationPage = PageOnRequestOf('OrganizationPage', Organization)
+export const OrganizationPage = PageOnRequestOf(Organization)
 export type OrganizationPage = Shape<typeof OrganizationPage>
 
-export const EntitlementSetDocument = DocumentOf('EntitlementSetDocument', EntitlementSet)
-export type EntitlementSetDocument = Shape<typeof EntitlementSetDocument>
+export const EntitlementSetDocument = DocumentOf(EntitlementSet)
 
 const settings = {
   'allow-force-delete-workspaces': Type.Optional(Type.Boolean()),
@@ -134,29 +124,21 @@ const relationships = Type.Optional(
   Type.Object({ 'default-agent-pool': Type.Optional(ToOneOrNone('agent-pools')) }),
 )
 
-export const OrganizationCreateRequest = RequestOf({
-  $id: 'OrganizationCreateRequest',
-  type: 'organizations',
-  members: {
-    attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
-    relationships,
-  },
+export const OrganizationCreateRequest = RequestOf('OrganizationCreateRequest', 'organizations', {
+  attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
+  relationships,
 })
 export type OrganizationCreateRequest = Shape<typeof OrganizationCreateRequest>
 
-export const OrganizationUpdateRequest = RequestOf({
-  $id: 'OrganizationUpdateRequest',
-  type: 'organizations',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(OrganizationName()),
-        email: Type.Optional(Email()),
-        ...settings,
-      }),
-    ),
-    relationships,
-  },
+export const OrganizationUpdateRequest = RequestOf('OrganizationUpdateRequest', 'organizations', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(OrganizationName()),
+      email: Type.Optional(Email()),
+      ...settings,
+    }),
+  ),
+  relationships,
 })
 export type OrganizationUpdateRequest = Shape<typeof OrganizationUpdateRequest>
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act, list, read } from './define.ts'
-import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
@@ -14,7 +14,6 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
@@ -34,48 +33,38 @@ export const POLICY_CHECK_STATUSES = [
 const count = Type.Integer({ minimum: 0 })
 
 /** What all `native` policies said about one run. */
-export const PolicyCheckResult = Type.Object(
-  {
-    result: Type.Boolean({
-      description: 'True when no mandatory policy failed; an override leaves it.',
-    }),
-    passed: count,
-    'total-failed': count,
-    'hard-failed': count,
-    'soft-failed': count,
-    'advisory-failed': count,
-    'duration-ms': count,
-    native: Nullable(MapOf(Type.Unknown())),
-  },
-  { $id: 'PolicyCheckResult' },
-)
+export const PolicyCheckResult = Named('PolicyCheckResult', {
+  result: Type.Boolean({
+    description: 'True when no mandatory policy failed; an override leaves it.',
+  }),
+  passed: count,
+  'total-failed': count,
+  'hard-failed': count,
+  'soft-failed': count,
+  'advisory-failed': count,
+  'duration-ms': count,
+  native: Nullable(MapOf(Type.Unknown())),
+})
 export type PolicyCheckResult = Shape<typeof PolicyCheckResult>
 
-export const PolicyCheck = ResourceOf({
-  $id: 'PolicyCheck',
-  type: 'policy-checks',
-  id: PrefixedId('policy-checks'),
-  members: {
-    attributes: Type.Object({
-      result: Nullable(PolicyCheckResult),
-      scope: Type.Literal('organization'),
-      status: OneOf(POLICY_CHECK_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      actions: Flags(['is-overridable']),
-      permissions: Flags(['can-override']),
-      override: Nullable(OverrideRecord),
-    }),
-    relationships: Type.Object({ run: ToOne('runs') }),
-    links: Type.Object({ self: PathLink(), output: PathLink() }),
-  },
+export const PolicyCheck = ResourceOf('PolicyCheck', 'policy-checks', {
+  attributes: Type.Object({
+    result: Nullable(PolicyCheckResult),
+    scope: Type.Literal('organization'),
+    status: OneOf(POLICY_CHECK_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    actions: Flags(['is-overridable']),
+    permissions: Flags(['can-override']),
+    override: Nullable(OverrideRecord),
+  }),
+  relationships: Type.Object({ run: ToOne('runs') }),
+  links: Type.Object({ self: PathLink(), output: PathLink() }),
 })
 export type PolicyCheck = Shape<typeof PolicyCheck>
 
-export const PolicyCheckDocument = DocumentOf('PolicyCheckDocument', PolicyCheck)
-export type PolicyCheckDocument = Shape<typeof PolicyCheckDocument>
+export const PolicyCheckDocument = DocumentOf(PolicyCheck)
 
-export const PolicyCheckPage = PageOnRequestOf('PolicyCheckPage', PolicyCheck)
-export type PolicyCheckPage = Shape<typeof PolicyCheckPage>
+export const PolicyCheckPage = PageOnRequestOf(PolicyCheck)
 
 const readers = 'Permission to read the runs of the workspace.'
 

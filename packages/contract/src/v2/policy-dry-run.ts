@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act } from './define.ts'
-import { MapOf, type Shape } from '../shape.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
 import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
@@ -10,58 +10,44 @@ import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.t
  * Reference §5.4: the answer of policies to a plan that is not part of any run. Nothing is stored,
  * so it has no id.
  */
-export const PolicyDryRun = Type.Object(
-  {
-    type: Type.Literal('policy-dry-runs'),
-    attributes: Type.Object({
-      status: OneOf(POLICY_OUTCOME_STATUSES),
-      'policy-set-outcomes': Type.Array(PolicySetVerdict),
-    }),
-  },
-  { $id: 'PolicyDryRun' },
-)
+export const PolicyDryRun = Named('PolicyDryRun', {
+  type: Type.Literal('policy-dry-runs'),
+  attributes: Type.Object({
+    status: OneOf(POLICY_OUTCOME_STATUSES),
+    'policy-set-outcomes': Type.Array(PolicySetVerdict),
+  }),
+})
 export type PolicyDryRun = Shape<typeof PolicyDryRun>
 
-export const PolicyDryRunDocument = DocumentOf('PolicyDryRunDocument', PolicyDryRun)
-export type PolicyDryRunDocument = Shape<typeof PolicyDryRunDocument>
+export const PolicyDryRunDocument = DocumentOf(PolicyDryRun)
 
 /**
  * `run` holds what policies may ask of a run (reference §5.2); what is absent is filled from the
  * workspace.
  */
-export const WorkspaceDryRunRequest = RequestOf({
-  $id: 'WorkspaceDryRunRequest',
-  type: 'policy-dry-runs',
-  members: {
-    attributes: Type.Object({
-      // A `PlanExport`; everything in it goes to the policies.
-      plan: MapOf(Type.Unknown()),
-      run: Type.Optional(MapOf(Type.Unknown())),
-      'policy-sets': Type.Optional(
-        Type.Array(Type.String({ minLength: 1 }), {
-          maxItems: RELATED_ITEMS_MAX,
-          description: 'Ids; all sets that apply to the workspace when omitted.',
-        }),
-      ),
-    }),
-  },
-})
-export type WorkspaceDryRunRequest = Shape<typeof WorkspaceDryRunRequest>
-
-/** Tests one set again on the stored plan of a run, with another tool version if wished. */
-export const PolicySetDryRunRequest = RequestOf({
-  $id: 'PolicySetDryRunRequest',
-  type: 'policy-dry-runs',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        'policy-tool-version': Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+export const WorkspaceDryRunRequest = RequestOf('WorkspaceDryRunRequest', 'policy-dry-runs', {
+  attributes: Type.Object({
+    // A `PlanExport`; everything in it goes to the policies.
+    plan: MapOf(Type.Unknown()),
+    run: Type.Optional(MapOf(Type.Unknown())),
+    'policy-sets': Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        maxItems: RELATED_ITEMS_MAX,
+        description: 'Ids; all sets that apply to the workspace when omitted.',
       }),
     ),
-    relationships: Type.Object({ run: ToOne('runs') }),
-  },
+  }),
 })
-export type PolicySetDryRunRequest = Shape<typeof PolicySetDryRunRequest>
+
+/** Tests one set again on the stored plan of a run, with another tool version if wished. */
+export const PolicySetDryRunRequest = RequestOf('PolicySetDryRunRequest', 'policy-dry-runs', {
+  attributes: Type.Optional(
+    Type.Object({
+      'policy-tool-version': Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+    }),
+  ),
+  relationships: Type.Object({ run: ToOne('runs') }),
+})
 
 export const policyDryRunRoutes = routes('Policy evaluations', {
   evaluateWorkspacePolicies: act('/workspaces/:workspace_id/actions/evaluate-policies', {

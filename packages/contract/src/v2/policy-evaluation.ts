@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -13,7 +13,6 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { PrefixedId } from './patterns.ts'
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
 import { fieldsQuery, numberedQuery } from './query.ts'
 
@@ -34,51 +33,45 @@ export const POLICY_OUTCOME_STATUSES = ['passed', 'failed', 'errored'] as const
 
 const count = Type.Integer({ minimum: 0 })
 
-export const PolicyResultCount = Type.Object(
-  { 'advisory-failed': count, 'mandatory-failed': count, passed: count, errored: count },
-  { $id: 'PolicyResultCount' },
-)
+export const PolicyResultCount = Named('PolicyResultCount', {
+  'advisory-failed': count,
+  'mandatory-failed': count,
+  passed: count,
+  errored: count,
+})
 export type PolicyResultCount = Shape<typeof PolicyResultCount>
 
 /** All policy sets of one kind that were evaluated for one subject. */
-export const PolicyEvaluation = ResourceOf({
-  $id: 'PolicyEvaluation',
-  type: 'policy-evaluations',
-  id: PrefixedId('policy-evaluations'),
-  members: {
-    attributes: Type.Object({
-      status: OneOf(POLICY_EVALUATION_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      'policy-kind': OneOf(POLICY_KINDS),
-      'policy-tool-version': Nullable(Type.String()),
-      'result-count': PolicyResultCount,
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-    }),
-    relationships: Type.Object({
-      // A task stage of a run, or, ours, a job submission: the id is `<namespace>/<job id>` then.
-      'policy-attachable': Type.Object({ data: AnyIdentifier(['task-stages', 'jobs']) }),
-      'policy-set-outcomes': LinkedOnly(),
-    }),
-    links: SelfLink(),
-  },
+export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluations', {
+  attributes: Type.Object({
+    status: OneOf(POLICY_EVALUATION_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    'policy-kind': OneOf(POLICY_KINDS),
+    'policy-tool-version': Nullable(Type.String()),
+    'result-count': PolicyResultCount,
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({
+    // A task stage of a run, or, ours, a job submission: the id is `<namespace>/<job id>` then.
+    'policy-attachable': Type.Object({ data: AnyIdentifier(['task-stages', 'jobs']) }),
+    'policy-set-outcomes': LinkedOnly(),
+  }),
+  links: SelfLink(),
 })
 export type PolicyEvaluation = Shape<typeof PolicyEvaluation>
 
 /** Where and why a policy said no: rule, position in its code, and the value that failed. */
-export const PolicyFinding = Type.Object(
-  {
-    rule: Nullable(Type.String()),
-    line: Nullable(Type.Integer({ minimum: 1 })),
-    column: Nullable(Type.Integer({ minimum: 1 })),
-    file: Type.Optional(
-      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
-    ),
-    message: Type.String(),
-    value: Type.Optional(Type.Unknown()),
-  },
-  { $id: 'PolicyFinding' },
-)
+export const PolicyFinding = Named('PolicyFinding', {
+  rule: Nullable(Type.String()),
+  line: Nullable(Type.Integer({ minimum: 1 })),
+  column: Nullable(Type.Integer({ minimum: 1 })),
+  file: Type.Optional(
+    Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+  ),
+  message: Type.String(),
+  value: Type.Optional(Type.Unknown()),
+})
 export type PolicyFinding = Shape<typeof PolicyFinding>
 
 /** Ours: a policy about plans has nothing to say about a job, and the reverse. */
@@ -88,22 +81,19 @@ export function PolicySkipped() {
 }
 
 /** One policy's verdict. Members are snake_case here and nowhere else (reference §4.8). */
-export const PolicyOutcome = Type.Object(
-  {
-    policy_name: Type.String(),
-    enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-    // What the level amounts to in this set: an overridable set opens its hard policies too
-    // (reference §8, wish 11).
-    effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-    query: Nullable(Type.String()),
-    status: OneOf(POLICY_OUTCOME_STATUSES),
-    description: Nullable(Type.String()),
-    output: Type.Array(Type.Unknown({ description: '`{ "print": text }`, or what a query gave.' })),
-    findings: Type.Array(PolicyFinding),
-    skipped: Type.Optional(PolicySkipped()),
-  },
-  { $id: 'PolicyOutcome' },
-)
+export const PolicyOutcome = Named('PolicyOutcome', {
+  policy_name: Type.String(),
+  enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
+  // What the level amounts to in this set: an overridable set opens its hard policies too
+  // (reference §8, wish 11).
+  effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
+  query: Nullable(Type.String()),
+  status: OneOf(POLICY_OUTCOME_STATUSES),
+  description: Nullable(Type.String()),
+  output: Type.Array(Type.Unknown({ description: '`{ "print": text }`, or what a query gave.' })),
+  findings: Type.Array(PolicyFinding),
+  skipped: Type.Optional(PolicySkipped()),
+})
 export type PolicyOutcome = Shape<typeof PolicyOutcome>
 
 const outcomeAttributes = {
@@ -118,33 +108,24 @@ const outcomeAttributes = {
 }
 
 /** What the policies of one set said, as a dry run embeds it. */
-export const PolicySetVerdict = Type.Object(outcomeAttributes, { $id: 'PolicySetVerdict' })
+export const PolicySetVerdict = Named('PolicySetVerdict', outcomeAttributes)
 export type PolicySetVerdict = Shape<typeof PolicySetVerdict>
 
 /** What the policies of one set said in an evaluation. */
-export const PolicySetOutcome = ResourceOf({
-  $id: 'PolicySetOutcome',
-  type: 'policy-set-outcomes',
-  id: PrefixedId('policy-set-outcomes'),
-  members: {
-    attributes: Type.Object(outcomeAttributes),
-    relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
-    links: SelfLink(),
-  },
+export const PolicySetOutcome = ResourceOf('PolicySetOutcome', 'policy-set-outcomes', {
+  attributes: Type.Object(outcomeAttributes),
+  relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
+  links: SelfLink(),
 })
 export type PolicySetOutcome = Shape<typeof PolicySetOutcome>
 
-export const PolicyEvaluationDocument = DocumentOf('PolicyEvaluationDocument', PolicyEvaluation)
-export type PolicyEvaluationDocument = Shape<typeof PolicyEvaluationDocument>
+export const PolicyEvaluationDocument = DocumentOf(PolicyEvaluation)
 
-export const PolicyEvaluationPage = PageOf('PolicyEvaluationPage', PolicyEvaluation)
-export type PolicyEvaluationPage = Shape<typeof PolicyEvaluationPage>
+export const PolicyEvaluationPage = PageOf(PolicyEvaluation)
 
-export const PolicySetOutcomeDocument = DocumentOf('PolicySetOutcomeDocument', PolicySetOutcome)
-export type PolicySetOutcomeDocument = Shape<typeof PolicySetOutcomeDocument>
+export const PolicySetOutcomeDocument = DocumentOf(PolicySetOutcome)
 
-export const PolicySetOutcomePage = PageOf('PolicySetOutcomePage', PolicySetOutcome)
-export type PolicySetOutcomePage = Shape<typeof PolicySetOutcomePage>
+export const PolicySetOutcomePage = PageOf(PolicySetOutcome)
 
 const readers = 'Permission to read the runs of the workspace.'
 

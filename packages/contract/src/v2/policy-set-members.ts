@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import type { Shape } from '../shape.ts'
+import { Named, type Shape } from '../shape.ts'
 import { add, remove } from './define.ts'
 import { MembersRequestOf } from './json-api.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'
@@ -12,27 +12,22 @@ export const PolicySetPoliciesRequest = MembersRequestOf('PolicySetPoliciesReque
 export type PolicySetPoliciesRequest = Shape<typeof PolicySetPoliciesRequest>
 
 export const PolicySetProjectsRequest = MembersRequestOf('PolicySetProjectsRequest', 'projects')
-export type PolicySetProjectsRequest = Shape<typeof PolicySetProjectsRequest>
 
 export const PolicySetWorkspacesRequest = MembersRequestOf(
   'PolicySetWorkspacesRequest',
   'workspaces',
 )
-export type PolicySetWorkspacesRequest = Shape<typeof PolicySetWorkspacesRequest>
 
 /** Ours (architecture §8): namespaces of the workload API, by name. */
 export const PolicySetNamespacesRequest = MembersRequestOf(
   'PolicySetNamespacesRequest',
   'namespaces',
 )
-export type PolicySetNamespacesRequest = Shape<typeof PolicySetNamespacesRequest>
 
 /** Bare objects without `type`, unlike every other member list (reference §4.7). */
-export const TagSelectorsRequest = Type.Object(
-  { data: Type.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }) },
-  { $id: 'TagSelectorsRequest' },
-)
-export type TagSelectorsRequest = Shape<typeof TagSelectorsRequest>
+export const TagSelectorsRequest = Named('TagSelectorsRequest', {
+  data: Type.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }),
+})
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
 

@@ -4,38 +4,27 @@ import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 const category = Type.Literal('policy-set')
 
 /** A value that the policies of a set can read (reference §4.7). */
-export const PolicySetParameter = ResourceOf({
-  $id: 'PolicySetParameter',
-  type: 'vars',
-  id: PrefixedId('vars'),
-  members: {
-    attributes: Type.Object({
-      key: Type.String(),
-      value: Nullable(Type.String({ description: 'Null once the parameter is sensitive.' })),
-      category,
-      sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
-      'created-at': Timestamp(),
-    }),
-    relationships: Type.Object({ configurable: ToOne('policy-sets') }),
-    links: SelfLink(),
-  },
+export const PolicySetParameter = ResourceOf('PolicySetParameter', 'vars', {
+  attributes: Type.Object({
+    key: Type.String(),
+    value: Nullable(Type.String({ description: 'Null once the parameter is sensitive.' })),
+    category,
+    sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
+    'created-at': Timestamp(),
+  }),
+  relationships: Type.Object({ configurable: ToOne('policy-sets') }),
+  links: SelfLink(),
 })
 export type PolicySetParameter = Shape<typeof PolicySetParameter>
 
-export const PolicySetParameterDocument = DocumentOf(
-  'PolicySetParameterDocument',
-  PolicySetParameter,
-)
-export type PolicySetParameterDocument = Shape<typeof PolicySetParameterDocument>
+export const PolicySetParameterDocument = DocumentOf(PolicySetParameter)
 
-export const PolicySetParameterPage = PageOf('PolicySetParameterPage', PolicySetParameter)
-export type PolicySetParameterPage = Shape<typeof PolicySetParameterPage>
+export const PolicySetParameterPage = PageOf(PolicySetParameter)
 
 const key = Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
 const writable = {
@@ -44,22 +33,24 @@ const writable = {
   sensitive: Type.Optional(Type.Boolean()),
 }
 
-export const PolicySetParameterCreateRequest = RequestOf({
-  $id: 'PolicySetParameterCreateRequest',
-  type: 'vars',
-  members: { attributes: Type.Object({ key, category, ...writable }) },
-})
+export const PolicySetParameterCreateRequest = RequestOf(
+  'PolicySetParameterCreateRequest',
+  'vars',
+  {
+    attributes: Type.Object({ key, category, ...writable }),
+  },
+)
 export type PolicySetParameterCreateRequest = Shape<typeof PolicySetParameterCreateRequest>
 
-export const PolicySetParameterUpdateRequest = RequestOf({
-  $id: 'PolicySetParameterUpdateRequest',
-  type: 'vars',
-  members: {
+export const PolicySetParameterUpdateRequest = RequestOf(
+  'PolicySetParameterUpdateRequest',
+  'vars',
+  {
     attributes: Type.Optional(
       Type.Object({ key: Type.Optional(key), category: Type.Optional(category), ...writable }),
     ),
   },
-})
+)
 export type PolicySetParameterUpdateRequest = Shape<typeof PolicySetParameterUpdateRequest>
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'

@@ -14,7 +14,6 @@ import {
   ToOne,
 } from './json-api.ts'
 import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
-import { PrefixedId } from './patterns.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
 import { fieldsQuery } from './query.ts'
 
@@ -36,34 +35,27 @@ const VersionedPolicy = Type.Object({
 /**
  * The policies of a set as one archive. A set with a ready version no longer uses policy records.
  */
-export const PolicySetVersion = ResourceOf({
-  $id: 'PolicySetVersion',
-  type: 'policy-set-versions',
-  id: PrefixedId('policy-set-versions'),
-  members: {
-    attributes: Type.Object({
-      source: Type.String(),
-      status: OneOf(POLICY_SET_VERSION_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      error: Nullable(Type.String()),
-      policies: Type.Array(VersionedPolicy, {
-        description: 'Ours: what the archive lists; empty unless the version is ready.',
-      }),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
+export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versions', {
+  attributes: Type.Object({
+    source: Type.String(),
+    status: OneOf(POLICY_SET_VERSION_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    error: Nullable(Type.String()),
+    policies: Type.Array(VersionedPolicy, {
+      description: 'Ours: what the archive lists; empty unless the version is ready.',
     }),
-    relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
-    // `upload` is there only while the version is pending.
-    links: Type.Object({ self: PathLink(), upload: Type.Optional(PathLink()) }),
-  },
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
+  // `upload` is there only while the version is pending.
+  links: Type.Object({ self: PathLink(), upload: Type.Optional(PathLink()) }),
 })
 export type PolicySetVersion = Shape<typeof PolicySetVersion>
 
-export const PolicySetVersionDocument = DocumentOf('PolicySetVersionDocument', PolicySetVersion)
-export type PolicySetVersionDocument = Shape<typeof PolicySetVersionDocument>
+export const PolicySetVersionDocument = DocumentOf(PolicySetVersion)
 
-export const PolicySetVersionPage = PageOf('PolicySetVersionPage', PolicySetVersion)
-export type PolicySetVersionPage = Shape<typeof PolicySetVersionPage>
+export const PolicySetVersionPage = PageOf(PolicySetVersion)
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =

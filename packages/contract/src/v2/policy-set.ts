@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -20,7 +20,7 @@ import {
   TAG_SELECTORS_MAX,
   UPDATE_PATTERNS_MAX,
 } from './limits.ts'
-import { Name, PrefixedId, TagKey, TagValue } from './patterns.ts'
+import { Name, TagKey, TagValue } from './patterns.ts'
 import { POLICY_KINDS } from './policy.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
@@ -36,74 +36,63 @@ export const POLICY_SET_INCLUDES = [
 ] as const
 
 /** A rule by which a set applies, or does not apply, to workspaces with a tag (reference §5.1). */
-export const TagSelector = Type.Object(
-  {
-    'tag-key': TagKey(),
-    'tag-value': Nullable(TagValue()),
-    'is-exclude': Type.Boolean(),
-  },
-  { $id: 'TagSelector' },
-)
+export const TagSelector = Named('TagSelector', {
+  'tag-key': TagKey(),
+  'tag-value': Nullable(TagValue()),
+  'is-exclude': Type.Boolean(),
+})
 export type TagSelector = Shape<typeof TagSelector>
 
 /** Spec G names policy sets only by reference; reference §4.7 gives the rest. */
-export const PolicySet = ResourceOf({
-  $id: 'PolicySet',
-  type: 'policy-sets',
-  id: PrefixedId('policy-sets'),
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization, case ignored.'),
-      description: Nullable(Type.String()),
-      global: Type.Boolean(),
-      kind: OneOf(POLICY_KINDS),
-      // Null where it has no meaning: a `native` set that is not evaluated by an agent.
-      overridable: Nullable(Type.Boolean()),
-      'agent-enabled': Type.Boolean(),
-      'policy-tool-version': Nullable(Type.String()),
-      'policy-count': Type.Integer({ minimum: 0 }),
-      'workspace-count': Type.Integer({ minimum: 0 }),
-      'project-count': Type.Integer({ minimum: 0 }),
-      versioned: Type.Boolean(),
-      'policies-path': Nullable(Type.String()),
-      'policy-update-patterns': Type.Array(Type.String()),
-      'tag-selectors': Type.Array(TagSelector),
-      'scoping-type': OneOf(POLICY_SET_SCOPINGS),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-    }),
-    relationships: Type.Object({
-      organization: ToOne('organizations'),
-      policies: ToMany('policies'),
-      // A global set has no attachments, so its answers leave these three out.
-      workspaces: Type.Optional(ToMany('workspaces')),
-      projects: Type.Optional(ToMany('projects')),
-      namespaces: Type.Optional(ToMany('namespaces')),
-      'workspace-exclusions': ToMany('workspaces'),
-      'project-exclusions': ToMany('projects'),
-      'current-version': ToOneOrNone('policy-set-versions'),
-      'newest-version': ToOneOrNone('policy-set-versions'),
-    }),
-    links: SelfLink(),
-  },
+export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization, case ignored.'),
+    description: Nullable(Type.String()),
+    global: Type.Boolean(),
+    kind: OneOf(POLICY_KINDS),
+    // Null where it has no meaning: a `native` set that is not evaluated by an agent.
+    overridable: Nullable(Type.Boolean()),
+    'agent-enabled': Type.Boolean(),
+    'policy-tool-version': Nullable(Type.String()),
+    'policy-count': Type.Integer({ minimum: 0 }),
+    'workspace-count': Type.Integer({ minimum: 0 }),
+    'project-count': Type.Integer({ minimum: 0 }),
+    versioned: Type.Boolean(),
+    'policies-path': Nullable(Type.String()),
+    'policy-update-patterns': Type.Array(Type.String()),
+    'tag-selectors': Type.Array(TagSelector),
+    'scoping-type': OneOf(POLICY_SET_SCOPINGS),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    policies: ToMany('policies'),
+    // A global set has no attachments, so its answers leave these three out.
+    workspaces: Type.Optional(ToMany('workspaces')),
+    projects: Type.Optional(ToMany('projects')),
+    namespaces: Type.Optional(ToMany('namespaces')),
+    'workspace-exclusions': ToMany('workspaces'),
+    'project-exclusions': ToMany('projects'),
+    'current-version': ToOneOrNone('policy-set-versions'),
+    'newest-version': ToOneOrNone('policy-set-versions'),
+  }),
+  links: SelfLink(),
 })
 export type PolicySet = Shape<typeof PolicySet>
 
-export const PolicySetDocument = DocumentOf('PolicySetDocument', PolicySet)
+export const PolicySetDocument = DocumentOf(PolicySet)
 export type PolicySetDocument = Shape<typeof PolicySetDocument>
 
-export const PolicySetPage = PageOf('PolicySetPage', PolicySet)
+export const PolicySetPage = PageOf(PolicySet)
 export type PolicySetPage = Shape<typeof PolicySetPage>
 
 /** `is-exclude` is false and `tag-value` null when omitted. */
-export const NewTagSelector = Type.Object(
-  {
-    'tag-key': TagKey(),
-    'tag-value': Type.Optional(Nullable(TagValue())),
-    'is-exclude': Type.Optional(Type.Boolean()),
-  },
-  { $id: 'NewTagSelector' },
-)
+export const NewTagSelector = Named('NewTagSelector', {
+  'tag-key': TagKey(),
+  'tag-value': Type.Optional(Nullable(TagValue())),
+  'is-exclude': Type.Optional(Type.Boolean()),
+})
 export type NewTagSelector = Shape<typeof NewTagSelector>
 
 const writable = {
@@ -129,17 +118,13 @@ const attachments = {
   policies: Type.Optional(NewMembers('policies')),
 }
 
-export const PolicySetCreateRequest = RequestOf({
-  $id: 'PolicySetCreateRequest',
-  type: 'policy-sets',
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization.'),
-      kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted; cannot be changed.')),
-      ...writable,
-    }),
-    relationships: Type.Optional(Type.Object(attachments)),
-  },
+export const PolicySetCreateRequest = RequestOf('PolicySetCreateRequest', 'policy-sets', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization.'),
+    kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted; cannot be changed.')),
+    ...writable,
+  }),
+  relationships: Type.Optional(Type.Object(attachments)),
 })
 export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
 
@@ -147,20 +132,16 @@ export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
  * Each relationship that is present is replaced as a whole; `[]` clears it (reference §4.7, §8 wish
  * 8).
  */
-export const PolicySetUpdateRequest = RequestOf({
-  $id: 'PolicySetUpdateRequest',
-  type: 'policy-sets',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(Name('Unique in the organization.')),
-        // Accepted when it does not change.
-        kind: Type.Optional(Type.String()),
-        ...writable,
-      }),
-    ),
-    relationships: Type.Optional(Type.Object(attachments)),
-  },
+export const PolicySetUpdateRequest = RequestOf('PolicySetUpdateRequest', 'policy-sets', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Name('Unique in the organization.')),
+      // Accepted when it does not change.
+      kind: Type.Optional(Type.String()),
+      ...writable,
+    }),
+  ),
+  relationships: Type.Optional(Type.Object(attachments)),
 })
 export type PolicySetUpdateRequest = Shape<typeof PolicySetUpdateRequest>
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act, list, read, remove, update, upload } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
@@ -24,7 +24,7 @@ import {
   POLICY_QUERY_LENGTH_MAX,
   POLICY_UPLOAD_BYTES_MAX,
 } from './limits.ts'
-import { Name, PrefixedId, RULED_TOGETHER } from './patterns.ts'
+import { Name, RULED_TOGETHER } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
 /** Spec G: Policy. The two policy-as-code frameworks. */
@@ -57,15 +57,12 @@ export const POLICY_INCLUDES = ['policy_sets'] as const
 export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
 
 /** What the engine found when it read the uploaded code (reference §3.4). */
-export const PolicyDiagnostic = Type.Object(
-  {
-    severity: OneOf(['error', 'warning']),
-    message: Type.String(),
-    line: Type.Integer({ minimum: 1 }),
-    column: Type.Integer({ minimum: 1 }),
-  },
-  { $id: 'PolicyDiagnostic' },
-)
+export const PolicyDiagnostic = Named('PolicyDiagnostic', {
+  severity: OneOf(['error', 'warning']),
+  message: Type.String(),
+  line: Type.Integer({ minimum: 1 }),
+  column: Type.Integer({ minimum: 1 }),
+})
 export type PolicyDiagnostic = Shape<typeof PolicyDiagnostic>
 
 const PolicyAttributes = Type.Object({
@@ -102,39 +99,26 @@ const PolicyRelationships = Type.Object({
  * Spec G: Policy, as show, update and list answer it. Named apart from the policies of the
  * access-control API.
  */
-export const RunPolicy = ResourceOf({
-  $id: 'RunPolicy',
-  type: 'policies',
-  id: PrefixedId('policies'),
-  members: {
-    attributes: PolicyAttributes,
-    relationships: PolicyRelationships,
-    links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
-  },
+export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
+  attributes: PolicyAttributes,
+  relationships: PolicyRelationships,
+  links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
 })
 export type RunPolicy = Shape<typeof RunPolicy>
 
 /** Spec G: Policy. The answer to create has no `links.download`: nothing was uploaded yet. */
-export const CreatedRunPolicy = ResourceOf({
-  $id: 'CreatedRunPolicy',
-  type: 'policies',
-  id: PrefixedId('policies'),
-  members: {
-    attributes: PolicyAttributes,
-    relationships: PolicyRelationships,
-    links: Type.Object({ self: PathLink(), upload: PathLink() }),
-  },
+export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
+  attributes: PolicyAttributes,
+  relationships: PolicyRelationships,
+  links: Type.Object({ self: PathLink(), upload: PathLink() }),
 })
 export type CreatedRunPolicy = Shape<typeof CreatedRunPolicy>
 
-export const RunPolicyDocument = DocumentOf('RunPolicyDocument', RunPolicy)
-export type RunPolicyDocument = Shape<typeof RunPolicyDocument>
+export const RunPolicyDocument = DocumentOf(RunPolicy)
 
-export const CreatedRunPolicyDocument = DocumentOf('CreatedRunPolicyDocument', CreatedRunPolicy)
-export type CreatedRunPolicyDocument = Shape<typeof CreatedRunPolicyDocument>
+export const CreatedRunPolicyDocument = DocumentOf(CreatedRunPolicy)
 
-export const RunPolicyPage = PageOf('RunPolicyPage', RunPolicy)
-export type RunPolicyPage = Shape<typeof RunPolicyPage>
+export const RunPolicyPage = PageOf(RunPolicy)
 
 /** Spec G: Policy. Which of them may be said depends on the kind. */
 const GivenLevel = () =>
@@ -159,19 +143,15 @@ const writable = {
 }
 
 /** Spec G: Policies, Create policy. */
-export const RunPolicyCreateRequest = RequestOf({
-  $id: 'RunPolicyCreateRequest',
-  type: 'policies',
-  members: {
-    attributes: Type.Object({
-      name: Name('Cannot be changed later.'),
-      kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
-      ...writable,
-    }),
-    relationships: Type.Optional(
-      Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
-    ),
-  },
+export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'policies', {
+  attributes: Type.Object({
+    name: Name('Cannot be changed later.'),
+    kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
+    ...writable,
+  }),
+  relationships: Type.Optional(
+    Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
+  ),
 })
 export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
 
@@ -179,40 +159,30 @@ export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
  * Spec G: Policies, Update policy. Name and kind are accepted when they do not change (reference
  * §3.3).
  */
-export const RunPolicyUpdateRequest = RequestOf({
-  $id: 'RunPolicyUpdateRequest',
-  type: 'policies',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(Type.String()),
-        kind: Type.Optional(Type.String()),
-        ...writable,
-      }),
-    ),
-  },
+export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Type.String()),
+      kind: Type.Optional(Type.String()),
+      ...writable,
+    }),
+  ),
 })
 export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
 
 /** One upload of a policy's code (reference §3.4). The newest few are kept. */
-export const RunPolicyVersion = ResourceOf({
-  $id: 'RunPolicyVersion',
-  type: 'policy-versions',
-  id: PrefixedId('policy-versions'),
-  members: {
-    attributes: Type.Object({
-      'created-at': Timestamp(),
-      'code-size': Type.Integer({ minimum: 0 }),
-      'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    }),
-    relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
-    links: Type.Object({ download: PathLink() }),
-  },
+export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
+  attributes: Type.Object({
+    'created-at': Timestamp(),
+    'code-size': Type.Integer({ minimum: 0 }),
+    'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  }),
+  relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
+  links: Type.Object({ download: PathLink() }),
 })
 export type RunPolicyVersion = Shape<typeof RunPolicyVersion>
 
-export const RunPolicyVersionList = ListOf('RunPolicyVersionList', RunPolicyVersion)
-export type RunPolicyVersionList = Shape<typeof RunPolicyVersionList>
+export const RunPolicyVersionList = ListOf(RunPolicyVersion)
 
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =

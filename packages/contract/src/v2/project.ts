@@ -18,7 +18,7 @@ import {
   Identifier,
 } from './json-api.ts'
 import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
-import { AutoDestroyDuration, PrefixedId, ProjectName } from './patterns.ts'
+import { AutoDestroyDuration, ProjectName } from './patterns.ts'
 import { fieldsQuery, includeQuery, presentFlag, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
@@ -58,46 +58,35 @@ const members = {
 }
 
 /** Spec G: Project, as update, list and show answer it. */
-export const Project = ResourceOf({
-  $id: 'Project',
-  type: 'projects',
-  id: PrefixedId('projects'),
-  members: {
-    attributes: Type.Object({
-      ...everywhere,
-      'workspace-count': Type.Integer({ minimum: 0 }),
-      'team-count': Type.Integer({
-        minimum: 0,
-        description: 'Teams with access to this project itself, not through the organization.',
-      }),
-      permissions: Flags(PROJECT_PERMISSIONS),
+export const Project = ResourceOf('Project', 'projects', {
+  attributes: Type.Object({
+    ...everywhere,
+    'workspace-count': Type.Integer({ minimum: 0 }),
+    'team-count': Type.Integer({
+      minimum: 0,
+      description: 'Teams with access to this project itself, not through the organization.',
     }),
-    ...members,
-  },
+    permissions: Flags(PROJECT_PERMISSIONS),
+  }),
+  ...members,
 })
 export type Project = Shape<typeof Project>
 
 /**
  * Spec G: Project. The answer to create has no counts, and of the permissions only `can-update`.
  */
-export const CreatedProject = ResourceOf({
-  $id: 'CreatedProject',
-  type: 'projects',
-  id: PrefixedId('projects'),
-  members: {
-    attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
-    ...members,
-  },
+export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
+  attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
+  ...members,
 })
 export type CreatedProject = Shape<typeof CreatedProject>
 
-export const ProjectDocument = DocumentOf('ProjectDocument', Project)
+export const ProjectDocument = DocumentOf(Project)
 export type ProjectDocument = Shape<typeof ProjectDocument>
 
-export const CreatedProjectDocument = DocumentOf('CreatedProjectDocument', CreatedProject)
-export type CreatedProjectDocument = Shape<typeof CreatedProjectDocument>
+export const CreatedProjectDocument = DocumentOf(CreatedProject)
 
-export const ProjectPage = CountedPageOf('ProjectPage', Project)
+export const ProjectPage = CountedPageOf(Project)
 export type ProjectPage = Shape<typeof ProjectPage>
 
 const writable = {
@@ -107,13 +96,9 @@ const writable = {
 }
 
 /** Spec G: Projects, Create project. */
-export const ProjectCreateRequest = RequestOf({
-  $id: 'ProjectCreateRequest',
-  type: 'projects',
-  members: {
-    attributes: Type.Object({ name: ProjectName(), ...writable }),
-    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
-  },
+export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects', {
+  attributes: Type.Object({ name: ProjectName(), ...writable }),
+  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
 export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
 
@@ -121,13 +106,9 @@ export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
  * Spec G: Projects, Update project. What is omitted stays. `attributes` may be absent altogether,
  * and tag bindings that are present replace the whole set (reference §1.1, §2.4).
  */
-export const ProjectUpdateRequest = RequestOf({
-  $id: 'ProjectUpdateRequest',
-  type: 'projects',
-  members: {
-    attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
-    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
-  },
+export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects', {
+  attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
+  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
 export type ProjectUpdateRequest = Shape<typeof ProjectUpdateRequest>
 
@@ -137,17 +118,14 @@ export const MoveWorkspacesRequest = MembersRequestOf(
   'workspaces',
   MOVED_WORKSPACES_MAX,
 )
-export type MoveWorkspacesRequest = Shape<typeof MoveWorkspacesRequest>
 
 /**
  * Namespaces of the workload API that belong to the project and so inherit its policy sets
  * (architecture §8). The id of a namespace is its name.
  */
 export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
-export type ProjectNamespacesRequest = Shape<typeof ProjectNamespacesRequest>
 
-export const ProjectNamespaceList = ListOf('ProjectNamespaceList', Identifier('namespaces'))
-export type ProjectNamespaceList = Shape<typeof ProjectNamespaceList>
+export const ProjectNamespaceList = ListOf(Identifier('namespaces'), 'ProjectNamespaceList')
 
 const managers = 'Owners team, teams with Manage projects, or the organization token.'
 

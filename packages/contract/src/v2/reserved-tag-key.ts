@@ -3,55 +3,48 @@ import { routes } from '../route.ts'
 import { create, list, remove, update } from './define.ts'
 import { Timestamp, type Shape } from '../shape.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, ToOne } from './json-api.ts'
-import { PrefixedId, ReservedKey } from './patterns.ts'
+import { ReservedKey } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /**
  * A tag key that an organization suggests, and may forbid workspaces to override (reference §2.4).
  * Not to be confused with reserved prefixes, which nobody may use.
  */
-export const ReservedTagKey = ResourceOf({
-  $id: 'ReservedTagKey',
-  type: 'reserved-tag-keys',
-  id: PrefixedId('reserved-tag-keys'),
-  members: {
-    attributes: Type.Object({
-      key: ReservedKey(),
-      'disable-overrides': Type.Boolean(),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-    }),
-    relationships: Type.Object({ organization: ToOne('organizations') }),
-  },
+export const ReservedTagKey = ResourceOf('ReservedTagKey', 'reserved-tag-keys', {
+  attributes: Type.Object({
+    key: ReservedKey(),
+    'disable-overrides': Type.Boolean(),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({ organization: ToOne('organizations') }),
 })
 export type ReservedTagKey = Shape<typeof ReservedTagKey>
 
-export const ReservedTagKeyDocument = DocumentOf('ReservedTagKeyDocument', ReservedTagKey)
-export type ReservedTagKeyDocument = Shape<typeof ReservedTagKeyDocument>
+export const ReservedTagKeyDocument = DocumentOf(ReservedTagKey)
 
-export const ReservedTagKeyPage = PageOf('ReservedTagKeyPage', ReservedTagKey)
-export type ReservedTagKeyPage = Shape<typeof ReservedTagKeyPage>
+export const ReservedTagKeyPage = PageOf(ReservedTagKey)
 
 const disableOverrides = Type.Optional(Type.Boolean({ default: false }))
 
-export const ReservedTagKeyCreateRequest = RequestOf({
-  $id: 'ReservedTagKeyCreateRequest',
-  type: 'reserved-tag-keys',
-  members: {
+export const ReservedTagKeyCreateRequest = RequestOf(
+  'ReservedTagKeyCreateRequest',
+  'reserved-tag-keys',
+  {
     attributes: Type.Object({ key: ReservedKey(), 'disable-overrides': disableOverrides }),
   },
-})
+)
 export type ReservedTagKeyCreateRequest = Shape<typeof ReservedTagKeyCreateRequest>
 
-export const ReservedTagKeyUpdateRequest = RequestOf({
-  $id: 'ReservedTagKeyUpdateRequest',
-  type: 'reserved-tag-keys',
-  members: {
+export const ReservedTagKeyUpdateRequest = RequestOf(
+  'ReservedTagKeyUpdateRequest',
+  'reserved-tag-keys',
+  {
     attributes: Type.Optional(
       Type.Object({ key: Type.Optional(ReservedKey()), 'disable-overrides': disableOverrides }),
     ),
   },
-})
+)
 export type ReservedTagKeyUpdateRequest = Shape<typeof ReservedTagKeyUpdateRequest>
 
 const managers = 'Owners team, teams with Manage projects, or the organization token.'

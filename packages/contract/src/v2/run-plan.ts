@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read, upload } from './define.ts'
-import { MapOf, type Shape } from '../shape.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
 import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
@@ -14,7 +14,6 @@ import {
   ToOne,
 } from './json-api.ts'
 import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /** Reference §4.8. */
@@ -30,55 +29,46 @@ export const PLAN_STATUSES = [
 const count = Type.Integer({ minimum: 0 })
 
 /** The infrastructure plan of a run; named apart from the plans of the scheduler. */
-export const RunPlan = ResourceOf({
-  $id: 'RunPlan',
-  type: 'plans',
-  id: PrefixedId('plans'),
-  members: {
-    attributes: Type.Object({
-      status: OneOf(PLAN_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      'has-changes': Type.Boolean(),
-      'resource-additions': count,
-      'resource-changes': count,
-      'resource-destructions': count,
-      'resource-imports': count,
-    }),
-    relationships: Type.Object({ run: ToOne('runs') }),
-    links: Type.Object({
-      self: PathLink(),
-      'json-output': PathLink(),
-      upload: Type.Optional(PathLink('Only while the plan is pending.')),
-    }),
-  },
+export const RunPlan = ResourceOf('RunPlan', 'plans', {
+  attributes: Type.Object({
+    status: OneOf(PLAN_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    'has-changes': Type.Boolean(),
+    'resource-additions': count,
+    'resource-changes': count,
+    'resource-destructions': count,
+    'resource-imports': count,
+  }),
+  relationships: Type.Object({ run: ToOne('runs') }),
+  links: Type.Object({
+    self: PathLink(),
+    'json-output': PathLink(),
+    upload: Type.Optional(PathLink('Only while the plan is pending.')),
+  }),
 })
 export type RunPlan = Shape<typeof RunPlan>
 
-export const RunPlanDocument = DocumentOf('RunPlanDocument', RunPlan)
+export const RunPlanDocument = DocumentOf(RunPlan)
 export type RunPlanDocument = Shape<typeof RunPlanDocument>
 
 /**
  * The planning tool's JSON export. Only what the service itself reads is named; everything else is
  * passed to policies as it is (reference §5.4).
  */
-export const PlanExport = Type.Object(
-  {
-    format_version: Type.String(),
-    resource_changes: Type.Array(
-      Type.Object({
-        address: Type.Optional(Type.String()),
-        change: Type.Optional(
-          Type.Object({
-            actions: Type.Optional(Type.Array(Type.String())),
-            importing: Type.Optional(Type.Unknown()),
-          }),
-        ),
-      }),
-    ),
-  },
-  { $id: 'PlanExport' },
-)
-export type PlanExport = Shape<typeof PlanExport>
+export const PlanExport = Named('PlanExport', {
+  format_version: Type.String(),
+  resource_changes: Type.Array(
+    Type.Object({
+      address: Type.Optional(Type.String()),
+      change: Type.Optional(
+        Type.Object({
+          actions: Type.Optional(Type.Array(Type.String())),
+          importing: Type.Optional(Type.Unknown()),
+        }),
+      ),
+    }),
+  ),
+})
 
 export const runPlanRoutes = routes('Runs', {
   readPlan: read('/plans/:plan_id', {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act, create, list, read, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
@@ -25,7 +25,6 @@ import {
   RUN_VARIABLES_MAX,
   RUN_WAIT_SECONDS_MAX,
 } from './limits.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
 /** Reference §5.3. */
@@ -76,111 +75,94 @@ const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
  * One plan on its way through the policies (reference §4.8, §5.4). The plan is uploaded, not made
  * here.
  */
-export const Run = ResourceOf({
-  $id: 'Run',
-  type: 'runs',
-  id: PrefixedId('runs'),
-  members: {
-    attributes: Type.Object({
-      message: Nullable(Type.String()),
-      status: OneOf(RUN_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      source: Type.String(),
-      'commit-sha': Nullable(Type.String()),
-      'is-destroy': Type.Boolean(),
-      refresh: Type.Boolean(),
-      'refresh-only': Type.Boolean(),
-      'plan-only': Type.Boolean(),
-      'auto-apply': Type.Boolean(),
-      'allow-empty-apply': Type.Boolean(),
-      'has-changes': Type.Boolean(),
-      'target-addrs': Type.Array(Type.String()),
-      'replace-addrs': Type.Array(Type.String()),
-      // Values may be secret, so only the names come back.
-      variables: Type.Array(Type.Object({ key: Type.String() })),
-      'created-at': Timestamp(),
-      actions: Flags(RUN_ACTIONS),
-      permissions: Flags(RUN_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      workspace: ToOne('workspaces'),
-      plan: ToOne('plans'),
-      'created-by': ToOne('users'),
-      'policy-checks': ToMany('policy-checks'),
-      'task-stages': ToMany('task-stages'),
-    }),
-    // `plan-upload` is there only while the run waits for its plan.
-    links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
-  },
+export const Run = ResourceOf('Run', 'runs', {
+  attributes: Type.Object({
+    message: Nullable(Type.String()),
+    status: OneOf(RUN_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    source: Type.String(),
+    'commit-sha': Nullable(Type.String()),
+    'is-destroy': Type.Boolean(),
+    refresh: Type.Boolean(),
+    'refresh-only': Type.Boolean(),
+    'plan-only': Type.Boolean(),
+    'auto-apply': Type.Boolean(),
+    'allow-empty-apply': Type.Boolean(),
+    'has-changes': Type.Boolean(),
+    'target-addrs': Type.Array(Type.String()),
+    'replace-addrs': Type.Array(Type.String()),
+    // Values may be secret, so only the names come back.
+    variables: Type.Array(Type.Object({ key: Type.String() })),
+    'created-at': Timestamp(),
+    actions: Flags(RUN_ACTIONS),
+    permissions: Flags(RUN_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    workspace: ToOne('workspaces'),
+    plan: ToOne('plans'),
+    'created-by': ToOne('users'),
+    'policy-checks': ToMany('policy-checks'),
+    'task-stages': ToMany('task-stages'),
+  }),
+  // `plan-upload` is there only while the run waits for its plan.
+  links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
 })
 export type Run = Shape<typeof Run>
 
-export const RunDocument = DocumentOf('RunDocument', Run)
+export const RunDocument = DocumentOf(Run)
 export type RunDocument = Shape<typeof RunDocument>
 
-export const RunPage = PageOf('RunPage', Run)
+export const RunPage = PageOf(Run)
 export type RunPage = Shape<typeof RunPage>
 
-export const RunCreateRequest = RequestOf({
-  $id: 'RunCreateRequest',
-  type: 'runs',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        message: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
-        source: Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
-        'commit-sha': Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-        'is-destroy': Type.Optional(Type.Boolean()),
-        refresh: Type.Optional(Type.Boolean()),
-        'refresh-only': Type.Optional(Type.Boolean()),
-        'plan-only': Type.Optional(Type.Boolean()),
-        'auto-apply': Type.Optional(Type.Boolean()),
-        'allow-empty-apply': Type.Optional(Type.Boolean()),
-        'target-addrs': Type.Optional(Nullable(addresses)),
-        'replace-addrs': Type.Optional(Nullable(addresses)),
-        variables: Type.Optional(
-          Nullable(
-            Type.Array(
-              Type.Object({
-                key: Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
-                value: Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
-              }),
-              { maxItems: RUN_VARIABLES_MAX },
-            ),
+export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
+  attributes: Type.Optional(
+    Type.Object({
+      message: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+      source: Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+      'commit-sha': Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
+      'is-destroy': Type.Optional(Type.Boolean()),
+      refresh: Type.Optional(Type.Boolean()),
+      'refresh-only': Type.Optional(Type.Boolean()),
+      'plan-only': Type.Optional(Type.Boolean()),
+      'auto-apply': Type.Optional(Type.Boolean()),
+      'allow-empty-apply': Type.Optional(Type.Boolean()),
+      'target-addrs': Type.Optional(Nullable(addresses)),
+      'replace-addrs': Type.Optional(Nullable(addresses)),
+      variables: Type.Optional(
+        Nullable(
+          Type.Array(
+            Type.Object({
+              key: Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
+              value: Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
+            }),
+            { maxItems: RUN_VARIABLES_MAX },
           ),
         ),
-      }),
-    ),
-    relationships: Type.Object({ workspace: ToOne('workspaces') }),
-  },
+      ),
+    }),
+  ),
+  relationships: Type.Object({ workspace: ToOne('workspaces') }),
 })
 export type RunCreateRequest = Shape<typeof RunCreateRequest>
 
 /** Reference §5.4: the executor's word on how the apply ended. */
-export const RunReportRequest = RequestOf({
-  $id: 'RunReportRequest',
-  type: 'runs',
-  members: { attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }) },
+export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
+  attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }),
 })
-export type RunReportRequest = Shape<typeof RunReportRequest>
 
 /** Plain JSON, not a JSON:API document: why a decision was taken. Also sent with overrides. */
-export const CommentRequest = Type.Object(
-  { comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))) },
-  { $id: 'CommentRequest' },
-)
-export type CommentRequest = Shape<typeof CommentRequest>
+export const CommentRequest = Named('CommentRequest', {
+  comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+})
 
 /** Who passed over policies, and why. Ours. */
-export const OverrideRecord = Type.Object(
-  {
-    'user-id': Type.String(),
-    username: Type.String(),
-    'overridden-at': Timestamp(),
-    comment: Nullable(Type.String()),
-  },
-  { $id: 'OverrideRecord' },
-)
+export const OverrideRecord = Named('OverrideRecord', {
+  'user-id': Type.String(),
+  username: Type.String(),
+  'overridden-at': Timestamp(),
+  comment: Nullable(Type.String()),
+})
 export type OverrideRecord = Shape<typeof OverrideRecord>
 
 export const runRoutes = routes('Runs', {

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { add, read, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { emptyAnswer } from './answers.ts'
-import { ListOf, PathLink, ResourceOf, ToOne } from './json-api.ts'
+import { ListOf, PathLink, ResourceOf, ToOne, ResourceWithId } from './json-api.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'
-import { BareId, PrefixedId, TagKey, TagValue } from './patterns.ts'
+import { BareId, TagKey, TagValue } from './patterns.ts'
 
 const pair = {
   key: TagKey(),
@@ -15,20 +15,14 @@ const pair = {
 }
 
 /** Spec G: Tag binding, as the lists show it: with `created-at`. Its `id` is additive there. */
-export const TagBinding = ResourceOf({
-  $id: 'TagBinding',
-  type: 'tag-bindings',
-  id: PrefixedId('tag-bindings'),
-  members: { attributes: Type.Object({ ...pair, 'created-at': Timestamp() }) },
+export const TagBinding = ResourceOf('TagBinding', 'tag-bindings', {
+  attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
 })
 export type TagBinding = Shape<typeof TagBinding>
 
 /** Spec G: Tag binding, as the answer to the PATCH shows it: with `id`, without `created-at`. */
-export const ChangedTagBinding = ResourceOf({
-  $id: 'ChangedTagBinding',
-  type: 'tag-bindings',
-  id: PrefixedId('tag-bindings'),
-  members: { attributes: Type.Object(pair) },
+export const ChangedTagBinding = ResourceOf('ChangedTagBinding', 'tag-bindings', {
+  attributes: Type.Object(pair),
 })
 export type ChangedTagBinding = Shape<typeof ChangedTagBinding>
 
@@ -36,45 +30,33 @@ export type ChangedTagBinding = Shape<typeof ChangedTagBinding>
  * A binding as it takes effect. On a workspace the inherited ones, and only those, carry `links`
  * and the relationship that name the project (reference §4.6, §10).
  */
-export const EffectiveTagBinding = ResourceOf({
-  $id: 'EffectiveTagBinding',
-  type: 'effective-tag-bindings',
+export const EffectiveTagBinding = ResourceWithId('EffectiveTagBinding', 'effective-tag-bindings', {
   id: BareId(),
-  members: {
-    // Spec G: Projects, List tag bindings: both lists of a project have the same attributes.
-    attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
-    links: Type.Optional(Type.Object({ 'inherited-from': PathLink() })),
-    relationships: Type.Optional(Type.Object({ 'inherited-from': ToOne('projects') })),
-  },
+  // Spec G: Projects, List tag bindings: both lists of a project have the same attributes.
+  attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
+  links: Type.Optional(Type.Object({ 'inherited-from': PathLink() })),
+  relationships: Type.Optional(Type.Object({ 'inherited-from': ToOne('projects') })),
 })
 export type EffectiveTagBinding = Shape<typeof EffectiveTagBinding>
 
 /**
  * Never paged: there are at most ten. The list of a workspace also says whose bindings these are.
  */
-export const TagBindingList = Type.Object(
-  {
-    data: Type.Array(TagBinding),
-    links: Type.Optional(Type.Object({ target: PathLink('Path of the workspace.') })),
-  },
-  { $id: 'TagBindingList' },
-)
+export const TagBindingList = Named('TagBindingList', {
+  data: Type.Array(TagBinding),
+  links: Type.Optional(Type.Object({ target: PathLink('Path of the workspace.') })),
+})
 export type TagBindingList = Shape<typeof TagBindingList>
 
-export const ChangedTagBindingList = ListOf('ChangedTagBindingList', ChangedTagBinding)
-export type ChangedTagBindingList = Shape<typeof ChangedTagBindingList>
+export const ChangedTagBindingList = ListOf(ChangedTagBinding)
 
-export const EffectiveTagBindingList = ListOf('EffectiveTagBindingList', EffectiveTagBinding)
-export type EffectiveTagBindingList = Shape<typeof EffectiveTagBindingList>
+export const EffectiveTagBindingList = ListOf(EffectiveTagBinding)
 
 /** A binding in a request: made in passing, so it has attributes and no id. */
-export const NewTagBinding = Type.Object(
-  {
-    type: Type.Literal('tag-bindings'),
-    attributes: Type.Object({ key: TagKey(), value: Type.Optional(Nullable(TagValue())) }),
-  },
-  { $id: 'NewTagBinding' },
-)
+export const NewTagBinding = Named('NewTagBinding', {
+  type: Type.Literal('tag-bindings'),
+  attributes: Type.Object({ key: TagKey(), value: Type.Optional(Nullable(TagValue())) }),
+})
 export type NewTagBinding = Shape<typeof NewTagBinding>
 
 const tooMany = {
@@ -93,18 +75,14 @@ export function NewTagBindings() {
 /**
  * Spec G: Projects, Add or update tag bindings. Never removes one, so an empty list makes no sense.
  */
-export const TagBindingsChangeRequest = Type.Object(
-  { data: Type.Array(NewTagBinding, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }) },
-  { $id: 'TagBindingsChangeRequest' },
-)
-export type TagBindingsChangeRequest = Shape<typeof TagBindingsChangeRequest>
+export const TagBindingsChangeRequest = Named('TagBindingsChangeRequest', {
+  data: Type.Array(NewTagBinding, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+})
 
 /** Replaces all bindings; an empty list removes them (reference §2.3, the alias paths). */
-export const TagBindingsReplaceRequest = Type.Object(
-  { data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) },
-  { $id: 'TagBindingsReplaceRequest' },
-)
-export type TagBindingsReplaceRequest = Shape<typeof TagBindingsReplaceRequest>
+export const TagBindingsReplaceRequest = Named('TagBindingsReplaceRequest', {
+  data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+})
 
 const brokenTag =
   'A key or value breaks its rules, is reserved or given twice, or there are too many.'

@@ -14,7 +14,6 @@ import {
   ToMany,
   ToOne,
 } from './json-api.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
@@ -33,35 +32,28 @@ export const TASK_STAGE_STATUSES = [
 export const TASK_STAGE_INCLUDES = ['policy_evaluations'] as const
 
 /** The part of a run after its plan in which `opa` policies are evaluated. */
-export const TaskStage = ResourceOf({
-  $id: 'TaskStage',
-  type: 'task-stages',
-  id: PrefixedId('task-stages'),
-  members: {
-    attributes: Type.Object({
-      stage: Type.Literal('post_plan'),
-      status: OneOf(TASK_STAGE_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-      actions: Flags(['is-overridable']),
-      permissions: Flags(['can-override-policy']),
-      override: Nullable(OverrideRecord),
-    }),
-    relationships: Type.Object({
-      run: ToOne('runs'),
-      'policy-evaluations': ToMany('policy-evaluations'),
-    }),
-    links: SelfLink(),
-  },
+export const TaskStage = ResourceOf('TaskStage', 'task-stages', {
+  attributes: Type.Object({
+    stage: Type.Literal('post_plan'),
+    status: OneOf(TASK_STAGE_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+    actions: Flags(['is-overridable']),
+    permissions: Flags(['can-override-policy']),
+    override: Nullable(OverrideRecord),
+  }),
+  relationships: Type.Object({
+    run: ToOne('runs'),
+    'policy-evaluations': ToMany('policy-evaluations'),
+  }),
+  links: SelfLink(),
 })
 export type TaskStage = Shape<typeof TaskStage>
 
-export const TaskStageDocument = DocumentOf('TaskStageDocument', TaskStage)
-export type TaskStageDocument = Shape<typeof TaskStageDocument>
+export const TaskStageDocument = DocumentOf(TaskStage)
 
-export const TaskStagePage = PageOf('TaskStagePage', TaskStage)
-export type TaskStagePage = Shape<typeof TaskStagePage>
+export const TaskStagePage = PageOf(TaskStage)
 
 const readers = 'Permission to read the runs of the workspace.'
 

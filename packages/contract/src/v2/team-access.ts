@@ -3,7 +3,6 @@ import { routes } from '../route.ts'
 import { create, list, read, remove, update } from './define.ts'
 import type { Shape } from '../shape.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /** Reference §4.4. The fixed levels stand for a row of permissions; `custom` names each. */
@@ -55,27 +54,20 @@ const team = ToOne('teams')
 /**
  * What a team may do in a project. Both objects show the effective values, whatever the level is.
  */
-export const TeamProjectAccess = ResourceOf({
-  $id: 'TeamProjectAccess',
-  type: 'team-projects',
-  id: PrefixedId('team-projects'),
-  members: {
-    attributes: Type.Object({
-      access: OneOf(PROJECT_ACCESS_LEVELS),
-      'project-access': Type.Object(projectAccess),
-      'workspace-access': Type.Object(workspaceAccess),
-    }),
-    relationships: Type.Object({ team, project: ToOne('projects') }),
-    links: SelfLink(),
-  },
+export const TeamProjectAccess = ResourceOf('TeamProjectAccess', 'team-projects', {
+  attributes: Type.Object({
+    access: OneOf(PROJECT_ACCESS_LEVELS),
+    'project-access': Type.Object(projectAccess),
+    'workspace-access': Type.Object(workspaceAccess),
+  }),
+  relationships: Type.Object({ team, project: ToOne('projects') }),
+  links: SelfLink(),
 })
 export type TeamProjectAccess = Shape<typeof TeamProjectAccess>
 
-export const TeamProjectAccessDocument = DocumentOf('TeamProjectAccessDocument', TeamProjectAccess)
-export type TeamProjectAccessDocument = Shape<typeof TeamProjectAccessDocument>
+export const TeamProjectAccessDocument = DocumentOf(TeamProjectAccess)
 
-export const TeamProjectAccessPage = PageOf('TeamProjectAccessPage', TeamProjectAccess)
-export type TeamProjectAccessPage = Shape<typeof TeamProjectAccessPage>
+export const TeamProjectAccessPage = PageOf(TeamProjectAccess)
 
 /** Writable only with `access: custom`; a fixed level refuses them (reference §4.4). */
 const customProjectAccess = {
@@ -83,75 +75,65 @@ const customProjectAccess = {
   'workspace-access': Type.Optional(Type.Partial(Type.Object(workspaceAccess))),
 }
 
-export const TeamProjectAccessCreateRequest = RequestOf({
-  $id: 'TeamProjectAccessCreateRequest',
-  type: 'team-projects',
-  members: {
+export const TeamProjectAccessCreateRequest = RequestOf(
+  'TeamProjectAccessCreateRequest',
+  'team-projects',
+  {
     attributes: Type.Object({ access: OneOf(PROJECT_ACCESS_LEVELS), ...customProjectAccess }),
     relationships: Type.Object({ team, project: ToOne('projects') }),
   },
-})
+)
 export type TeamProjectAccessCreateRequest = Shape<typeof TeamProjectAccessCreateRequest>
 
-export const TeamProjectAccessUpdateRequest = RequestOf({
-  $id: 'TeamProjectAccessUpdateRequest',
-  type: 'team-projects',
-  members: {
+export const TeamProjectAccessUpdateRequest = RequestOf(
+  'TeamProjectAccessUpdateRequest',
+  'team-projects',
+  {
     attributes: Type.Optional(
       Type.Object({ access: Type.Optional(OneOf(PROJECT_ACCESS_LEVELS)), ...customProjectAccess }),
     ),
   },
-})
+)
 export type TeamProjectAccessUpdateRequest = Shape<typeof TeamProjectAccessUpdateRequest>
 
 const customWorkspaceAccess = { ...workspaceValues, 'workspace-locking': Type.Boolean() }
 
 /** What a team may do in one workspace, beyond what its project grants. */
-export const TeamWorkspaceAccess = ResourceOf({
-  $id: 'TeamWorkspaceAccess',
-  type: 'team-workspaces',
-  id: PrefixedId('team-workspaces'),
-  members: {
-    attributes: Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
-    relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
-    links: SelfLink(),
-  },
+export const TeamWorkspaceAccess = ResourceOf('TeamWorkspaceAccess', 'team-workspaces', {
+  attributes: Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
+  relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
+  links: SelfLink(),
 })
 export type TeamWorkspaceAccess = Shape<typeof TeamWorkspaceAccess>
 
-export const TeamWorkspaceAccessDocument = DocumentOf(
-  'TeamWorkspaceAccessDocument',
-  TeamWorkspaceAccess,
-)
-export type TeamWorkspaceAccessDocument = Shape<typeof TeamWorkspaceAccessDocument>
+export const TeamWorkspaceAccessDocument = DocumentOf(TeamWorkspaceAccess)
 
-export const TeamWorkspaceAccessPage = PageOf('TeamWorkspaceAccessPage', TeamWorkspaceAccess)
-export type TeamWorkspaceAccessPage = Shape<typeof TeamWorkspaceAccessPage>
+export const TeamWorkspaceAccessPage = PageOf(TeamWorkspaceAccess)
 
-export const TeamWorkspaceAccessCreateRequest = RequestOf({
-  $id: 'TeamWorkspaceAccessCreateRequest',
-  type: 'team-workspaces',
-  members: {
+export const TeamWorkspaceAccessCreateRequest = RequestOf(
+  'TeamWorkspaceAccessCreateRequest',
+  'team-workspaces',
+  {
     attributes: Type.Object({
       access: OneOf(WORKSPACE_ACCESS_LEVELS),
       ...Type.Partial(Type.Object(customWorkspaceAccess)).properties,
     }),
     relationships: Type.Object({ team, workspace: ToOne('workspaces') }),
   },
-})
+)
 export type TeamWorkspaceAccessCreateRequest = Shape<typeof TeamWorkspaceAccessCreateRequest>
 
-export const TeamWorkspaceAccessUpdateRequest = RequestOf({
-  $id: 'TeamWorkspaceAccessUpdateRequest',
-  type: 'team-workspaces',
-  members: {
+export const TeamWorkspaceAccessUpdateRequest = RequestOf(
+  'TeamWorkspaceAccessUpdateRequest',
+  'team-workspaces',
+  {
     attributes: Type.Optional(
       Type.Partial(
         Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
       ),
     ),
   },
-})
+)
 export type TeamWorkspaceAccessUpdateRequest = Shape<typeof TeamWorkspaceAccessUpdateRequest>
 
 const brokenAccess =

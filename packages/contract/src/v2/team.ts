@@ -16,7 +16,7 @@ import {
   ToMany,
   ToOne,
 } from './json-api.ts'
-import { Name, PrefixedId } from './patterns.ts'
+import { Name } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
@@ -56,34 +56,29 @@ export const TEAM_PERMISSIONS = [
   'can-view-api-token',
 ] as const
 
-export const Team = ResourceOf({
-  $id: 'Team',
-  type: 'teams',
-  id: PrefixedId('teams'),
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization, case ignored.'),
-      visibility: OneOf(TEAM_VISIBILITIES),
-      'users-count': Type.Integer({ minimum: 0 }),
-      'allow-member-token-management': Type.Boolean(),
-      'organization-access': Flags(ORGANIZATION_ACCESS),
-      permissions: Flags(TEAM_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      organization: ToOne('organizations'),
-      users: ToMany('users'),
-      'organization-memberships': ToMany('organization-memberships'),
-      'authentication-token': LinkedOnly(),
-    }),
-    links: SelfLink(),
-  },
+export const Team = ResourceOf('Team', 'teams', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization, case ignored.'),
+    visibility: OneOf(TEAM_VISIBILITIES),
+    'users-count': Type.Integer({ minimum: 0 }),
+    'allow-member-token-management': Type.Boolean(),
+    'organization-access': Flags(ORGANIZATION_ACCESS),
+    permissions: Flags(TEAM_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    users: ToMany('users'),
+    'organization-memberships': ToMany('organization-memberships'),
+    'authentication-token': LinkedOnly(),
+  }),
+  links: SelfLink(),
 })
 export type Team = Shape<typeof Team>
 
-export const TeamDocument = DocumentOf('TeamDocument', Team)
+export const TeamDocument = DocumentOf(Team)
 export type TeamDocument = Shape<typeof TeamDocument>
 
-export const TeamPage = PageOf('TeamPage', Team)
+export const TeamPage = PageOf(Team)
 export type TeamPage = Shape<typeof TeamPage>
 
 const writable = {
@@ -93,35 +88,25 @@ const writable = {
   'organization-access': Type.Optional(OptionalFlags(ORGANIZATION_ACCESS)),
 }
 
-export const TeamCreateRequest = RequestOf({
-  $id: 'TeamCreateRequest',
-  type: 'teams',
-  members: {
-    attributes: Type.Object({ name: Name('Unique in the organization.'), ...writable }),
-  },
+export const TeamCreateRequest = RequestOf('TeamCreateRequest', 'teams', {
+  attributes: Type.Object({ name: Name('Unique in the organization.'), ...writable }),
 })
 export type TeamCreateRequest = Shape<typeof TeamCreateRequest>
 
-export const TeamUpdateRequest = RequestOf({
-  $id: 'TeamUpdateRequest',
-  type: 'teams',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
-    ),
-  },
+export const TeamUpdateRequest = RequestOf('TeamUpdateRequest', 'teams', {
+  attributes: Type.Optional(
+    Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
+  ),
 })
 export type TeamUpdateRequest = Shape<typeof TeamUpdateRequest>
 
 /** The id of a user may be its username or its user id (reference §4.2). */
 export const TeamUsersRequest = MembersRequestOf('TeamUsersRequest', 'users')
-export type TeamUsersRequest = Shape<typeof TeamUsersRequest>
 
 export const TeamMembershipsRequest = MembersRequestOf(
   'TeamMembershipsRequest',
   'organization-memberships',
 )
-export type TeamMembershipsRequest = Shape<typeof TeamMembershipsRequest>
 
 const managers = 'Owners team, teams with Manage teams, or the organization token.'
 const memberManagers = 'Owners team, teams with Manage membership, or the organization token.'

@@ -1,7 +1,7 @@
 import { Type, type TSchema } from 'typebox'
 import { routes } from '../route.ts'
 import { create, list, read, remove } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { answer } from './answers.ts'
 import {
   DocumentOf,
@@ -13,7 +13,6 @@ import {
   ToOne,
 } from './json-api.ts'
 import { LINE_LENGTH_MAX } from './limits.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /**
@@ -46,65 +45,49 @@ function tokenMembers<S extends TSchema>(token: S) {
 }
 
 /** A token after its creation: the secret is never shown again. */
-export const AuthenticationToken = ResourceOf({
-  $id: 'AuthenticationToken',
-  type: 'authentication-tokens',
-  id: PrefixedId('authentication-tokens'),
-  members: tokenMembers(Type.Null()),
-})
+export const AuthenticationToken = ResourceOf(
+  'AuthenticationToken',
+  'authentication-tokens',
+  tokenMembers(Type.Null()),
+)
 export type AuthenticationToken = Shape<typeof AuthenticationToken>
 
 /** The answer to create, the only one with the secret. */
-export const CreatedAuthenticationToken = ResourceOf({
-  $id: 'CreatedAuthenticationToken',
-  type: 'authentication-tokens',
-  id: PrefixedId('authentication-tokens'),
-  members: tokenMembers(Type.String({ minLength: 1 })),
-})
+export const CreatedAuthenticationToken = ResourceOf(
+  'CreatedAuthenticationToken',
+  'authentication-tokens',
+  tokenMembers(Type.String({ minLength: 1 })),
+)
 export type CreatedAuthenticationToken = Shape<typeof CreatedAuthenticationToken>
 
-export const AuthenticationTokenDocument = DocumentOf(
-  'AuthenticationTokenDocument',
-  AuthenticationToken,
-)
-export type AuthenticationTokenDocument = Shape<typeof AuthenticationTokenDocument>
+export const AuthenticationTokenDocument = DocumentOf(AuthenticationToken)
 
-export const CreatedAuthenticationTokenDocument = DocumentOf(
-  'CreatedAuthenticationTokenDocument',
-  CreatedAuthenticationToken,
-)
+export const CreatedAuthenticationTokenDocument = DocumentOf(CreatedAuthenticationToken)
 export type CreatedAuthenticationTokenDocument = Shape<typeof CreatedAuthenticationTokenDocument>
 
-export const AuthenticationTokenPage = PageOf('AuthenticationTokenPage', AuthenticationToken)
-export type AuthenticationTokenPage = Shape<typeof AuthenticationTokenPage>
+export const AuthenticationTokenPage = PageOf(AuthenticationToken)
 
 /** Tokens of a user: paged only when a page is asked for (reference §1.4). */
-export const UserTokenPage = PageOnRequestOf('UserTokenPage', AuthenticationToken)
-export type UserTokenPage = Shape<typeof UserTokenPage>
+export const UserTokenPage = PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
 
 /**
  * Clients spell the type in the singular too, and older ones send no body at all (reference §4.3).
  */
-export const AuthenticationTokenRequest = Type.Object(
-  {
-    data: Type.Object({
-      type: OneOf(['authentication-tokens', 'authentication-token']),
-      attributes: Type.Optional(
-        Type.Object({
-          description: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-          'expired-at': Type.Optional(
-            Nullable(
-              Timestamp(
-                'Null or absent: in two years for teams and organizations, never for users.',
-              ),
-            ),
+export const AuthenticationTokenRequest = Named('AuthenticationTokenRequest', {
+  data: Type.Object({
+    type: OneOf(['authentication-tokens', 'authentication-token']),
+    attributes: Type.Optional(
+      Type.Object({
+        description: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
+        'expired-at': Type.Optional(
+          Nullable(
+            Timestamp('Null or absent: in two years for teams and organizations, never for users.'),
           ),
-        }),
-      ),
-    }),
-  },
-  { $id: 'AuthenticationTokenRequest' },
-)
+        ),
+      }),
+    ),
+  }),
+})
 export type AuthenticationTokenRequest = Shape<typeof AuthenticationTokenRequest>
 
 const createdToken = answer(

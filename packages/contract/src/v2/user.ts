@@ -14,7 +14,7 @@ import {
   ResourceOf,
   SelfLink,
 } from './json-api.ts'
-import { Email, Name, PrefixedId } from './patterns.ts'
+import { Email, Name } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 export const ACCOUNT_PERMISSIONS = [
@@ -32,99 +32,75 @@ const everywhere = {
 }
 
 /** A user as other members of an organization see it. */
-export const User = ResourceOf({
-  $id: 'User',
-  type: 'users',
-  id: PrefixedId('users'),
-  members: { attributes: Type.Object(everywhere), links: SelfLink() },
+export const User = ResourceOf('User', 'users', {
+  attributes: Type.Object(everywhere),
+  links: SelfLink(),
 })
 export type User = Shape<typeof User>
 
 /** The caller itself (reference §4.1). For a team or organization token: its service user. */
-export const Account = ResourceOf({
-  $id: 'Account',
-  type: 'users',
-  id: PrefixedId('users'),
-  members: {
-    attributes: Type.Object({
-      ...everywhere,
-      email: Nullable(Email()),
-      'is-admin': Type.Boolean({ description: 'Site administrator.' }),
-      'two-factor': Type.Object({ enabled: Type.Boolean(), verified: Type.Boolean() }),
-      permissions: Flags(ACCOUNT_PERMISSIONS),
+export const Account = ResourceOf('Account', 'users', {
+  attributes: Type.Object({
+    ...everywhere,
+    email: Nullable(Email()),
+    'is-admin': Type.Boolean({ description: 'Site administrator.' }),
+    'two-factor': Type.Object({ enabled: Type.Boolean(), verified: Type.Boolean() }),
+    permissions: Flags(ACCOUNT_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    'authentication-tokens': LinkedOnly(),
+    // Whom the token stands for, which is not the service user itself.
+    'authenticated-resource': Type.Object({
+      data: AnyIdentifier(['users', 'teams', 'organizations']),
+      links: Type.Object({ related: PathLink() }),
     }),
-    relationships: Type.Object({
-      'authentication-tokens': LinkedOnly(),
-      // Whom the token stands for, which is not the service user itself.
-      'authenticated-resource': Type.Object({
-        data: AnyIdentifier(['users', 'teams', 'organizations']),
-        links: Type.Object({ related: PathLink() }),
-      }),
-    }),
-    links: Type.Object({
-      self: PathLink(),
-      'auth-token': Nullable(PathLink('The token in use; null for the management token.')),
-    }),
-  },
+  }),
+  links: Type.Object({
+    self: PathLink(),
+    'auth-token': Nullable(PathLink('The token in use; null for the management token.')),
+  }),
 })
 export type Account = Shape<typeof Account>
 
 /** A user as the site administrator sees it. */
-export const AdminUser = ResourceOf({
-  $id: 'AdminUser',
-  type: 'users',
-  id: PrefixedId('users'),
-  members: {
-    attributes: Type.Object({
-      ...everywhere,
-      email: Nullable(Email()),
-      'is-admin': Type.Boolean(),
-    }),
-    links: SelfLink(),
-  },
+export const AdminUser = ResourceOf('AdminUser', 'users', {
+  attributes: Type.Object({
+    ...everywhere,
+    email: Nullable(Email()),
+    'is-admin': Type.Boolean(),
+  }),
+  links: SelfLink(),
 })
 export type AdminUser = Shape<typeof AdminUser>
 
-export const UserDocument = DocumentOf('UserDocument', User)
-export type UserDocument = Shape<typeof UserDocument>
+export const UserDocument = DocumentOf(User)
 
-export const AccountDocument = DocumentOf('AccountDocument', Account)
-export type AccountDocument = Shape<typeof AccountDocument>
+export const AccountDocument = DocumentOf(Account)
 
-export const AdminUserDocument = DocumentOf('AdminUserDocument', AdminUser)
-export type AdminUserDocument = Shape<typeof AdminUserDocument>
+export const AdminUserDocument = DocumentOf(AdminUser)
 
-export const AdminUserPage = PageOf('AdminUserPage', AdminUser)
-export type AdminUserPage = Shape<typeof AdminUserPage>
+export const AdminUserPage = PageOf(AdminUser)
 
 const NEW_USERNAME =
   'Unique everywhere, case ignored. `administrator` and names that begin with `api-org-` or ' +
   '`api-team_` are reserved.'
 
-export const AccountUpdateRequest = RequestOf({
-  $id: 'AccountUpdateRequest',
-  type: 'users',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        username: Type.Optional(Name(NEW_USERNAME)),
-        email: Type.Optional(Email()),
-      }),
-    ),
-  },
+export const AccountUpdateRequest = RequestOf('AccountUpdateRequest', 'users', {
+  attributes: Type.Optional(
+    Type.Object({
+      username: Type.Optional(Name(NEW_USERNAME)),
+      email: Type.Optional(Email()),
+    }),
+  ),
 })
 export type AccountUpdateRequest = Shape<typeof AccountUpdateRequest>
 
-export const UserCreateRequest = RequestOf({
-  $id: 'UserCreateRequest',
-  type: 'users',
-  members: {
-    attributes: Type.Object({
-      username: Name(NEW_USERNAME),
-      email: Email(),
-      'is-admin': Type.Optional(Type.Boolean({ default: false })),
-    }),
-  },
+export const UserCreateRequest = RequestOf('UserCreateRequest', 'users', {
+  attributes: Type.Object({
+    username: Name(NEW_USERNAME),
+    email: Email(),
+    'is-admin': Type.Optional(Type.Boolean({ default: false })),
+  }),
 })
 export type UserCreateRequest = Shape<typeof UserCreateRequest>
 

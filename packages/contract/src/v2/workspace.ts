@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act, create, kind, list, read, remove, update } from './define.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -19,7 +19,7 @@ import {
 } from './json-api.ts'
 import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './limits.ts'
 import { EXECUTION_MODES } from './organization.ts'
-import { AutoDestroyDuration, Name, PrefixedId } from './patterns.ts'
+import { AutoDestroyDuration, Name } from './patterns.ts'
 import { fieldsQuery, includeQuery, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
@@ -63,60 +63,53 @@ export const WORKSPACE_SOURCES = ['api', 'ui', 'cli'] as const
 export const AUTO_DESTROY_STATUSES = ['scheduled', 'destroying', 'destroyed', 'errored'] as const
 
 /** Reference §4.6: the attributes, relationships and links of a workspace. */
-export const Workspace = ResourceOf({
-  $id: 'Workspace',
-  type: 'workspaces',
-  id: PrefixedId('workspaces'),
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization, not only in its project; case ignored.'),
-      description: Nullable(Type.String()),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-      'latest-change-at': Timestamp(),
-      locked: Type.Boolean(),
-      'locked-reason': Nullable(Type.String()),
-      'execution-mode': OneOf(EXECUTION_MODES),
-      'auto-apply': Type.Boolean(),
-      'auto-destroy-at': Nullable(Timestamp()),
-      // Mirrors the project's value while it inherits (reference §2.6).
-      'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
-      'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
-      'inherits-project-auto-destroy': Type.Boolean(),
-      'resource-count': Type.Integer({ minimum: 0 }),
-      'policy-check-failures': Type.Integer({ minimum: 0 }),
-      'run-failures': Type.Integer({ minimum: 0 }),
-      source: OneOf(WORKSPACE_SOURCES),
-      'source-name': Nullable(Type.String()),
-      'source-url': Nullable(Type.String()),
-      'working-directory': Nullable(Type.String()),
-      'tool-version': Nullable(Type.String()),
-      'tag-names': Type.Array(
-        Type.String({ description: 'Keys of own bindings without a value.' }),
-      ),
-      'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
-      actions: Flags(['is-destroyable']),
-      permissions: Flags(WORKSPACE_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      organization: ToOne('organizations'),
-      project: ToOne('projects'),
-      'current-run': ToOneOrNone('runs'),
-      'latest-run': ToOneOrNone('runs'),
-      'locked-by': Type.Object({ data: Nullable(AnyIdentifier(['users', 'teams', 'runs'])) }),
-      'tag-bindings': LinkedOnly(),
-      'effective-tag-bindings': Linked('effective-tag-bindings'),
-    }),
-    // The path by name, which is the one that people read.
-    links: SelfLink(),
-  },
+export const Workspace = ResourceOf('Workspace', 'workspaces', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization, not only in its project; case ignored.'),
+    description: Nullable(Type.String()),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+    'latest-change-at': Timestamp(),
+    locked: Type.Boolean(),
+    'locked-reason': Nullable(Type.String()),
+    'execution-mode': OneOf(EXECUTION_MODES),
+    'auto-apply': Type.Boolean(),
+    'auto-destroy-at': Nullable(Timestamp()),
+    // Mirrors the project's value while it inherits (reference §2.6).
+    'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
+    'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
+    'inherits-project-auto-destroy': Type.Boolean(),
+    'resource-count': Type.Integer({ minimum: 0 }),
+    'policy-check-failures': Type.Integer({ minimum: 0 }),
+    'run-failures': Type.Integer({ minimum: 0 }),
+    source: OneOf(WORKSPACE_SOURCES),
+    'source-name': Nullable(Type.String()),
+    'source-url': Nullable(Type.String()),
+    'working-directory': Nullable(Type.String()),
+    'tool-version': Nullable(Type.String()),
+    'tag-names': Type.Array(Type.String({ description: 'Keys of own bindings without a value.' })),
+    'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
+    actions: Flags(['is-destroyable']),
+    permissions: Flags(WORKSPACE_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    project: ToOne('projects'),
+    'current-run': ToOneOrNone('runs'),
+    'latest-run': ToOneOrNone('runs'),
+    'locked-by': Type.Object({ data: Nullable(AnyIdentifier(['users', 'teams', 'runs'])) }),
+    'tag-bindings': LinkedOnly(),
+    'effective-tag-bindings': Linked('effective-tag-bindings'),
+  }),
+  // The path by name, which is the one that people read.
+  links: SelfLink(),
 })
 export type Workspace = Shape<typeof Workspace>
 
-export const WorkspaceDocument = DocumentOf('WorkspaceDocument', Workspace)
+export const WorkspaceDocument = DocumentOf(Workspace)
 export type WorkspaceDocument = Shape<typeof WorkspaceDocument>
 
-export const WorkspacePage = PageOf('WorkspacePage', Workspace)
+export const WorkspacePage = PageOf(Workspace)
 export type WorkspacePage = Shape<typeof WorkspacePage>
 
 const line = Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })))
@@ -144,40 +137,30 @@ const relationships = Type.Optional(
 )
 
 /** Without a project relationship the workspace goes to the default project (reference §2.2). */
-export const WorkspaceCreateRequest = RequestOf({
-  $id: 'WorkspaceCreateRequest',
-  type: 'workspaces',
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization.'),
-      'source-name': line,
-      'source-url': line,
-      ...writable,
-    }),
-    relationships,
-  },
+export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'workspaces', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization.'),
+    'source-name': line,
+    'source-url': line,
+    ...writable,
+  }),
+  relationships,
 })
 export type WorkspaceCreateRequest = Shape<typeof WorkspaceCreateRequest>
 
 /** A new project moves the workspace; tag bindings that are present replace the whole set. */
-export const WorkspaceUpdateRequest = RequestOf({
-  $id: 'WorkspaceUpdateRequest',
-  type: 'workspaces',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
-    ),
-    relationships,
-  },
+export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'workspaces', {
+  attributes: Type.Optional(
+    Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
+  ),
+  relationships,
 })
 export type WorkspaceUpdateRequest = Shape<typeof WorkspaceUpdateRequest>
 
 /** Plain JSON, not a JSON:API document (reference §4.6). */
-export const WorkspaceLockRequest = Type.Object(
-  { reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))) },
-  { $id: 'WorkspaceLockRequest' },
-)
-export type WorkspaceLockRequest = Shape<typeof WorkspaceLockRequest>
+export const WorkspaceLockRequest = Named('WorkspaceLockRequest', {
+  reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+})
 
 const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
 const reads = {

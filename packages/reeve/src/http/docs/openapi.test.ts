@@ -32,12 +32,17 @@ function resolve(ref: string): unknown {
   return names.reduce<unknown>((at, name) => Reflect.get(Object(at), name), document)
 }
 
+interface PathItem {
+  readonly parameters?: readonly Parameter[]
+}
+
 /** Every operation with the parameters of its path and its own, references resolved. */
 function operations() {
-  const paths = Object.entries(Object(document['paths']) as Record<string, object>)
-  return paths.flatMap(([path, item]) => {
-    const { parameters: shared = [], ...methods } = item as { parameters?: readonly Parameter[] }
-    return Object.entries(methods as Record<string, Operation>).map(([method, operation]) => ({
+  // `openApiDocument` writes path items below `paths`.
+  const paths = Object.entries(document['paths'] as Record<string, PathItem>)
+  return paths.flatMap(([path, { parameters: shared = [], ...methods }]) =>
+    // All other members of a path item are operations.
+    Object.entries(methods as Record<string, Operation>).map(([method, operation]) => ({
       path,
       method,
       operation,
@@ -45,8 +50,8 @@ function operations() {
         // A reference below `parameters` leads to a parameter.
         parameter.$ref === undefined ? parameter : (resolve(parameter.$ref) as Parameter),
       ),
-    }))
-  })
+    })),
+  )
 }
 
 test('every reference of the document leads to something', () => {
