@@ -80,14 +80,16 @@ function usualErrors({ needs }: Definition) {
 
 /** Makes the function that defines routes of one kind. */
 function kind<const K extends Kind<TProperties>>(of: K) {
+  // One object for all routes that add no parameters.
+  const usualQuery = Type.Object(of.query)
   return <const P extends string, const D extends Definition>(path: P, definition: D) => {
-    const { query = {}, returns, answers = {}, errors = {}, ...own }: Definition = definition
+    const { query, returns, answers = {}, errors = {}, ...own }: Definition = definition
     const built = {
       ...own,
       methods: of.methods,
       path: `${V1_ROOT}${path}`,
       ...paramsPart(path, parameter),
-      query: Type.Object({ ...of.query, ...query }),
+      query: query === undefined ? usualQuery : Type.Object({ ...of.query, ...query }),
       answers: {
         ...(returns === undefined ? {} : { 200: returns }),
         ...usualErrors(definition),

@@ -9,8 +9,15 @@ export function InputSchema<S extends TSchema>(schema: S, options: { readonly $i
   return Type.Unsafe<Input<Static<S>>>({ ...relax(schema), ...options })
 }
 
+/** Records are part of many others: a job is in six requests. */
+const relaxedRecords = new WeakMap<TSchema, TSchema>()
+
 function relax(schema: TSchema): TSchema {
-  if (Type.IsObject(schema)) return relaxObject(schema)
+  if (Type.IsObject(schema)) {
+    const relaxed = relaxedRecords.get(schema) ?? relaxObject(schema)
+    relaxedRecords.set(schema, relaxed)
+    return relaxed
+  }
   if (Type.IsArray(schema)) return Type.Array(relax(schema.items), optionsOf(schema))
   if (Type.IsRecord(schema)) {
     return Type.Record(Type.String(), relax(Type.RecordValue(schema)), optionsOf(schema))

@@ -77,9 +77,7 @@ type Built<K extends Kind<TProperties>, P extends string, D extends Definition> 
   }
 
 /** Any text is taken: an id of a wrong form is not found, never malformed. */
-function parameter() {
-  return Type.String({ minLength: 1 })
-}
+const PARAMETER = Type.String({ minLength: 1 })
 
 /**
  * What every route may answer, whatever it does. 401 is only for token problems: a right one lacks
@@ -124,8 +122,15 @@ function nounOf(path: string): string | undefined {
   return name === undefined ? undefined : `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }
 
+/** Most routes have the same errors: one object for each text. */
+const errorAnswers = new Map<string, ErrorAnswer>()
+
 function errorAnswer(description: string): ErrorAnswer {
-  return { description, schema: ErrorDocument }
+  const known = errorAnswers.get(description)
+  if (known !== undefined) return known
+  const made = { description, schema: ErrorDocument }
+  errorAnswers.set(description, made)
+  return made
 }
 
 /** Makes the function that defines routes of one kind. */
@@ -146,7 +151,7 @@ export function kind<const K extends Kind<TProperties>>(of: K) {
       ...own,
       methods: [of.method],
       path: `${BASE_PATH}${path}`,
-      ...paramsPart(path, parameter),
+      ...paramsPart(path, () => PARAMETER),
       ...(Object.keys(properties).length === 0 ? {} : { query: Type.Object(properties) }),
       answers: {
         ...(answers ?? { [of.status]: success }),

@@ -1,13 +1,14 @@
 import { InputSchema, type Answer, type Route } from '@reeve/contract'
 import { compare, plain, SchemaComponents, type Json } from './schema-components.ts'
-import { SharedComponents } from './shared-components.ts'
+import { SharedComponents, textOf } from './shared-components.ts'
 
 /** OpenAPI 3.1 of the routes that exist: made from the same schemas that validate and type them. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas = new SchemaComponents()
+  const writing = { schemas, responses: new Map<Answer, Json>() }
   const operations = routes
     .toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))
-    .flatMap((route) => operationsOf(route, schemas))
+    .flatMap((route) => operationsOf(route, writing))
   const shared = shareParts(operations)
   return {
     openapi: '3.1.0',
@@ -40,14 +41,21 @@ interface Operation {
   readonly responses: Readonly<Record<string, Json>>
 }
 
-function operationsOf(route: Route, schemas: SchemaComponents): readonly Operation[] {
+/** What has been written so far. Most routes share the objects of their errors. */
+interface Writing {
+  readonly schemas: SchemaComponents
+  readonly responses: Map<Answer, Json>
+}
+
+function operationsOf(route: Route, writing: Writing): readonly Operation[] {
+  const { schemas } = writing
   const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
   const jsonType = isGovernance(route) ? 'application/vnd.api+json' : 'application/json'
   const parameters = [...parametersOf(route, 'path'), ...parametersOf(route, 'query')]
   const responses = Object.fromEntries(
     Object.entries(route.answers).map(([status, answer]) => [
       status,
-      responseOf(answer, jsonType, schemas),
+      responseOf(answer, jsonType, writing),
     ]),
   )
   return route.methods.map((method, i) => ({
@@ -107,10 +115,6 @@ function pathItem(operations: readonly Operation[], parameter: Refer, response: 
   }
 }
 
-function textOf(value: Json): string {
-  return JSON.stringify(value)
-}
-
 function hintOf(parameter: Json): string {
   return `${String(parameter['in'])} ${String(parameter['name'])}`
 }
@@ -146,10 +150,18 @@ function inputOf(body: NonNullable<Route['body']>): object {
   return InputSchema(body, isRequest ? { $id } : {})
 }
 
-function responseOf(answer: Answer, jsonType: string, schemas: SchemaComponents): Json {
-  if (answer.schema === undefined) return { description: answer.description }
-  const content = { [answer.contentType ?? jsonType]: { schema: schemas.refer(answer.schema) } }
-  return { description: answer.description, content }
+function responseOf(answer: Answer, jsonType: string, { schemas, responses }: Writing): Json {
+  const { description, schema, contentType = jsonType } = answer
+  const known = responses.get(answer)
+  if (known !== undefined) return known
+  const content = schema === undefined ? {} : { content: contentOf(contentType, schema, schemas) }
+  const made = { description, ...content }
+  responses.set(answer, made)
+  return made
+}
+
+function contentOf(contentType: string, schema: object, schemas: SchemaComponents): Json {
+  return { [contentType]: { schema: schemas.refer(schema) } }
 }
 
 function parametersOf(route: Route, place: 'path' | 'query'): Json[] {

@@ -16,7 +16,7 @@ export class SharedComponents {
 
   /** Counts one use. `hint` is what the name of the component is made from. */
   add(value: Json, hint: string): void {
-    const text = JSON.stringify(value)
+    const text = textOf(value)
     const use = this.#uses.get(text)
     if (use === undefined) this.#uses.set(text, { value, hint, count: 1 })
     else use.count += 1
@@ -34,11 +34,22 @@ export class SharedComponents {
       names.set(text, name)
     }
     const refer = (value: Json): Json => {
-      const name = names.get(JSON.stringify(value))
+      const name = names.get(textOf(value))
       return name === undefined ? value : { $ref: `#/components/${this.#place}/${name}` }
     }
     return { components: sorted(components), refer }
   }
+}
+
+/** Each value is compared several times, and written as text once. */
+const texts = new WeakMap<Json, string>()
+
+export function textOf(value: Json): string {
+  const known = texts.get(value)
+  if (known !== undefined) return known
+  const text = JSON.stringify(value)
+  texts.set(value, text)
+  return text
 }
 
 /** Names of components have no brackets: `page[size]` becomes `page-size`. */
