@@ -13,7 +13,7 @@ const checks = [
   { name: 'tidy', script: ['tools/tidy.ts'] },
   { name: 'arrows', script: ['tools/arrows.ts'] },
   { name: 'core types', script: [...TYPES, 'packages/reeve/tsconfig.core.json'] },
-  { name: 'openapi', script: ['tools/openapi.ts', '--check'] },
+  { name: 'routes', script: ['tools/openapi.ts', '--check'] },
   {
     name: 'format',
     script: ['node_modules/oxfmt/bin/oxfmt', '--list-different'],

@@ -64,13 +64,11 @@ export const WatchMessage = Type.Object({
   id: Type.Integer({ minimum: 1, description: 'Chosen by the agent, good for one channel.' }),
   what: WatchTopic,
 })
-export type WatchMessage = Shape<typeof WatchMessage>
 
 export const UnwatchMessage = Type.Object({
   kind: Type.Literal('unwatch'),
   id: Type.Integer({ minimum: 1 }),
 })
-export type UnwatchMessage = Shape<typeof UnwatchMessage>
 
 /** How it stands; the field is that of the topic. */
 export const FactsMessage = Type.Object({

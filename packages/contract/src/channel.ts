@@ -98,7 +98,6 @@ export const HelloMessage = Type.Object({
 export type HelloMessage = Shape<typeof HelloMessage>
 
 export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
-export type HeartbeatMessage = Shape<typeof HeartbeatMessage>
 
 /**
  * A TaskState without the fields that have their zero value: most have, and there are hundreds in a
@@ -137,7 +136,6 @@ export const StatusMessage = Type.Object({
 export type StatusMessage = Shape<typeof StatusMessage>
 
 export const NodeMessage = Type.Object({ kind: Type.Literal('node'), node: NodeRegistration })
-export type NodeMessage = Shape<typeof NodeMessage>
 
 export const AgentMessage = Type.Union([
   HelloMessage,

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox'
+import { Type, type TObject, type TProperties, type TSchema, type TString } from 'typebox'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -96,7 +96,51 @@ export function mayGrowState({ growsState }: RouteHandling, query: object): bool
   return !growsState.unlessQuery.some((name) => name in query)
 }
 
-/** Keeps the literal types of a route so that handlers and SDK methods are typed by it. */
-export function route<const R extends Route>(definition: R): R {
-  return definition
+/** A route without what `routes` derives. */
+export type Unnamed = Omit<Route, 'id' | 'section'>
+
+/** The routes of one section of the documentation: each has its key in the table as its id. */
+export function routes<const S extends string, const T extends Readonly<Record<string, Unnamed>>>(
+  section: S,
+  table: T,
+) {
+  const entries = Object.entries(table).map(([id, route]) => [id, { id, section, ...route }])
+  // fromEntries forgets the keys: they are those of `table`.
+  return Object.fromEntries(entries) as {
+    readonly [Id in keyof T & string]: T[Id] & { readonly id: Id; readonly section: S }
+  }
 }
+
+/** The names of the `:name` parts of a path. */
+type ParamName<P extends string> = P extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer After}`
+    ? Name | ParamName<After>
+    : Rest
+  : never
+
+/** `params` of a route with this path; nothing when the path has no parameters. */
+export type ParamsPart<P extends string> = [ParamName<P>] extends [never]
+  ? unknown
+  : { readonly params: TObject<{ [Name in ParamName<P>]: TString }> }
+
+/** `params` of a route: what its path names, each with the schema that its API has for it. */
+export function paramsPart(
+  path: string,
+  schemaOf: (name: string) => TString,
+): { readonly params?: TObject } {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  if (names.length === 0) return {}
+  return { params: Type.Object(Object.fromEntries(names.map((name) => [name, schemaOf(name)]))) }
+}
+
+/** Two sets of fields as one; where both have a name, the second counts. */
+export type Merged<A, B> = {
+  [K in keyof A | keyof B]: K extends keyof B ? B[K] : K extends keyof A ? A[K] : never
+}
+
+/** The query of a route: what all of its kind take, and its own. */
+export type QueryOf<Usual extends TProperties, D> = D extends {
+  readonly query: infer Own extends TProperties
+}
+  ? TObject<Merged<Usual, Own>>
+  : TObject<Usual>

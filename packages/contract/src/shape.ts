@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 
 /** Records are never changed in place, so every type made from a schema is deeply readonly. */
 export type DeepReadonly<T> = T extends readonly (infer E)[]
@@ -22,6 +22,11 @@ export type Input<T> = T extends readonly (infer E)[]
   : T extends object
     ? { readonly [K in keyof T]?: Input<T[K]> | null | undefined }
     : T
+
+/** A record with the name that the API document has for it. */
+export function Named<P extends TProperties>($id: string, fields: P) {
+  return Type.Object(fields, { $id })
+}
 
 /** A value or null: the wire's way to show an unset pointer, list or map. */
 export function Nullable<S extends TSchema>(schema: S) {

@@ -13,6 +13,7 @@ export interface CalledRoute {
   readonly bodyType?: string
   readonly streams?: boolean
   readonly query?: { readonly properties: Readonly<Record<string, unknown>> }
+  /** Those of success: an error is read the same way whatever the route. */
   readonly answers: { readonly [status: number]: CalledAnswer }
 }
 
@@ -45,11 +46,15 @@ function calledRoute(route: Route): CalledRoute {
     ...(bodyType === undefined ? {} : { bodyType }),
     ...(streams === undefined ? {} : { streams }),
     ...(query === undefined ? {} : { query: { properties: mapped(query.properties, defaultOf) } }),
-    answers: mapped(answers, ({ schema, contentType }) => ({
+    answers: mapped(successesOf(answers), ({ schema, contentType }) => ({
       ...(schema === undefined ? {} : { schema: {} }),
       ...(contentType === undefined ? {} : { contentType }),
     })),
   }
+}
+
+function successesOf(answers: Route['answers']): Route['answers'] {
+  return Object.fromEntries(Object.entries(answers).filter(([status]) => Number(status) < 400))
 }
 
 function defaultOf(schema: object): { readonly default?: unknown } {

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { remove, watch, write } from './define.ts'
+import { Named, Index, Nullable, type Input, type Shape } from '../shape.ts'
+import { done, ok } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { blocking, BlockingQuery, common, prefix, WriteQuery } from './query.ts'
+import { prefix } from './query.ts'
 
 export const JobAcl = Type.Object(
   {
@@ -78,89 +79,44 @@ export const AclPolicy = Type.Object(
 )
 export type AclPolicy = Shape<typeof AclPolicy>
 
-export const AclPolicyRequest = Type.Object(
-  {
-    Name: Type.String({ description: 'The one in the path.' }),
-    Description: Type.String(),
-    Rules: Type.String(),
-    JobACL: Nullable(JobAcl),
-  },
-  { $id: 'AclPolicyRequest' },
-)
+export const AclPolicyRequest = Named('AclPolicyRequest', {
+  Name: Type.String({ description: 'The one in the path.' }),
+  Description: Type.String(),
+  Rules: Type.String(),
+  JobACL: Nullable(JobAcl),
+})
 export type AclPolicyRequest = Input<Shape<typeof AclPolicyRequest>>
 
-const AclPolicyPath = Type.Object({ policy_name: Type.String() })
-const section = 'ACL policies'
-
-export const aclPolicyRoutes = {
-  listAclPolicies: route({
-    id: 'listAclPolicies',
-    methods: ['GET'],
-    path: '/v1/acl/policies',
+export const aclPolicyRoutes = routes('ACL policies', {
+  listAclPolicies: watch('/acl/policies', {
     summary: 'List access policies.',
-    section,
-    query: Type.Object({ ...common, ...blocking, prefix }),
-    answers: {
-      200: ok(Type.Array(AclPolicyStub), 'All for management; else those of the token.'),
-      403: denied,
-    },
-    blocking: true,
+    query: { prefix },
+    returns: ok(Type.Array(AclPolicyStub), 'All for management; else those of the token.'),
     needs: 'any valid ACL token',
   }),
-  listOwnAclPolicies: route({
-    id: 'listOwnAclPolicies',
-    methods: ['GET'],
-    path: '/v1/acl/policy/self',
+  listOwnAclPolicies: watch('/acl/policy/self', {
     summary: 'List the access policies of the token of the caller.',
-    section,
-    query: BlockingQuery,
-    answers: { 200: ok(Type.Array(AclPolicyRecord), 'The policies.'), 403: denied },
-    blocking: true,
+    returns: ok(Type.Array(AclPolicyRecord), 'The policies.'),
     needs: 'any valid ACL token',
   }),
-  readAclPolicy: route({
-    id: 'readAclPolicy',
-    methods: ['GET'],
-    path: '/v1/acl/policy/:policy_name',
+  readAclPolicy: watch('/acl/policy/:policy_name', {
     summary: 'Read one access policy.',
-    section,
-    params: AclPolicyPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(AclPolicy, 'The policy.'),
-      403: denied,
-      404: refused('`ACL policy not found`'),
-    },
-    blocking: true,
+    returns: ok(AclPolicy, 'The policy.'),
+    errors: { 404: '`ACL policy not found`' },
     needs: 'management, or a token that has the policy',
   }),
-  writeAclPolicy: route({
-    id: 'writeAclPolicy',
-    methods: WRITE,
-    path: '/v1/acl/policy/:policy_name',
-    region: 'authoritative',
+  writeAclPolicy: write('/acl/policy/:policy_name', {
     summary: 'Create or change an access policy.',
-    section,
-    params: AclPolicyPath,
-    query: WriteQuery,
-    body: AclPolicyRequest,
-    answers: {
-      200: done('The policy is stored.'),
-      400: refused('The name, the description or the rules are invalid.'),
-      403: denied,
-    },
-    needs: 'management',
-  }),
-  deleteAclPolicy: route({
-    id: 'deleteAclPolicy',
-    methods: ['DELETE'],
-    path: '/v1/acl/policy/:policy_name',
     region: 'authoritative',
-    summary: 'Delete an access policy; an unknown one is no fault.',
-    section,
-    params: AclPolicyPath,
-    query: WriteQuery,
-    answers: { 200: done('The policy is gone.'), 403: denied },
+    body: AclPolicyRequest,
+    returns: done('The policy is stored.'),
+    errors: { 400: 'The name, the description or the rules are invalid.' },
     needs: 'management',
   }),
-} as const
+  deleteAclPolicy: remove('/acl/policy/:policy_name', {
+    summary: 'Delete an access policy; an unknown one is no fault.',
+    region: 'authoritative',
+    returns: done('The policy is gone.'),
+    needs: 'management',
+  }),
+})

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { remove, watch, write } from './define.ts'
+import { Named, Index, type Input, type Shape } from '../shape.ts'
+import { done, ok, refused } from './answer.ts'
 import { Base64, Uuid } from './identifier.ts'
-import { blocking, BlockingQuery, common, prefix, WriteQuery } from './query.ts'
+import { prefix } from './query.ts'
 
-export const AclRolePolicyLink = Type.Object({ Name: Type.String() }, { $id: 'AclRolePolicyLink' })
+export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String() })
 export type AclRolePolicyLink = Shape<typeof AclRolePolicyLink>
 
 /** Reference §4.14. Lists show the same fields. */
@@ -23,96 +24,57 @@ export const AclRole = Type.Object(
 )
 export type AclRole = Shape<typeof AclRole>
 
-export const AclRoleRequest = Type.Object(
-  {
-    ID: Type.String({ description: 'On update the one in the path.' }),
-    Name: Type.String(),
-    Description: Type.String(),
-    Policies: Type.Array(AclRolePolicyLink),
-  },
-  { $id: 'AclRoleRequest' },
-)
+export const AclRoleRequest = Named('AclRoleRequest', {
+  ID: Type.String({ description: 'On update the one in the path.' }),
+  Name: Type.String(),
+  Description: Type.String(),
+  Policies: Type.Array(AclRolePolicyLink),
+})
 export type AclRoleRequest = Input<Shape<typeof AclRoleRequest>>
 
-const AclRolePath = Type.Object({ role_id: Type.String() })
-const section = 'ACL roles'
 const unknownRole = refused('`ACL role not found`')
 const invalidRole = refused('The role is invalid, its name taken, or one of its policies unknown.')
 
-export const aclRoleRoutes = {
-  listAclRoles: route({
-    id: 'listAclRoles',
-    methods: ['GET'],
-    path: '/v1/acl/roles',
+export const aclRoleRoutes = routes('ACL roles', {
+  listAclRoles: watch('/acl/roles', {
     summary: 'List roles.',
-    section,
-    query: Type.Object({ ...common, ...blocking, prefix }),
-    answers: {
-      200: ok(Type.Array(AclRole), 'All for management; else those of the token.'),
-      403: denied,
-    },
-    blocking: true,
+    query: { prefix },
+    returns: ok(Type.Array(AclRole), 'All for management; else those of the token.'),
     needs: 'any valid ACL token',
   }),
-  createAclRole: route({
-    id: 'createAclRole',
-    methods: WRITE,
-    path: '/v1/acl/role',
-    region: 'authoritative',
+  createAclRole: write('/acl/role', {
     summary: 'Create a role.',
-    section,
-    query: WriteQuery,
+    region: 'authoritative',
     body: AclRoleRequest,
-    answers: { 200: ok(AclRole, 'The role.'), 400: invalidRole, 403: denied },
+    returns: ok(AclRole, 'The role.'),
+    answers: { 400: invalidRole },
     needs: 'management',
   }),
-  updateAclRole: route({
-    id: 'updateAclRole',
-    methods: WRITE,
-    path: '/v1/acl/role/:role_id',
-    region: 'authoritative',
+  updateAclRole: write('/acl/role/:role_id', {
     summary: 'Change a role.',
-    section,
-    params: AclRolePath,
-    query: WriteQuery,
-    body: AclRoleRequest,
-    answers: { 200: ok(AclRole, 'The role.'), 400: invalidRole, 403: denied, 404: unknownRole },
-    needs: 'management',
-  }),
-  readAclRole: route({
-    id: 'readAclRole',
-    methods: ['GET'],
-    path: '/v1/acl/role/:role_id',
-    summary: 'Read one role.',
-    section,
-    params: AclRolePath,
-    query: BlockingQuery,
-    answers: { 200: ok(AclRole, 'The role.'), 403: denied, 404: unknownRole },
-    blocking: true,
-    needs: 'management, or a token that has the role',
-  }),
-  readAclRoleByName: route({
-    id: 'readAclRoleByName',
-    methods: ['GET'],
-    path: '/v1/acl/role/name/:role_name',
-    summary: 'Read the role of this name.',
-    section,
-    params: Type.Object({ role_name: Type.String() }),
-    query: BlockingQuery,
-    answers: { 200: ok(AclRole, 'The role.'), 403: denied, 404: unknownRole },
-    blocking: true,
-    needs: 'management, or a token that has the role',
-  }),
-  deleteAclRole: route({
-    id: 'deleteAclRole',
-    methods: ['DELETE'],
-    path: '/v1/acl/role/:role_id',
     region: 'authoritative',
-    summary: 'Delete a role.',
-    section,
-    params: AclRolePath,
-    query: WriteQuery,
-    answers: { 200: done('The role is gone.'), 403: denied, 404: unknownRole },
+    body: AclRoleRequest,
+    returns: ok(AclRole, 'The role.'),
+    answers: { 400: invalidRole, 404: unknownRole },
     needs: 'management',
   }),
-} as const
+  readAclRole: watch('/acl/role/:role_id', {
+    summary: 'Read one role.',
+    returns: ok(AclRole, 'The role.'),
+    answers: { 404: unknownRole },
+    needs: 'management, or a token that has the role',
+  }),
+  readAclRoleByName: watch('/acl/role/name/:role_name', {
+    summary: 'Read the role of this name.',
+    returns: ok(AclRole, 'The role.'),
+    answers: { 404: unknownRole },
+    needs: 'management, or a token that has the role',
+  }),
+  deleteAclRole: remove('/acl/role/:role_id', {
+    summary: 'Delete a role.',
+    region: 'authoritative',
+    returns: done('The role is gone.'),
+    answers: { 404: unknownRole },
+    needs: 'management',
+  }),
+})

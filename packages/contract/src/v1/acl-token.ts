@@ -1,18 +1,19 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { list, remove, watch, write } from './define.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { blocking, BlockingQuery, common, Flag, listing, WriteQuery } from './query.ts'
+import { Flag } from './query.ts'
 
 /** Spec W: Resources, ACL token. */
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
 
-export const AclTokenRoleLink = Type.Object(
-  { ID: Type.String(), Name: Type.String() },
-  { $id: 'AclTokenRoleLink' },
-)
+export const AclTokenRoleLink = Named('AclTokenRoleLink', {
+  ID: Type.String(),
+  Name: Type.String(),
+})
 export type AclTokenRoleLink = Shape<typeof AclTokenRoleLink>
 
 const stubFields = {
@@ -48,29 +49,25 @@ export const AclToken = Type.Object(
 export type AclToken = Shape<typeof AclToken>
 
 /** Spec W: Create token, Update token. */
-export const AclTokenRequest = Type.Object(
-  {
-    AccessorID: Type.String({ description: 'On update the one in the path.' }),
-    SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
-    Name: Type.String(),
-    Type: Type.String({ description: '`client` or `management`.' }),
-    Policies: Type.Array(Type.String()),
-    Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
-    Global: Type.Boolean(),
-    ExpirationTime: Timestamp(),
-    ExpirationTTL: Type.Union([Type.String(), Type.Integer({ format: 'int64' })], {
-      description: 'A duration such as `8h`, or nanoseconds.',
-    }),
-  },
-  { $id: 'AclTokenRequest' },
-)
+export const AclTokenRequest = Named('AclTokenRequest', {
+  AccessorID: Type.String({ description: 'On update the one in the path.' }),
+  SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
+  Name: Type.String(),
+  Type: Type.String({ description: '`client` or `management`.' }),
+  Policies: Type.Array(Type.String()),
+  Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
+  Global: Type.Boolean(),
+  ExpirationTime: Timestamp(),
+  ExpirationTTL: Type.Union([Type.String(), Type.Integer({ format: 'int64' })], {
+    description: 'A duration such as `8h`, or nanoseconds.',
+  }),
+})
 export type AclTokenRequest = Input<Shape<typeof AclTokenRequest>>
 
 /** Spec W: Bootstrap. */
-export const AclBootstrapRequest = Type.Object(
-  { BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }) },
-  { $id: 'AclBootstrapRequest' },
-)
+export const AclBootstrapRequest = Named('AclBootstrapRequest', {
+  BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }),
+})
 export type AclBootstrapRequest = Input<Shape<typeof AclBootstrapRequest>>
 
 /** Spec W: Resources, One-time token. */
@@ -86,168 +83,98 @@ export const OneTimeToken = Type.Object(
 )
 export type OneTimeToken = Shape<typeof OneTimeToken>
 
-export const OneTimeTokenResponse = Type.Object(
-  { OneTimeToken: OneTimeToken, Index: Index() },
-  { $id: 'OneTimeTokenResponse' },
-)
+export const OneTimeTokenResponse = Named('OneTimeTokenResponse', {
+  OneTimeToken: OneTimeToken,
+  Index: Index(),
+})
 export type OneTimeTokenResponse = Shape<typeof OneTimeTokenResponse>
 
-export const OneTimeTokenExchangeRequest = Type.Object(
-  { OneTimeSecretID: Type.String() },
-  { $id: 'OneTimeTokenExchangeRequest' },
-)
+export const OneTimeTokenExchangeRequest = Named('OneTimeTokenExchangeRequest', {
+  OneTimeSecretID: Type.String(),
+})
 export type OneTimeTokenExchangeRequest = Input<Shape<typeof OneTimeTokenExchangeRequest>>
 
-export const OneTimeTokenExchangeResponse = Type.Object(
-  { Token: AclToken, Index: Index() },
-  { $id: 'OneTimeTokenExchangeResponse' },
-)
+export const OneTimeTokenExchangeResponse = Named('OneTimeTokenExchangeResponse', {
+  Token: AclToken,
+  Index: Index(),
+})
 export type OneTimeTokenExchangeResponse = Shape<typeof OneTimeTokenExchangeResponse>
 
-const AclTokenPath = Type.Object({ accessor_id: Type.String() })
-const section = 'ACL tokens'
 const invalidToken = refused('The token is invalid, names an unknown role, or may not change so.')
 
 /** Routes that anyone may call take a small body: it is received before the caller is known. */
 const OPEN_BODY_BYTES_MAX = 16 * 1024
 
-export const aclTokenRoutes = {
-  bootstrapAcl: route({
-    id: 'bootstrapAcl',
-    methods: WRITE,
-    path: '/v1/acl/bootstrap',
+export const aclTokenRoutes = routes('ACL tokens', {
+  bootstrapAcl: write('/acl/bootstrap', {
+    summary: 'Make the first management token. Works once.',
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
     region: 'authoritative',
-    summary: 'Make the first management token. Works once.',
-    section,
-    query: WriteQuery,
     body: AclBootstrapRequest,
-    answers: {
-      200: ok(AclToken, 'The token, with its secret.'),
-      400: refused('ACLs are disabled, already bootstrapped, or the secret is not a UUID.'),
-    },
+    returns: ok(AclToken, 'The token, with its secret.'),
+    errors: { 400: 'ACLs are disabled, already bootstrapped, or the secret is not a UUID.' },
     needs: 'none',
   }),
-  listAclTokens: route({
-    id: 'listAclTokens',
-    methods: ['GET'],
-    path: '/v1/acl/tokens',
+  listAclTokens: list('/acl/tokens', {
     summary: 'List tokens, without their secrets.',
-    section,
-    query: Type.Object({
-      ...common,
-      ...blocking,
-      ...listing,
-      global: Flag('Only tokens that are copied to every region.'),
-    }),
-    answers: {
-      200: ok(
-        Type.Array(AclTokenStub),
-        'The tokens, oldest first, or by accessor with `prefix` or `global`.',
-      ),
-      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
-      403: denied,
-    },
-    blocking: true,
+    query: { global: Flag('Only tokens that are copied to every region.') },
+    returns: ok(
+      Type.Array(AclTokenStub),
+      'The tokens, oldest first, or by accessor with `prefix` or `global`.',
+    ),
+    errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'management',
   }),
-  createAclToken: route({
-    id: 'createAclToken',
-    methods: WRITE,
-    path: '/v1/acl/token',
-    region: 'body',
+  createAclToken: write('/acl/token', {
     summary: 'Create a token.',
-    section,
-    query: WriteQuery,
-    body: AclTokenRequest,
-    answers: { 200: ok(AclToken, 'The token, with its secret.'), 400: invalidToken, 403: denied },
-    needs: 'management',
-  }),
-  updateAclToken: route({
-    id: 'updateAclToken',
-    methods: WRITE,
-    path: '/v1/acl/token/:accessor_id',
     region: 'body',
-    summary: 'Change a token.',
-    section,
-    params: AclTokenPath,
-    query: WriteQuery,
     body: AclTokenRequest,
-    answers: { 200: ok(AclToken, 'The token.'), 400: invalidToken, 403: denied },
+    returns: ok(AclToken, 'The token, with its secret.'),
+    answers: { 400: invalidToken },
     needs: 'management',
   }),
-  readAclToken: route({
-    id: 'readAclToken',
-    methods: ['GET'],
-    path: '/v1/acl/token/:accessor_id',
+  updateAclToken: write('/acl/token/:accessor_id', {
+    summary: 'Change a token.',
+    region: 'body',
+    body: AclTokenRequest,
+    returns: ok(AclToken, 'The token.'),
+    answers: { 400: invalidToken },
+    needs: 'management',
+  }),
+  readAclToken: watch('/acl/token/:accessor_id', {
     summary: 'Read one token.',
-    section,
-    params: AclTokenPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(AclToken, 'The token.'),
-      400: refused('The accessor is not a UUID.'),
-      403: denied,
-      404: refused('`ACL token not found`'),
-    },
-    blocking: true,
+    returns: ok(AclToken, 'The token.'),
+    errors: { 400: 'The accessor is not a UUID.', 404: '`ACL token not found`' },
     needs: 'management, or a SecretID matching the AccessorID',
   }),
-  readOwnAclToken: route({
-    id: 'readOwnAclToken',
-    methods: ['GET'],
-    path: '/v1/acl/token/self',
+  readOwnAclToken: watch('/acl/token/self', {
     summary: 'Read the token of the caller.',
-    section,
-    query: BlockingQuery,
-    answers: { 200: ok(AclToken, 'The token.'), 403: denied },
-    blocking: true,
+    returns: ok(AclToken, 'The token.'),
     needs: 'any valid ACL token',
   }),
-  deleteAclToken: route({
-    id: 'deleteAclToken',
-    methods: ['DELETE'],
-    path: '/v1/acl/token/:accessor_id',
-    region: 'body',
+  deleteAclToken: remove('/acl/token/:accessor_id', {
     summary: 'Delete a token.',
-    section,
-    params: AclTokenPath,
-    query: WriteQuery,
-    answers: {
-      200: done('The token is gone.'),
-      400: refused('`Cannot delete nonexistent tokens: <id>`'),
-      403: denied,
-    },
+    region: 'body',
+    returns: done('The token is gone.'),
+    errors: { 400: '`Cannot delete nonexistent tokens: <id>`' },
     needs: 'management',
   }),
-  createOneTimeToken: route({
-    id: 'createOneTimeToken',
-    methods: WRITE,
-    path: '/v1/acl/token/onetime',
+  createOneTimeToken: write('/acl/token/onetime', {
     summary: 'Make a one-time token for the token of the caller.',
-    section,
-    query: WriteQuery,
-    answers: {
-      200: ok(OneTimeTokenResponse, 'The one-time token; an earlier one is void.'),
-      403: refused('`Permission denied`: the header `X-Service-Token` is not set or unknown.'),
-    },
+    returns: ok(OneTimeTokenResponse, 'The one-time token; an earlier one is void.'),
+    errors: { 403: '`Permission denied`: the header `X-Service-Token` is not set or unknown.' },
     needs: 'any',
   }),
-  exchangeOneTimeToken: route({
-    id: 'exchangeOneTimeToken',
-    methods: WRITE,
-    path: '/v1/acl/token/onetime/exchange',
+  exchangeOneTimeToken: write('/acl/token/onetime/exchange', {
+    summary: 'Exchange a one-time token for the token that made it.',
     growsState: false,
     bodyBytesMax: OPEN_BODY_BYTES_MAX,
-    summary: 'Exchange a one-time token for the token that made it.',
-    section,
-    query: WriteQuery,
     body: OneTimeTokenExchangeRequest,
-    answers: {
-      200: ok(OneTimeTokenExchangeResponse, 'The token; the one-time token is used up.'),
-      400: refused('The body names no one-time token.'),
-      403: refused('`Permission denied`: it is unknown, expired or used.'),
+    returns: ok(OneTimeTokenExchangeResponse, 'The token; the one-time token is used up.'),
+    errors: {
+      400: 'The body names no one-time token.',
+      403: '`Permission denied`: it is unknown, expired or used.',
     },
     needs: 'any',
   }),
-} as const
+})

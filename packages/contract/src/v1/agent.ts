@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, type Shape } from '../shape.ts'
-import { denied, done, ok, PUT_OR_POST, refused, TEXT_TYPE, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { ask, put, read, write } from './define.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
+import { done, ok, TEXT_TYPE } from './answer.ts'
 import { StreamFrame } from './client-fs.ts'
 import { Opaque } from './identifier.ts'
-import { common, Flag, ReadQuery, Repeated, Text } from './query.ts'
+import { Flag, Repeated, Text } from './query.ts'
 
-export const AgentHealthPart = Type.Object(
-  { ok: Type.Boolean(), message: Type.String() },
-  { $id: 'AgentHealthPart' },
-)
-export type AgentHealthPart = Shape<typeof AgentHealthPart>
+export const AgentHealthPart = Named('AgentHealthPart', {
+  ok: Type.Boolean(),
+  message: Type.String(),
+})
 
 /** Reference §8.6. */
 export const AgentHealth = Type.Object(
@@ -40,15 +40,12 @@ export const AgentMember = Type.Object(
 )
 export type AgentMember = Shape<typeof AgentMember>
 
-export const AgentMembers = Type.Object(
-  {
-    ServerName: Type.String(),
-    ServerRegion: Type.String(),
-    ServerDC: Type.String(),
-    Members: Type.Array(AgentMember),
-  },
-  { $id: 'AgentMembers' },
-)
+export const AgentMembers = Named('AgentMembers', {
+  ServerName: Type.String(),
+  ServerRegion: Type.String(),
+  ServerDC: Type.String(),
+  Members: Type.Array(AgentMember),
+})
 export type AgentMembers = Shape<typeof AgentMembers>
 
 export const AgentSelf = Type.Object(
@@ -61,181 +58,111 @@ export const AgentSelf = Type.Object(
 )
 export type AgentSelf = Shape<typeof AgentSelf>
 
-export const AgentJoinResponse = Type.Object(
-  { num_joined: Type.Integer(), error: Type.String() },
-  { $id: 'AgentJoinResponse' },
-)
-export type AgentJoinResponse = Shape<typeof AgentJoinResponse>
+export const AgentJoinResponse = Named('AgentJoinResponse', {
+  num_joined: Type.Integer(),
+  error: Type.String(),
+})
 
-const section = 'Agent'
 const Addresses = Type.Array(Type.String(), { description: '`host:port`' })
 
 export const agentRoutes = {
-  readAgentHealth: route({
-    id: 'readAgentHealth',
-    methods: ['GET'],
-    path: '/v1/agent/health',
-    answeredBy: 'self',
-    summary: 'Say whether the agent that answers is well.',
-    section,
-    query: Type.Object({
-      ...common,
-      type: Repeated('`client` or `server`: only this part. May be given twice.'),
+  ...routes('Agent', {
+    readAgentHealth: ask('/agent/health', {
+      summary: 'Say whether the agent that answers is well.',
+      answeredBy: 'self',
+      query: { type: Repeated('`client` or `server`: only this part. May be given twice.') },
+      returns: ok(AgentHealth, 'Every part asked for is well.'),
+      answers: { 500: { description: 'One is not.', schema: AgentHealth, contentType: TEXT_TYPE } },
+      errors: { 400: '`type` is neither `client` nor `server`.' },
+      needs: 'none',
     }),
-    answers: {
-      200: ok(AgentHealth, 'Every part asked for is well.'),
-      400: refused('`type` is neither `client` nor `server`.'),
-      500: { description: 'One is not.', schema: AgentHealth, contentType: TEXT_TYPE },
-    },
-    needs: 'none',
-  }),
-  readAgentSelf: route({
-    id: 'readAgentSelf',
-    methods: ['GET'],
-    path: '/v1/agent/self',
-    answeredBy: 'self',
-    summary: 'Read configuration and state of the agent that answers.',
-    section,
-    query: ReadQuery,
-    answers: { 200: ok(AgentSelf, 'The agent.'), 403: denied },
-    needs: 'agent:read',
-  }),
-  listAgentMembers: route({
-    id: 'listAgentMembers',
-    methods: ['GET'],
-    path: '/v1/agent/members',
-    answeredBy: 'self',
-    summary: 'List the servers that the agent knows.',
-    section,
-    query: ReadQuery,
-    answers: { 200: ok(AgentMembers, 'The servers.'), 403: denied },
-    needs: 'node:read',
-  }),
-  listAgentServers: route({
-    id: 'listAgentServers',
-    methods: ['GET'],
-    path: '/v1/agent/servers',
-    answeredBy: 'self',
-    summary: 'List the servers that a node talks to.',
-    section,
-    query: ReadQuery,
-    answers: {
-      200: ok(Addresses, 'Their addresses.'),
-      403: denied,
-      501: refused('The agent is no node.'),
-    },
-    needs: 'agent:read',
-  }),
-  setAgentServers: route({
-    id: 'setAgentServers',
-    methods: PUT_OR_POST,
-    path: '/v1/agent/servers',
-    growsState: false,
-    answeredBy: 'self',
-    summary: 'Say which servers a node talks to.',
-    section,
-    query: Type.Object({ ...common, address: Repeated('Address of a server; may be repeated.') }),
-    answers: {
-      200: done('The node follows.'),
-      400: refused('No address is given, or none can be reached.'),
-      403: denied,
-      501: refused('The agent is no node.'),
-    },
-    needs: 'agent:write',
-  }),
-  joinAgent: route({
-    id: 'joinAgent',
-    methods: WRITE,
-    path: '/v1/agent/join',
-    growsState: false,
-    answeredBy: 'self',
-    summary: 'Make a server join others.',
-    section,
-    query: Type.Object({ ...common, address: Repeated('Address of a server; may be repeated.') }),
-    answers: {
-      200: ok(AgentJoinResponse, 'How many could be joined, and what failed.'),
-      400: refused('No address is given.'),
-      403: denied,
-      501: refused('The agent is no server.'),
-    },
-    needs: 'agent:write',
-  }),
-  forceLeaveAgent: route({
-    id: 'forceLeaveAgent',
-    methods: WRITE,
-    path: '/v1/agent/force-leave',
-    growsState: false,
-    answeredBy: 'self',
-    summary: 'Make the servers forget one of them that has failed.',
-    section,
-    query: Type.Object({
-      ...common,
-      node: Type.String({ description: 'Name of the server.' }),
-      prune: Flag('Remove it from the list too.'),
+    readAgentSelf: read('/agent/self', {
+      summary: 'Read configuration and state of the agent that answers.',
+      answeredBy: 'self',
+      returns: ok(AgentSelf, 'The agent.'),
+      needs: 'agent:read',
     }),
-    answers: {
-      200: done('It is forgotten.'),
-      400: refused('No server is named.'),
-      403: denied,
-    },
-    needs: 'agent:write',
-  }),
-  monitorAgent: route({
-    id: 'monitorAgent',
-    methods: ['GET'],
-    path: '/v1/agent/monitor',
-    answeredBy: 'self',
-    summary: 'Follow the log of an agent.',
-    section,
-    query: Type.Object({
-      ...common,
-      log_level: Type.Optional(
-        Type.String({ description: 'The least level that is shown.', default: 'info' }),
-      ),
-      node_id: Text('The node whose log to follow.'),
-      server_id: Text('The server whose log to follow.'),
-      log_json: Flag('Lines as JSON.'),
-      plain: Flag('Only the text, without frames.'),
+    listAgentMembers: read('/agent/members', {
+      summary: 'List the servers that the agent knows.',
+      answeredBy: 'self',
+      returns: ok(AgentMembers, 'The servers.'),
+      needs: 'node:read',
     }),
-    answers: {
-      200: ok(StreamFrame, 'Frames, or text with `plain=true`.'),
-      400: refused('The level is unknown, or both a node and a server are named.'),
-      403: denied,
-      404: refused('The node or server is unknown or cannot be reached.'),
-    },
-    streams: true,
-    needs: 'agent:read',
+    listAgentServers: read('/agent/servers', {
+      summary: 'List the servers that a node talks to.',
+      answeredBy: 'self',
+      returns: ok(Addresses, 'Their addresses.'),
+      errors: { 501: 'The agent is no node.' },
+      needs: 'agent:read',
+    }),
+    setAgentServers: put('/agent/servers', {
+      summary: 'Say which servers a node talks to.',
+      growsState: false,
+      answeredBy: 'self',
+      query: { address: Repeated('Address of a server; may be repeated.') },
+      returns: done('The node follows.'),
+      errors: { 400: 'No address is given, or none can be reached.', 501: 'The agent is no node.' },
+      needs: 'agent:write',
+    }),
+    joinAgent: write('/agent/join', {
+      summary: 'Make a server join others.',
+      growsState: false,
+      answeredBy: 'self',
+      query: { address: Repeated('Address of a server; may be repeated.') },
+      returns: ok(AgentJoinResponse, 'How many could be joined, and what failed.'),
+      errors: { 400: 'No address is given.', 501: 'The agent is no server.' },
+      needs: 'agent:write',
+    }),
+    forceLeaveAgent: write('/agent/force-leave', {
+      summary: 'Make the servers forget one of them that has failed.',
+      growsState: false,
+      answeredBy: 'self',
+      query: {
+        node: Type.String({ description: 'Name of the server.' }),
+        prune: Flag('Remove it from the list too.'),
+      },
+      returns: done('It is forgotten.'),
+      errors: { 400: 'No server is named.' },
+      needs: 'agent:write',
+    }),
+    monitorAgent: ask('/agent/monitor', {
+      summary: 'Follow the log of an agent.',
+      answeredBy: 'self',
+      streams: true,
+      query: {
+        log_level: Type.Optional(
+          Type.String({ description: 'The least level that is shown.', default: 'info' }),
+        ),
+        node_id: Text('The node whose log to follow.'),
+        server_id: Text('The server whose log to follow.'),
+        log_json: Flag('Lines as JSON.'),
+        plain: Flag('Only the text, without frames.'),
+      },
+      returns: ok(StreamFrame, 'Frames, or text with `plain=true`.'),
+      errors: {
+        400: 'The level is unknown, or both a node and a server are named.',
+        404: 'The node or server is unknown or cannot be reached.',
+      },
+      needs: 'agent:read',
+    }),
   }),
-  readLeader: route({
-    id: 'readLeader',
-    methods: ['GET'],
-    path: '/v1/status/leader',
-    answeredBy: 'self',
-    summary: 'Read the address of the leader.',
-    section: 'Status',
-    query: ReadQuery,
-    answers: { 200: ok(Type.String(), 'The address; empty when there is no leader.') },
-    needs: 'none',
+  ...routes('Status', {
+    readLeader: read('/status/leader', {
+      summary: 'Read the address of the leader.',
+      answeredBy: 'self',
+      returns: ok(Type.String(), 'The address; empty when there is no leader.'),
+      needs: 'none',
+    }),
+    listPeers: read('/status/peers', {
+      summary: 'List the addresses of the servers.',
+      answeredBy: 'self',
+      returns: ok(Addresses, 'The addresses.'),
+      needs: 'none',
+    }),
+    listRegions: read('/regions', {
+      summary: 'List the known regions.',
+      returns: ok(Type.Array(Type.String()), 'The names, sorted.'),
+      needs: 'none',
+    }),
   }),
-  listPeers: route({
-    id: 'listPeers',
-    methods: ['GET'],
-    path: '/v1/status/peers',
-    answeredBy: 'self',
-    summary: 'List the addresses of the servers.',
-    section: 'Status',
-    query: ReadQuery,
-    answers: { 200: ok(Addresses, 'The addresses.') },
-    needs: 'none',
-  }),
-  listRegions: route({
-    id: 'listRegions',
-    methods: ['GET'],
-    path: '/v1/regions',
-    summary: 'List the known regions.',
-    section: 'Status',
-    query: ReadQuery,
-    answers: { 200: ok(Type.Array(Type.String()), 'The names, sorted.') },
-    needs: 'none',
-  }),
-} as const
+}

@@ -1,54 +1,41 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { AllocatedPort, NetworkResource } from './network.ts'
 import { TaskLifecycle } from './task.ts'
 
 /** Spec W: Resources, Allocation: entries of `Resources`, `SharedResources` and `TaskResources`. */
-export const ResourceTotals = Type.Object(
-  {
-    CPU: Type.Integer(),
-    MemoryMB: Type.Integer(),
-    DiskMB: Type.Integer(),
-    Networks: Nullable(Type.Array(NetworkResource)),
-  },
-  { $id: 'ResourceTotals' },
-)
+export const ResourceTotals = Named('ResourceTotals', {
+  CPU: Type.Integer(),
+  MemoryMB: Type.Integer(),
+  DiskMB: Type.Integer(),
+  Networks: Nullable(Type.Array(NetworkResource)),
+})
 export type ResourceTotals = Shape<typeof ResourceTotals>
 
-export const AllocatedDevice = Type.Object(
-  {
-    Vendor: Type.String(),
-    Type: Type.String(),
-    Name: Type.String(),
-    DeviceIDs: Type.Array(Type.String()),
-  },
-  { $id: 'AllocatedDevice' },
-)
+export const AllocatedDevice = Named('AllocatedDevice', {
+  Vendor: Type.String(),
+  Type: Type.String(),
+  Name: Type.String(),
+  DeviceIDs: Type.Array(Type.String()),
+})
 export type AllocatedDevice = Shape<typeof AllocatedDevice>
 
-export const AllocatedTaskResources = Type.Object(
-  {
-    Cpu: Type.Object({
-      CpuShares: Type.Integer(),
-      ReservedCores: Nullable(Type.Array(Type.Integer())),
-    }),
-    Memory: Type.Object({ MemoryMB: Type.Integer(), MemoryMaxMB: Type.Integer() }),
-    Networks: Nullable(Type.Array(NetworkResource)),
-    Devices: Nullable(Type.Array(AllocatedDevice)),
-  },
-  { $id: 'AllocatedTaskResources' },
-)
+export const AllocatedTaskResources = Named('AllocatedTaskResources', {
+  Cpu: Type.Object({
+    CpuShares: Type.Integer(),
+    ReservedCores: Nullable(Type.Array(Type.Integer())),
+  }),
+  Memory: Type.Object({ MemoryMB: Type.Integer(), MemoryMaxMB: Type.Integer() }),
+  Networks: Nullable(Type.Array(NetworkResource)),
+  Devices: Nullable(Type.Array(AllocatedDevice)),
+})
 export type AllocatedTaskResources = Shape<typeof AllocatedTaskResources>
 
-export const AllocatedSharedResources = Type.Object(
-  {
-    Networks: Nullable(Type.Array(NetworkResource)),
-    DiskMB: Type.Integer(),
-    Ports: Nullable(Type.Array(AllocatedPort)),
-  },
-  { $id: 'AllocatedSharedResources' },
-)
-export type AllocatedSharedResources = Shape<typeof AllocatedSharedResources>
+export const AllocatedSharedResources = Named('AllocatedSharedResources', {
+  Networks: Nullable(Type.Array(NetworkResource)),
+  DiskMB: Type.Integer(),
+  Ports: Nullable(Type.Array(AllocatedPort)),
+})
 
 /** Reference §4.5. */
 export const AllocatedResources = Type.Object(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { ask, collect, list, read, watch, write } from './define.ts'
 import { MapOf } from '../shape.ts'
 import {
   Allocation,
@@ -11,251 +12,126 @@ import {
   AllocationStub,
   EmptyObject,
 } from './allocation.ts'
-import { denied, done, ok, refused, silent, WRITE } from './answer.ts'
+import { done, ok, refused, silent } from './answer.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
-import {
-  blocking,
-  BlockingQuery,
-  common,
-  Flag,
-  listing,
-  ReadQuery,
-  Text,
-  WriteQuery,
-} from './query.ts'
+import { Flag, Text } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 
-const AllocationPath = Type.Object({
-  alloc_id: Type.String({ description: 'The full UUID of the allocation.' }),
-})
-const section = 'Allocations'
 const unknownAllocation = refused('`Unknown allocation "<id>"`, or its node cannot be reached.')
 const notUuid = refused('`alloc lookup failed: UUID must be 36 characters`')
 
-export const allocationRoutes = {
-  listAllocations: route({
-    id: 'listAllocations',
-    methods: ['GET'],
-    path: '/v1/allocations',
-    cost: 2,
+export const allocationRoutes = routes('Allocations', {
+  listAllocations: list('/allocations', {
     summary: 'List allocations.',
-    section,
-    query: Type.Object({
-      ...common,
-      ...blocking,
-      ...listing,
+    cost: 2,
+    query: {
       resources: Flag('Include `AllocatedResources`.'),
       task_states: Flag('Include the states of the tasks.', true),
-    }),
-    answers: {
-      200: ok(Type.Array(AllocationStub), 'The allocations, oldest first, or by id with `prefix`.'),
-      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
-      403: denied,
     },
-    blocking: true,
+    returns: ok(
+      Type.Array(AllocationStub),
+      'The allocations, oldest first, or by id with `prefix`.',
+    ),
+    errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'namespace:read-job',
   }),
-  readAllocation: route({
-    id: 'readAllocation',
-    methods: ['GET'],
-    path: '/v1/allocation/:alloc_id',
+  readAllocation: watch('/allocation/:alloc_id', {
     summary: 'Read one allocation, with its job.',
-    section,
-    params: AllocationPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Allocation, 'The allocation.'),
-      400: notUuid,
-      404: refused('`alloc not found`'),
-    },
-    blocking: true,
+    returns: ok(Allocation, 'The allocation.'),
+    answers: { 400: notUuid },
+    errors: { 404: '`alloc not found`' },
     needs: 'namespace:read-job',
   }),
-  stopAllocation: route({
-    id: 'stopAllocation',
-    methods: WRITE,
-    path: '/v1/allocation/:alloc_id/stop',
-    growsState: false,
+  stopAllocation: write('/allocation/:alloc_id/stop', {
     summary: 'Stop an allocation and place another in its stead.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({
-      ...common,
+    growsState: false,
+    query: {
       no_shutdown_delay: Flag('Skip the shutdown delays of group and tasks.'),
       reschedule: Flag('Count it as a rescheduling.'),
-    }),
-    answers: {
-      200: ok(AllocationStopResponse, 'An evaluation was made that will replace it.'),
-      400: notUuid,
-      403: denied,
-      404: refused('`allocation not found`'),
     },
+    returns: ok(AllocationStopResponse, 'An evaluation was made that will replace it.'),
+    answers: { 400: notUuid },
+    errors: { 404: '`allocation not found`' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  listAllocationServices: route({
-    id: 'listAllocationServices',
-    methods: ['GET'],
-    path: '/v1/allocation/:alloc_id/services',
+  listAllocationServices: watch('/allocation/:alloc_id/services', {
     summary: 'List the services that an allocation registered.',
-    section,
-    params: AllocationPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Type.Array(ServiceRegistration), 'The services.'),
-      400: notUuid,
-      404: refused('`allocation not found`'),
-    },
-    blocking: true,
+    returns: ok(Type.Array(ServiceRegistration), 'The services.'),
+    answers: { 400: notUuid },
+    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
-  readAllocationChecks: route({
-    id: 'readAllocationChecks',
-    methods: ['GET'],
-    path: '/v1/allocation/:alloc_id/checks',
+  readAllocationChecks: read('/allocation/:alloc_id/checks', {
     summary: 'Read the latest results of the health checks of an allocation.',
-    section,
-    params: AllocationPath,
-    query: ReadQuery,
-    answers: {
-      200: ok(MapOf(CheckResult), 'The results by check id.'),
-      400: notUuid,
-      404: refused('`allocation not found`'),
-      504: silent,
-    },
+    returns: ok(MapOf(CheckResult), 'The results by check id.'),
+    answers: { 400: notUuid, 504: silent },
+    errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),
-  readClientAllocationChecks: route({
-    id: 'readClientAllocationChecks',
-    methods: ['GET'],
-    path: '/v1/client/allocation/:alloc_id/checks',
-    answeredBy: 'leader',
+  readClientAllocationChecks: read('/client/allocation/:alloc_id/checks', {
     summary: 'The same, asked of the node that runs the allocation.',
-    section,
-    params: AllocationPath,
-    query: ReadQuery,
-    answers: {
-      200: ok(MapOf(CheckResult), 'The results by check id.'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
+    answeredBy: 'leader',
+    returns: ok(MapOf(CheckResult), 'The results by check id.'),
+    answers: { 404: unknownAllocation, 504: silent },
     needs: 'namespace:read-job',
   }),
-  signalAllocation: route({
-    id: 'signalAllocation',
-    methods: WRITE,
-    path: '/v1/client/allocation/:alloc_id/signal',
-    growsState: false,
-    audit: 'always',
+  signalAllocation: write('/client/allocation/:alloc_id/signal', {
     summary: 'Send a signal to a task of an allocation, or to all of them.',
-    section,
-    params: AllocationPath,
-    query: WriteQuery,
-    body: AllocationSignalRequest,
-    answers: {
-      200: ok(EmptyObject, 'The signal was sent.'),
-      400: refused('The body is empty, the signal unknown, or the task unknown or not running.'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
-    needs: 'namespace:alloc-lifecycle',
-  }),
-  restartAllocation: route({
-    id: 'restartAllocation',
-    methods: WRITE,
-    path: '/v1/client/allocation/:alloc_id/restart',
     growsState: false,
     audit: 'always',
-    summary: 'Restart the tasks of an allocation, or one of them, in place.',
-    section,
-    params: AllocationPath,
-    query: WriteQuery,
-    body: AllocationRestartRequest,
-    answers: {
-      200: ok(EmptyObject, 'The old processes have ended.'),
-      400: refused('The task is unknown or not running, or the allocation has ended.'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
+    body: AllocationSignalRequest,
+    returns: ok(EmptyObject, 'The signal was sent.'),
+    answers: { 404: unknownAllocation, 504: silent },
+    errors: { 400: 'The body is empty, the signal unknown, or the task unknown or not running.' },
     needs: 'namespace:alloc-lifecycle',
   }),
-  readAllocationStats: route({
-    id: 'readAllocationStats',
-    methods: ['GET'],
-    path: '/v1/client/allocation/:alloc_id/stats',
-    answeredBy: 'leader',
+  restartAllocation: write('/client/allocation/:alloc_id/restart', {
+    summary: 'Restart the tasks of an allocation, or one of them, in place.',
+    growsState: false,
+    audit: 'always',
+    body: AllocationRestartRequest,
+    returns: ok(EmptyObject, 'The old processes have ended.'),
+    answers: { 404: unknownAllocation, 504: silent },
+    errors: { 400: 'The task is unknown or not running, or the allocation has ended.' },
+    needs: 'namespace:alloc-lifecycle',
+  }),
+  readAllocationStats: ask('/client/allocation/:alloc_id/stats', {
     summary: 'Read what an allocation uses now.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({ ...common, task: Text('Only this task.') }),
-    answers: {
-      200: ok(AllocationUsage, 'The usage.'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
+    answeredBy: 'leader',
+    query: { task: Text('Only this task.') },
+    returns: ok(AllocationUsage, 'The usage.'),
+    answers: { 404: unknownAllocation, 504: silent },
     needs: 'namespace:read-job',
   }),
-  collectAllocation: route({
-    id: 'collectAllocation',
-    methods: ['PUT', 'POST', 'GET'],
-    path: '/v1/client/allocation/:alloc_id/gc',
+  collectAllocation: collect('/client/allocation/:alloc_id/gc', {
+    summary: 'Remove what an ended allocation left on its node.',
     growsState: false,
     answeredBy: 'leader',
     audit: 'always',
-    summary: 'Remove what an ended allocation left on its node.',
-    section,
-    params: AllocationPath,
-    query: WriteQuery,
-    answers: {
-      200: done('It is removed.'),
-      400: refused('`No such allocation on client, or allocation not eligible for GC`'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
+    returns: done('It is removed.'),
+    answers: { 404: unknownAllocation, 504: silent },
+    errors: { 400: '`No such allocation on client, or allocation not eligible for GC`' },
     needs: 'namespace:submit-job or namespace:gc-allocation',
   }),
-  readAllocationPause: route({
-    id: 'readAllocationPause',
-    methods: ['GET'],
-    path: '/v1/client/allocation/:alloc_id/pause',
-    answeredBy: 'leader',
+  readAllocationPause: ask('/client/allocation/:alloc_id/pause', {
     summary: 'Read whether the schedule of a task is overridden.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({ ...common, task: Type.String({ description: 'The task.' }) }),
-    answers: {
-      200: ok(AllocationPauseState, 'What was last asked for; `scheduled` unless overridden.'),
-      400: refused('The task is unknown.'),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
-    },
+    answeredBy: 'leader',
+    query: { task: Type.String({ description: 'The task.' }) },
+    returns: ok(AllocationPauseState, 'The last override; `scheduled` when there is none.'),
+    answers: { 404: unknownAllocation, 504: silent },
+    errors: { 400: 'The task is unknown.' },
     needs: 'namespace:read-job',
   }),
-  pauseAllocation: route({
-    id: 'pauseAllocation',
-    methods: WRITE,
-    path: '/v1/client/allocation/:alloc_id/pause',
+  pauseAllocation: write('/client/allocation/:alloc_id/pause', {
+    summary: 'Pause a task of an allocation, run it, or give it back to its schedule.',
     growsState: false,
     audit: 'always',
-    summary: 'Pause a task of an allocation, run it, or give it back to its schedule.',
-    section,
-    params: AllocationPath,
-    query: WriteQuery,
     body: AllocationPauseRequest,
-    answers: {
-      200: done('The node has stored it. A process that has to end is being stopped.'),
-      400: refused(
-        '`Not a valid task schedule state`, or the task is unknown, has ended or has no schedule.',
-      ),
-      403: denied,
-      404: unknownAllocation,
-      504: silent,
+    returns: done('The node has stored it. A process that has to end is being stopped.'),
+    answers: { 404: unknownAllocation, 504: silent },
+    errors: {
+      400: '`Not a valid task schedule state`, or the task is unknown, has ended or has no schedule.',
     },
     needs: 'namespace:submit-job or namespace:pause-allocation',
   }),
-} as const
+})

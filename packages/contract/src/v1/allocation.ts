@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { AllocatedResources, ResourceTotals } from './allocated-resources.ts'
 import { Uuid } from './identifier.ts'
 import { Job } from './job.ts'
@@ -33,26 +33,20 @@ export const DesiredTransition = Type.Object(
 )
 export type DesiredTransition = Shape<typeof DesiredTransition>
 
-export const AllocationDeploymentStatus = Type.Object(
-  {
-    Healthy: Nullable(Type.Boolean({ description: 'Null until it is known.' })),
-    Timestamp: Timestamp(),
-    Canary: Type.Boolean(),
-    ModifyIndex: Index(),
-  },
-  { $id: 'AllocationDeploymentStatus' },
-)
+export const AllocationDeploymentStatus = Named('AllocationDeploymentStatus', {
+  Healthy: Nullable(Type.Boolean({ description: 'Null until it is known.' })),
+  Timestamp: Timestamp(),
+  Canary: Type.Boolean(),
+  ModifyIndex: Index(),
+})
 export type AllocationDeploymentStatus = Shape<typeof AllocationDeploymentStatus>
 
-export const RescheduleEvent = Type.Object(
-  {
-    RescheduleTime: Nanoseconds(),
-    PrevAllocID: Type.String(),
-    PrevNodeID: Type.String(),
-    Delay: Nanoseconds(),
-  },
-  { $id: 'RescheduleEvent' },
-)
+export const RescheduleEvent = Named('RescheduleEvent', {
+  RescheduleTime: Nanoseconds(),
+  PrevAllocID: Type.String(),
+  PrevNodeID: Type.String(),
+  Delay: Nanoseconds(),
+})
 export type RescheduleEvent = Shape<typeof RescheduleEvent>
 
 export const RescheduleTracker = Type.Object(
@@ -64,21 +58,19 @@ export const RescheduleTracker = Type.Object(
 )
 export type RescheduleTracker = Shape<typeof RescheduleTracker>
 
-export const AllocationStateChange = Type.Object(
-  { Field: Type.String(), Value: Type.String(), Time: Timestamp() },
-  { $id: 'AllocationStateChange' },
-)
+export const AllocationStateChange = Named('AllocationStateChange', {
+  Field: Type.String(),
+  Value: Type.String(),
+  Time: Timestamp(),
+})
 export type AllocationStateChange = Shape<typeof AllocationStateChange>
 
-export const AllocationNetworkStatus = Type.Object(
-  {
-    InterfaceName: Type.String(),
-    Address: Type.String(),
-    AddressIPv6: Type.String(),
-    DNS: Nullable(DnsConfig),
-  },
-  { $id: 'AllocationNetworkStatus' },
-)
+export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
+  InterfaceName: Type.String(),
+  Address: Type.String(),
+  AddressIPv6: Type.String(),
+  DNS: Nullable(DnsConfig),
+})
 export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
 
 /** Spec W: Resources, Allocation: what lists show too. */
@@ -157,51 +149,36 @@ export const AllocationStub = Type.Object(
 export type AllocationStub = Shape<typeof AllocationStub>
 
 /** Spec W: Allocations, stop. */
-export const AllocationStopResponse = Type.Object(
-  { EvalID: Type.String(), Index: Index() },
-  { $id: 'AllocationStopResponse' },
-)
+export const AllocationStopResponse = Named('AllocationStopResponse', {
+  EvalID: Type.String(),
+  Index: Index(),
+})
 export type AllocationStopResponse = Shape<typeof AllocationStopResponse>
 
 /** Spec W: Allocations, signal. */
-export const AllocationSignalRequest = Type.Object(
-  {
-    Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
-    Task: Type.String({ description: 'Every task of the allocation when empty.' }),
-  },
-  { $id: 'AllocationSignalRequest' },
-)
-export type AllocationSignalRequest = Input<Shape<typeof AllocationSignalRequest>>
+export const AllocationSignalRequest = Named('AllocationSignalRequest', {
+  Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
+  Task: Type.String({ description: 'Every task of the allocation when empty.' }),
+})
 
 /** Spec W: Allocations, restart. `TaskName` wins over the older `Task` (reference §7.4). */
-export const AllocationRestartRequest = Type.Object(
-  {
-    TaskName: Type.String({ description: 'Every running task when empty.' }),
-    Task: Type.String({ description: 'Older name of `TaskName`.' }),
-    AllTasks: Type.Boolean({ description: 'Also the tasks that have ended.' }),
-  },
-  { $id: 'AllocationRestartRequest' },
-)
-export type AllocationRestartRequest = Input<Shape<typeof AllocationRestartRequest>>
+export const AllocationRestartRequest = Named('AllocationRestartRequest', {
+  TaskName: Type.String({ description: 'Every running task when empty.' }),
+  Task: Type.String({ description: 'Older name of `TaskName`.' }),
+  AllTasks: Type.Boolean({ description: 'Also the tasks that have ended.' }),
+})
 
 export const PAUSE_STATES = ['pause', 'run', 'scheduled'] as const
 export type PauseState = (typeof PAUSE_STATES)[number]
 
-export const AllocationPauseRequest = Type.Object(
-  {
-    Task: Type.String(),
-    ScheduleState: Type.String({ description: '`pause`, `run` or `scheduled`.' }),
-  },
-  { $id: 'AllocationPauseRequest' },
-)
-export type AllocationPauseRequest = Input<Shape<typeof AllocationPauseRequest>>
+export const AllocationPauseRequest = Named('AllocationPauseRequest', {
+  Task: Type.String(),
+  ScheduleState: Type.String({ description: '`pause`, `run` or `scheduled`.' }),
+})
 
-export const AllocationPauseState = Type.Object(
-  { ScheduleState: Type.Enum(PAUSE_STATES) },
-  { $id: 'AllocationPauseState' },
-)
-export type AllocationPauseState = Shape<typeof AllocationPauseState>
+export const AllocationPauseState = Named('AllocationPauseState', {
+  ScheduleState: Type.Enum(PAUSE_STATES),
+})
 
 /** Spec W: signal and restart answer an empty object. */
 export const EmptyObject = Type.Object({}, { $id: 'EmptyObject', additionalProperties: false })
-export type EmptyObject = Shape<typeof EmptyObject>

@@ -1,10 +1,5 @@
 import { Type, type TSchema } from 'typebox'
 
-/** Methods of a write; both do the same (reference §1.1). */
-export const WRITE = ['POST', 'PUT'] as const
-/** The same for paths whose documentation prefers PUT. */
-export const PUT_OR_POST = ['PUT', 'POST'] as const
-
 /** Every refusal of this API is a bare line of text (reference §2.1). */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
@@ -30,11 +25,14 @@ export const denied = refused('`Permission denied`: the token does not hold what
 /** Of routes that ask a node. */
 export const silent = refused('The node did not answer in time.')
 
-/** What any route may answer besides its own refusals (reference §2.2, §1.1, §1.6). */
-export const COMMON_ANSWERS = {
+/** What every route may answer besides its own errors: `define.ts` adds them to each. */
+export const USUAL_ERRORS = {
   400: refused('A query parameter or the body cannot be read; the text names it.'),
-  405: refused('`Invalid method`'),
-  429: refused('Too many connections from one address.'),
+  403: denied,
+  429: refused('Too many connections or requests; `Retry-After` says how long to wait.'),
   500: refused('A fault of the server.'),
   503: refused('`No cluster leader`'),
 } as const
+
+/** What a path answers to a method that none of its routes has. */
+export const METHOD_NOT_ALLOWED = refused('`Invalid method`')

@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { read } from './define.ts'
 import { Timestamp, type Shape } from '../shape.ts'
-import { denied, ok, refused } from './answer.ts'
-import { common, consistency, Text } from './query.ts'
+import { ok } from './answer.ts'
+import { Text } from './query.ts'
 
 /** Who may stand behind a write: a token of `/v1`, or a caller of `/api/v2`. */
 export const AUDIT_ACTOR_TYPES = [
@@ -66,17 +67,11 @@ export const AuditRecord = Type.Object(
 )
 export type AuditRecord = Shape<typeof AuditRecord>
 
-export const auditRoutes = {
-  listAuditRecords: route({
-    id: 'listAuditRecords',
-    methods: ['GET'],
-    path: '/v1/audit',
-    cost: 2,
+export const auditRoutes = routes('Audit', {
+  listAuditRecords: read('/audit', {
     summary: 'List the writes on both APIs, the newest first.',
-    section: 'Audit',
-    query: Type.Object({
-      ...common,
-      ...consistency,
+    cost: 2,
+    query: {
       actor: Text('Only writes of this actor, by `Actor.ID`.'),
       action: Text('Only this operation, such as `registerJob`.'),
       resource: Text('Only writes of what has this id or name.'),
@@ -93,12 +88,9 @@ export const auditRoutes = {
       next_token: Text(
         'Where the page starts: the header `X-Service-NextToken` of the one before.',
       ),
-    }),
-    answers: {
-      200: ok(Type.Array(AuditRecord), 'The records, the newest first.'),
-      400: refused('A time or the size of the page cannot be read.'),
-      403: denied,
     },
+    returns: ok(Type.Array(AuditRecord), 'The records, the newest first.'),
+    errors: { 400: 'A time or the size of the page cannot be read.' },
     needs: 'management',
   }),
-} as const
+})

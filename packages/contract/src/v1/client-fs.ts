@@ -1,26 +1,23 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Timestamp, type Shape } from '../shape.ts'
-import { bytes, denied, ok, refused, silent, TEXT_TYPE } from './answer.ts'
+import { routes } from '../route.ts'
+import { ask } from './define.ts'
+import { Named, Timestamp, type Shape } from '../shape.ts'
+import { bytes, ok, refused, silent, TEXT_TYPE } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { JobPath } from './job-path.ts'
-import { common, Flag, Text, Whole } from './query.ts'
+import { Flag, Text, Whole } from './query.ts'
 
 /** Reference §8.5. */
-export const FileInfo = Type.Object(
-  {
-    Name: Type.String({
-      description:
-        'In a name that is not UTF-8, `\\xNN` stands for a backslash or a byte past ASCII; paths may be given so.',
-    }),
-    IsDir: Type.Boolean(),
-    Size: Type.Integer(),
-    FileMode: Type.String({ description: 'Such as `drwxr-xr-x`.' }),
-    ModTime: Timestamp(),
-    ContentType: Type.Optional(Type.String()),
-  },
-  { $id: 'FileInfo' },
-)
+export const FileInfo = Named('FileInfo', {
+  Name: Type.String({
+    description:
+      'In a name that is not UTF-8, `\\xNN` stands for a backslash or a byte past ASCII; paths may be given so.',
+  }),
+  IsDir: Type.Boolean(),
+  Size: Type.Integer(),
+  FileMode: Type.String({ description: 'Such as `drwxr-xr-x`.' }),
+  ModTime: Timestamp(),
+  ContentType: Type.Optional(Type.String()),
+})
 export type FileInfo = Shape<typeof FileInfo>
 
 export const FILE_EVENTS = ['file deleted', 'file truncated'] as const
@@ -46,13 +43,12 @@ export type StreamOrigin = (typeof STREAM_ORIGINS)[number]
 export const LOG_TYPES = ['stdout', 'stderr'] as const
 export type LogType = (typeof LOG_TYPES)[number]
 
-const AllocationPath = Type.Object({ alloc_id: Type.String() })
 const path = Type.String({ description: 'Path below the directory of the allocation.' })
 const offset = Whole('Bytes from `origin` at which to begin.')
 const origin = Type.Optional(
   Type.String({ description: '`start` or `end`: from where `offset` counts.', default: 'start' }),
 )
-const section = 'Files and logs'
+
 const refusals = {
   400: refused('A parameter is missing or wrong, or the path is a directory.'),
   403: refused('`Permission denied`, or the path lies in a directory of secrets.'),
@@ -60,138 +56,90 @@ const refusals = {
   504: silent,
 }
 
-export const clientFsRoutes = {
-  listFiles: route({
-    id: 'listFiles',
-    methods: ['GET'],
-    path: '/v1/client/fs/ls/:alloc_id',
-    answeredBy: 'leader',
+export const clientFsRoutes = routes('Files and logs', {
+  listFiles: ask('/client/fs/ls/:alloc_id', {
     summary: 'List a directory of an allocation.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({
-      ...common,
-      path: Type.Optional(Type.String({ description: 'The directory.', default: '/' })),
-    }),
-    answers: {
-      200: ok(
-        Type.Array(FileInfo),
-        'Its files by name, at most 10,000; `X-Service-Truncated: true` when there are more.',
-      ),
-      ...refusals,
-    },
+    answeredBy: 'leader',
+    query: { path: Type.Optional(Type.String({ description: 'The directory.', default: '/' })) },
+    returns: ok(
+      Type.Array(FileInfo),
+      'Its files by name, at most 10,000; `X-Service-Truncated: true` when there are more.',
+    ),
+    answers: { ...refusals },
     needs: 'namespace:read-fs',
   }),
-  statFile: route({
-    id: 'statFile',
-    methods: ['GET'],
-    path: '/v1/client/fs/stat/:alloc_id',
-    answeredBy: 'leader',
+  statFile: ask('/client/fs/stat/:alloc_id', {
     summary: 'Read what is known about a file of an allocation.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({ ...common, path }),
-    answers: { 200: ok(FileInfo, 'The file.'), ...refusals },
+    answeredBy: 'leader',
+    query: { path },
+    returns: ok(FileInfo, 'The file.'),
+    answers: { ...refusals },
     needs: 'namespace:read-fs',
   }),
-  readFile: route({
-    id: 'readFile',
-    methods: ['GET'],
-    path: '/v1/client/fs/cat/:alloc_id',
-    answeredBy: 'leader',
+  readFile: ask('/client/fs/cat/:alloc_id', {
     summary: 'Read a file of an allocation.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({ ...common, path }),
-    answers: { 200: bytes('The bytes of the file.'), ...refusals },
+    answeredBy: 'leader',
+    query: { path },
+    returns: bytes('The bytes of the file.'),
+    answers: { ...refusals },
     needs: 'namespace:read-fs',
   }),
-  readFileAt: route({
-    id: 'readFileAt',
-    methods: ['GET'],
-    path: '/v1/client/fs/readat/:alloc_id',
-    answeredBy: 'leader',
+  readFileAt: ask('/client/fs/readat/:alloc_id', {
     summary: 'Read a part of a file of an allocation.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({
-      ...common,
+    answeredBy: 'leader',
+    query: {
       path,
       offset: Type.Integer({ description: 'The first byte.', minimum: 0 }),
       limit: Type.Optional(Type.Integer({ description: 'At most this many bytes.', minimum: 0 })),
-    }),
-    answers: { 200: bytes('The bytes.'), ...refusals },
+    },
+    returns: bytes('The bytes.'),
+    answers: { ...refusals },
     needs: 'namespace:read-fs',
   }),
-  streamFile: route({
-    id: 'streamFile',
-    methods: ['GET'],
-    path: '/v1/client/fs/stream/:alloc_id',
-    answeredBy: 'leader',
+  streamFile: ask('/client/fs/stream/:alloc_id', {
     summary: 'Follow a file of an allocation.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({
-      ...common,
-      path,
-      offset,
-      origin,
-      follow: Flag('Stay until the caller leaves.', true),
-    }),
-    answers: { 200: ok(StreamFrame, 'Frames, one after the other.'), ...refusals },
+    answeredBy: 'leader',
     streams: true,
+    query: { path, offset, origin, follow: Flag('Stay until the caller leaves.', true) },
+    returns: ok(StreamFrame, 'Frames, one after the other.'),
+    answers: { ...refusals },
     needs: 'namespace:read-fs',
   }),
-  streamLogs: route({
-    id: 'streamLogs',
-    methods: ['GET'],
-    path: '/v1/client/fs/logs/:alloc_id',
-    answeredBy: 'leader',
+  streamLogs: ask('/client/fs/logs/:alloc_id', {
     summary: 'Read or follow the output of a task.',
-    section,
-    params: AllocationPath,
-    query: Type.Object({
-      ...common,
+    answeredBy: 'leader',
+    streams: true,
+    query: {
       task: Type.String({ description: 'The task.' }),
       type: Type.String({ description: '`stdout` or `stderr`.' }),
       offset,
       origin,
       follow: Flag('Stay until the caller leaves.'),
       plain: Flag('Only the bytes, as text, without frames.'),
-    }),
-    answers: { 200: ok(StreamFrame, 'Frames, or text with `plain=true`.'), ...refusals },
-    streams: true,
+    },
+    returns: ok(StreamFrame, 'Frames, or text with `plain=true`.'),
+    answers: { ...refusals },
     needs: 'namespace:read-logs or namespace:read-fs',
   }),
-  streamJobLogs: route({
-    id: 'streamJobLogs',
-    methods: ['GET'],
-    path: '/v1/job/:job_id/logs',
-    answeredBy: 'leader',
+  streamJobLogs: ask('/job/:job_id/logs', {
     summary: 'Read or follow the output of all allocations of a job, line by line.',
-    section,
-    params: JobPath,
-    query: Type.Object({
-      ...common,
+    answeredBy: 'leader',
+    streams: true,
+    query: {
       task: Text('Only this task; all of them when empty.'),
       type: Text('`stdout` or `stderr`; both when empty.'),
       offset,
       origin,
       follow: Flag('Stay until the job has ended, also for allocations that are yet to come.'),
       prefix: Flag('Begin each line with the short id of the allocation and the task.'),
-    }),
-    answers: {
-      200: {
-        description: 'Whole lines, those of one allocation in their order.',
-        schema: Type.String(),
-        contentType: TEXT_TYPE,
-      },
-      400: refused('A parameter is wrong.'),
-      403: denied,
-      404: refused('`job not found`'),
-      504: silent,
     },
-    streams: true,
+    returns: {
+      description: 'Whole lines, those of one allocation in their order.',
+      schema: Type.String(),
+      contentType: TEXT_TYPE,
+    },
+    answers: { 504: silent },
+    errors: { 400: 'A parameter is wrong.', 404: '`job not found`' },
     needs: 'namespace:read-logs or namespace:read-fs',
   }),
-} as const
+})

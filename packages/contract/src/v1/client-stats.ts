@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, silent } from './answer.ts'
+import { routes } from '../route.ts'
+import { ask, collect } from './define.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { done, ok, refused, silent } from './answer.ts'
 import { Opaque } from './identifier.ts'
-import { common, Text } from './query.ts'
+import { Text } from './query.ts'
 
 export const MemoryUsage = Type.Object(
   {
@@ -19,40 +20,29 @@ export const MemoryUsage = Type.Object(
   },
   { $id: 'MemoryUsage', description: 'In bytes.' },
 )
-export type MemoryUsage = Shape<typeof MemoryUsage>
 
-export const CpuUsage = Type.Object(
-  {
-    SystemMode: Type.Number(),
-    UserMode: Type.Number(),
-    TotalTicks: Type.Number({ description: 'MHz used.' }),
-    ThrottledPeriods: Type.Integer(),
-    ThrottledTime: Nanoseconds(),
-    Percent: Type.Number(),
-    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
-  },
-  { $id: 'CpuUsage' },
-)
-export type CpuUsage = Shape<typeof CpuUsage>
+export const CpuUsage = Named('CpuUsage', {
+  SystemMode: Type.Number(),
+  UserMode: Type.Number(),
+  TotalTicks: Type.Number({ description: 'MHz used.' }),
+  ThrottledPeriods: Type.Integer(),
+  ThrottledTime: Nanoseconds(),
+  Percent: Type.Number(),
+  Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+})
 
-export const ResourceUsage = Type.Object(
-  {
-    MemoryStats: MemoryUsage,
-    CpuStats: CpuUsage,
-    DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
-  },
-  { $id: 'ResourceUsage' },
-)
+export const ResourceUsage = Named('ResourceUsage', {
+  MemoryStats: MemoryUsage,
+  CpuStats: CpuUsage,
+  DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+})
 export type ResourceUsage = Shape<typeof ResourceUsage>
 
-export const TaskUsage = Type.Object(
-  {
-    ResourceUsage: ResourceUsage,
-    Timestamp: Nanoseconds(),
-    Pids: Nullable(MapOf(ResourceUsage)),
-  },
-  { $id: 'TaskUsage' },
-)
+export const TaskUsage = Named('TaskUsage', {
+  ResourceUsage: ResourceUsage,
+  Timestamp: Nanoseconds(),
+  Pids: Nullable(MapOf(ResourceUsage)),
+})
 export type TaskUsage = Shape<typeof TaskUsage>
 
 /** Reference §8.5. */
@@ -128,47 +118,28 @@ export const HostUsage = Type.Object(
 )
 export type HostUsage = Shape<typeof HostUsage>
 
-const NodeQuery = Type.Object({
-  ...common,
-  node_id: Text('The node; needed when the agent that answers is none itself.'),
-})
+const nodeQuery = { node_id: Text('The node; needed when the agent that answers is none itself.') }
 const noNode = refused('`No local Node and node_id not provided`')
 
-export const clientStatsRoutes = {
-  readClientStats: route({
-    id: 'readClientStats',
-    methods: ['GET'],
-    path: '/v1/client/stats',
-    answeredBy: 'leader',
+export const clientStatsRoutes = routes('Nodes', {
+  readClientStats: ask('/client/stats', {
     summary: 'Read what a node uses now.',
-    section: 'Nodes',
-    query: NodeQuery,
-    answers: {
-      200: ok(HostUsage, 'The usage.'),
-      400: noNode,
-      403: denied,
-      404: refused('The node is unknown or cannot be reached.'),
-      504: silent,
-    },
+    answeredBy: 'leader',
+    query: nodeQuery,
+    returns: ok(HostUsage, 'The usage.'),
+    answers: { 400: noNode, 504: silent },
+    errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
   }),
-  collectClient: route({
-    id: 'collectClient',
-    methods: ['PUT', 'POST', 'GET'],
-    path: '/v1/client/gc',
+  collectClient: collect('/client/gc', {
+    summary: 'Remove what ended allocations left on a node.',
     growsState: false,
     answeredBy: 'leader',
     audit: 'always',
-    summary: 'Remove what ended allocations left on a node.',
-    section: 'Nodes',
-    query: NodeQuery,
-    answers: {
-      200: done('It is removed.'),
-      400: noNode,
-      403: denied,
-      404: refused('The node is unknown or cannot be reached.'),
-      504: silent,
-    },
+    query: nodeQuery,
+    returns: done('It is removed.'),
+    answers: { 400: noNode, 504: silent },
+    errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:write',
   }),
-} as const
+})

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Nullable, type Shape } from '../shape.ts'
+import { Named, Nullable, type Shape } from '../shape.ts'
 
 /** Spec W: Resources, Job. Filters the nodes on which a job, group or task may run. */
 export const Constraint = Type.Object(
@@ -50,13 +50,10 @@ export const Affinity = Type.Object(
 )
 export type Affinity = Shape<typeof Affinity>
 
-export const SpreadTarget = Type.Object(
-  {
-    Value: Type.String({ description: 'Value of the attribute.' }),
-    Percent: Type.Integer({ description: 'Share of the allocations it should get.' }),
-  },
-  { $id: 'SpreadTarget' },
-)
+export const SpreadTarget = Named('SpreadTarget', {
+  Value: Type.String({ description: 'Value of the attribute.' }),
+  Percent: Type.Integer({ description: 'Share of the allocations it should get.' }),
+})
 export type SpreadTarget = Shape<typeof SpreadTarget>
 
 export const Spread = Type.Object(

@@ -3,7 +3,12 @@ import { test } from 'node:test'
 import { Type, type TObject, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Route } from '../route.ts'
-import { NEIGHBOURS, SPEC_EVENT_TYPES, SPEC_FIELDS, SPEC_ROUTES } from './spec-tables.ts'
+import {
+  ADDITIONAL_ROUTES,
+  SPEC_EVENT_TYPES,
+  SPEC_FIELDS,
+  SPEC_ROUTES,
+} from '../../test/expected-routes.ts'
 import * as v1 from './index.ts'
 
 const routes: readonly (readonly [string, Route])[] = Object.entries(v1.v1Routes)
@@ -104,7 +109,7 @@ test('every neighbouring endpoint of reference §8 exists', () => {
   const known = routes.flatMap(([, route]) =>
     route.methods.map((method) => `${method} ${route.path.replaceAll(/:\w+/g, ':')}`),
   )
-  const wanted = NEIGHBOURS.map((line) => line.replace(' ', ' /v1').replaceAll(/:\w+/g, ':'))
+  const wanted = ADDITIONAL_ROUTES.map((line) => line.replace(' ', ' /v1').replaceAll(/:\w+/g, ':'))
   assert.deepEqual(
     wanted.filter((line) => !known.includes(line)),
     [],

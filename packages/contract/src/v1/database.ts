@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, type Shape } from '../shape.ts'
-import { denied, ok, PUT_OR_POST, refused } from './answer.ts'
-import { WriteQuery } from './query.ts'
+import { routes } from '../route.ts'
+import { put } from './define.ts'
+import { Named, Index, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
 
 export const LostCommits = Type.Object(
   {
@@ -12,32 +12,20 @@ export const LostCommits = Type.Object(
   },
   { $id: 'LostCommits', description: 'Acknowledged commits that the database does not have.' },
 )
-export type LostCommits = Shape<typeof LostCommits>
 
-export const DatabaseLossResponse = Type.Object(
-  {
-    Accepted: Type.Array(LostCommits, {
-      description: 'Losses that had not been accepted; empty when there was none.',
-    }),
-  },
-  { $id: 'DatabaseLossResponse' },
-)
+export const DatabaseLossResponse = Named('DatabaseLossResponse', {
+  Accepted: Type.Array(LostCommits, {
+    description: 'Losses that had not been accepted; empty when there was none.',
+  }),
+})
 export type DatabaseLossResponse = Shape<typeof DatabaseLossResponse>
 
-export const databaseRoutes = {
-  acceptDatabaseLoss: route({
-    id: 'acceptDatabaseLoss',
-    methods: PUT_OR_POST,
-    path: '/v1/operator/database/accept-loss',
+export const databaseRoutes = routes('Operator', {
+  acceptDatabaseLoss: put('/operator/database/accept-loss', {
     summary: 'Accept writes again after the database has lost acknowledged commits.',
-    section: 'Operator',
     audit: 'always',
-    query: WriteQuery,
-    answers: {
-      200: ok(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
-      400: refused('The servers share no database.'),
-      403: denied,
-    },
+    returns: ok(DatabaseLossResponse, 'Writes are accepted; the lost commits stay lost.'),
+    errors: { 400: 'The servers share no database.' },
     needs: 'operator:write',
   }),
-} as const
+})

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 
 /** Reference §4.9; Spec W has seen `Added` and `Edited`. */
 export const DIFF_TYPES = ['None', 'Added', 'Deleted', 'Edited'] as const
@@ -7,16 +7,13 @@ export type DiffType = (typeof DIFF_TYPES)[number]
 
 const DiffKind = Type.Enum(DIFF_TYPES)
 
-export const FieldDiff = Type.Object(
-  {
-    Type: DiffKind,
-    Name: Type.String(),
-    Old: Type.String({ description: 'As text; empty when absent.' }),
-    New: Type.String({ description: 'As text; empty when absent.' }),
-    Annotations: Nullable(Type.Array(Type.String())),
-  },
-  { $id: 'FieldDiff' },
-)
+export const FieldDiff = Named('FieldDiff', {
+  Type: DiffKind,
+  Name: Type.String(),
+  Old: Type.String({ description: 'As text; empty when absent.' }),
+  New: Type.String({ description: 'As text; empty when absent.' }),
+  Annotations: Nullable(Type.Array(Type.String())),
+})
 export type FieldDiff = Shape<typeof FieldDiff>
 
 /** Objects nest (a service holds checks), so the schema refers to itself. */
@@ -33,29 +30,23 @@ export const ObjectDiff = Type.Cyclic(
 )
 export type ObjectDiff = Shape<typeof ObjectDiff>
 
-export const TaskDiff = Type.Object(
-  {
-    Type: DiffKind,
-    Name: Type.String(),
-    Fields: Nullable(Type.Array(FieldDiff)),
-    Objects: Nullable(Type.Array(ObjectDiff)),
-    Annotations: Nullable(Type.Array(Type.String(), { description: 'What the change forces.' })),
-  },
-  { $id: 'TaskDiff' },
-)
+export const TaskDiff = Named('TaskDiff', {
+  Type: DiffKind,
+  Name: Type.String(),
+  Fields: Nullable(Type.Array(FieldDiff)),
+  Objects: Nullable(Type.Array(ObjectDiff)),
+  Annotations: Nullable(Type.Array(Type.String(), { description: 'What the change forces.' })),
+})
 export type TaskDiff = Shape<typeof TaskDiff>
 
-export const TaskGroupDiff = Type.Object(
-  {
-    Type: DiffKind,
-    Name: Type.String(),
-    Fields: Nullable(Type.Array(FieldDiff)),
-    Objects: Nullable(Type.Array(ObjectDiff)),
-    Tasks: Nullable(Type.Array(TaskDiff)),
-    Updates: Nullable(MapOf(Type.Integer({ description: 'Allocations concerned; plan only.' }))),
-  },
-  { $id: 'TaskGroupDiff' },
-)
+export const TaskGroupDiff = Named('TaskGroupDiff', {
+  Type: DiffKind,
+  Name: Type.String(),
+  Fields: Nullable(Type.Array(FieldDiff)),
+  Objects: Nullable(Type.Array(ObjectDiff)),
+  Tasks: Nullable(Type.Array(TaskDiff)),
+  Updates: Nullable(MapOf(Type.Integer({ description: 'Allocations concerned; plan only.' }))),
+})
 export type TaskGroupDiff = Shape<typeof TaskGroupDiff>
 
 /** Spec W: List job versions. */

@@ -1,22 +1,14 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { routes } from '../route.ts'
+import { list, read, remove, watch } from './define.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
-import { denied, ok, refused } from './answer.ts'
-import { ExplainQuery, Explanation } from './explain.ts'
+import { ok, refused } from './answer.ts'
+import { explainQuery, Explanation } from './explain.ts'
 import { Uuid } from './identifier.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
-import {
-  blocking,
-  BlockingQuery,
-  common,
-  filter,
-  LenientFlag,
-  listing,
-  Text,
-  WriteQuery,
-} from './query.ts'
+import { filter, LenientFlag, Text } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
 /** Reference §4.6; `canceled` has one l here and two in deployments. */
@@ -93,130 +85,73 @@ export const Evaluation = Type.Object(
 )
 export type Evaluation = Shape<typeof Evaluation>
 
-export const EvaluationCount = Type.Object(
-  { Count: Type.Integer(), ...responseMeta },
-  { $id: 'EvaluationCount' },
-)
+export const EvaluationCount = Named('EvaluationCount', { Count: Type.Integer(), ...responseMeta })
 export type EvaluationCount = Shape<typeof EvaluationCount>
 
 /** Reference §8.2: by ids or by filter, never both. */
-export const EvaluationDeleteRequest = Type.Object(
-  { EvalIDs: Type.Array(Type.String()), Filter: Type.String() },
-  { $id: 'EvaluationDeleteRequest' },
-)
-export type EvaluationDeleteRequest = Input<Shape<typeof EvaluationDeleteRequest>>
+export const EvaluationDeleteRequest = Named('EvaluationDeleteRequest', {
+  EvalIDs: Type.Array(Type.String()),
+  Filter: Type.String(),
+})
 
-export const EvaluationDeleteResponse = Type.Object(
-  { Count: Type.Integer(), Index: Index() },
-  { $id: 'EvaluationDeleteResponse' },
-)
+export const EvaluationDeleteResponse = Named('EvaluationDeleteResponse', {
+  Count: Type.Integer(),
+  Index: Index(),
+})
 export type EvaluationDeleteResponse = Shape<typeof EvaluationDeleteResponse>
 
-const EvaluationPath = Type.Object({ eval_id: Type.String() })
 const unknownEvaluation = refused('`eval not found`')
 const byStatusAndJob = {
   status: Text('Only evaluations with this status; not together with `filter`.'),
   job: Text('Only evaluations of this job; not together with `filter`.'),
 }
 
-export const evaluationRoutes = {
-  listEvaluations: route({
-    id: 'listEvaluations',
-    methods: ['GET'],
-    path: '/v1/evaluations',
-    cost: 2,
+export const evaluationRoutes = routes('Evaluations', {
+  listEvaluations: list('/evaluations', {
     summary: 'List evaluations.',
-    section: 'Evaluations',
-    query: Type.Object({ ...common, ...blocking, ...listing, ...byStatusAndJob }),
-    answers: {
-      200: ok(Type.Array(Evaluation), 'The evaluations, oldest first.'),
-      400: refused('`Filter expression cannot be used with other filter parameters`'),
-      403: denied,
-    },
-    blocking: true,
+    cost: 2,
+    query: { ...byStatusAndJob },
+    returns: ok(Type.Array(Evaluation), 'The evaluations, oldest first.'),
+    errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
-  countEvaluations: route({
-    id: 'countEvaluations',
-    methods: ['GET'],
-    path: '/v1/evaluations/count',
+  countEvaluations: watch('/evaluations/count', {
     summary: 'Count evaluations.',
-    section: 'Evaluations',
-    query: Type.Object({ ...common, ...blocking, filter, ...byStatusAndJob }),
-    answers: {
-      200: ok(EvaluationCount, 'The number.'),
-      400: refused('`Filter expression cannot be used with other filter parameters`'),
-      403: denied,
-    },
-    blocking: true,
+    query: { filter, ...byStatusAndJob },
+    returns: ok(EvaluationCount, 'The number.'),
+    errors: { 400: '`Filter expression cannot be used with other filter parameters`' },
     needs: 'namespace:read-job',
   }),
-  deleteEvaluations: route({
-    id: 'deleteEvaluations',
-    methods: ['DELETE'],
-    path: '/v1/evaluations',
+  deleteEvaluations: remove('/evaluations', {
     summary: 'Delete evaluations by id or by filter, while the broker is paused.',
-    section: 'Evaluations',
-    query: WriteQuery,
     body: EvaluationDeleteRequest,
-    answers: {
-      200: ok(EvaluationDeleteResponse, 'How many were deleted.'),
-      400: refused('Both or neither of ids and filter were given, or the broker is not paused.'),
-      403: denied,
-      404: unknownEvaluation,
-    },
+    returns: ok(EvaluationDeleteResponse, 'How many were deleted.'),
+    answers: { 404: unknownEvaluation },
+    errors: { 400: 'Both or neither of ids and filter were given, or the broker is not paused.' },
     needs: 'management',
   }),
-  readEvaluation: route({
-    id: 'readEvaluation',
-    methods: ['GET'],
-    path: '/v1/evaluation/:eval_id',
+  readEvaluation: watch('/evaluation/:eval_id', {
     summary: 'Read one evaluation.',
-    section: 'Evaluations',
-    params: EvaluationPath,
-    query: Type.Object({
-      ...common,
-      ...blocking,
-      related: LenientFlag('Include the evaluations that this one made or came from.'),
-    }),
-    answers: {
-      200: ok(Evaluation, 'The evaluation.'),
-      400: refused('The id is not a UUID.'),
-      404: unknownEvaluation,
-    },
-    blocking: true,
+    query: { related: LenientFlag('Include the evaluations that this one made or came from.') },
+    returns: ok(Evaluation, 'The evaluation.'),
+    answers: { 404: unknownEvaluation },
+    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
-  listEvaluationAllocations: route({
-    id: 'listEvaluationAllocations',
-    methods: ['GET'],
-    path: '/v1/evaluation/:eval_id/allocations',
+  listEvaluationAllocations: watch('/evaluation/:eval_id/allocations', {
     summary: 'List the allocations that an evaluation made or changed.',
-    section: 'Evaluations',
-    params: EvaluationPath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Type.Array(AllocationStub), 'The allocations.'),
-      400: refused('The id is not a UUID.'),
-      404: unknownEvaluation,
-    },
-    blocking: true,
+    returns: ok(Type.Array(AllocationStub), 'The allocations.'),
+    answers: { 404: unknownEvaluation },
+    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
-  explainEvaluation: route({
-    id: 'explainEvaluation',
-    methods: ['GET'],
-    path: '/v1/evaluation/:eval_id/explain',
-    cost: 2,
+  explainEvaluation: read('/evaluation/:eval_id/explain', {
     summary: 'Say why an evaluation could not place everything, and what would place it.',
-    section: 'Evaluations',
-    params: EvaluationPath,
-    query: ExplainQuery,
-    answers: {
-      200: ok(Explanation, 'The explanation, worked out against the current state.'),
-      400: refused('The id is not a UUID.'),
-      404: unknownEvaluation,
-    },
+    cost: 2,
+    query: explainQuery,
+    returns: ok(Explanation, 'The explanation, worked out against the current state.'),
+    answers: { 404: unknownEvaluation },
+    errors: { 400: 'The id is not a UUID.' },
     needs: 'namespace:read-job',
   }),
-} as const
+})

@@ -1,18 +1,19 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { ask } from './define.ts'
 import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
 import { AllocationRecord } from './allocation.ts'
-import { denied, ok, refused } from './answer.ts'
+import { ok } from './answer.ts'
 import { Deployment } from './deployment.ts'
 import { Evaluation } from './evaluation.ts'
 import { Job } from './job.ts'
 import { NodePool } from './node-pool.ts'
 import { Node } from './node.ts'
 import { PolicyVerdict } from './policy-verdict.ts'
-import { common, Repeated } from './query.ts'
+import { Repeated } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 import { VariableMetadata } from './variable.ts'
 
@@ -199,7 +200,6 @@ export const EventGap = Type.Object(
   { From: Index(), To: Index() },
   { $id: 'EventGap', description: 'Commits that were asked for and are no longer kept.' },
 )
-export type EventGap = Shape<typeof EventGap>
 
 /**
  * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means
@@ -220,16 +220,12 @@ export const EventLine = Type.Object(
 )
 export type EventLine = Shape<typeof EventLine>
 
-export const eventRoutes = {
-  streamEvents: route({
-    id: 'streamEvents',
-    methods: ['GET'],
-    path: '/v1/event/stream',
-    answeredBy: 'leader',
+export const eventRoutes = routes('Event stream', {
+  streamEvents: ask('/event/stream', {
     summary: 'Follow the changes of the system, one JSON object on each line.',
-    section: 'Event stream',
-    query: Type.Object({
-      ...common,
+    answeredBy: 'leader',
+    streams: true,
+    query: {
       index: Type.Optional(
         Type.Integer({
           description: 'Where to begin; 0 sends all that is kept.',
@@ -238,15 +234,11 @@ export const eventRoutes = {
         }),
       ),
       topic: Repeated('`<Topic>` or `<Topic>:<key>`; may be repeated; all topics when absent.'),
-    }),
-    answers: {
-      200: ok(EventLine, 'Lines, until the caller leaves.'),
-      400: refused('`index` or a topic cannot be read.'),
-      403: denied,
     },
-    streams: true,
+    returns: ok(EventLine, 'Lines, until the caller leaves.'),
+    errors: { 400: '`index` or a topic cannot be read.' },
     needs:
       'management for `*`, ACL topics and NodePool; node:read for Node; an organization token (of ' +
       '`/api/v2`) or management for the governance topics; else namespace:read-job',
   }),
-} as const
+})

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import type { Shape } from '../shape.ts'
+import { routes } from '../route.ts'
+import { ask } from './define.ts'
+import { Named, type Shape } from '../shape.ts'
 import { refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { JobPath } from './job-path.ts'
-import { common, Flag } from './query.ts'
+import { Flag } from './query.ts'
 
 /** Spec W: Exec. The version that the first frame must name. */
 export const EXEC_HANDSHAKE_VERSION = 1
@@ -24,13 +24,10 @@ const Chunk = Type.Object(
   { $id: 'ExecChunk', description: 'Bytes of one stream, or its end.' },
 )
 
-export const TtySize = Type.Object(
-  {
-    height: Type.Integer({ description: 'In characters.' }),
-    width: Type.Integer({ description: 'In characters.' }),
-  },
-  { $id: 'TtySize' },
-)
+export const TtySize = Named('TtySize', {
+  height: Type.Integer({ description: 'In characters.' }),
+  width: Type.Integer({ description: 'In characters.' }),
+})
 export type TtySize = Shape<typeof TtySize>
 
 /** Spec W: Exec, request frames. One member at a time; none is a heartbeat. */
@@ -60,45 +57,39 @@ const answers = {
 }
 
 export const execRoutes = {
-  execAllocation: route({
-    id: 'execAllocation',
-    methods: ['GET'],
-    path: '/v1/client/allocation/:alloc_id/exec',
-    answeredBy: 'leader',
-    audit: 'before',
-    summary: 'Run a command inside an allocation, over a WebSocket.',
-    section: 'Allocations',
-    params: Type.Object({ alloc_id: Type.String() }),
-    query: Type.Object({
-      ...common,
-      command: Type.String({ description: 'The command and its arguments, as a JSON array.' }),
-      task: Type.String({ description: 'The task inside which it runs.' }),
-      tty,
-      ws_handshake: Flag('The first frame carries the token.'),
+  ...routes('Allocations', {
+    execAllocation: ask('/client/allocation/:alloc_id/exec', {
+      summary: 'Run a command inside an allocation, over a WebSocket.',
+      answeredBy: 'leader',
+      audit: 'before',
+      streams: true,
+      query: {
+        command: Type.String({ description: 'The command and its arguments, as a JSON array.' }),
+        task: Type.String({ description: 'The task inside which it runs.' }),
+        tty,
+        ws_handshake: Flag('The first frame carries the token.'),
+      },
+      answers: answers,
+      needs:
+        'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),
-    answers,
-    streams: true,
-    needs: 'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
   }),
-  runJobAction: route({
-    id: 'runJobAction',
-    methods: ['GET'],
-    path: '/v1/job/:job_id/action',
-    answeredBy: 'leader',
-    audit: 'before',
-    summary: 'Run a named command of a job inside one of its allocations, over a WebSocket.',
-    section: 'Jobs',
-    params: JobPath,
-    query: Type.Object({
-      ...common,
-      action: Type.String({ description: 'Name of the action.' }),
-      task: Type.String({ description: 'The task that has the action.' }),
-      allocID: Type.String({ description: 'The allocation in which it runs.' }),
-      tty,
-      ws_handshake: Flag('The first frame carries the token.'),
+  ...routes('Jobs', {
+    runJobAction: ask('/job/:job_id/action', {
+      summary: 'Run a named command of a job inside one of its allocations, over a WebSocket.',
+      answeredBy: 'leader',
+      audit: 'before',
+      streams: true,
+      query: {
+        action: Type.String({ description: 'Name of the action.' }),
+        task: Type.String({ description: 'The task that has the action.' }),
+        allocID: Type.String({ description: 'The allocation in which it runs.' }),
+        tty,
+        ws_handshake: Flag('The first frame carries the token.'),
+      },
+      answers: answers,
+      needs:
+        'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
     }),
-    answers,
-    streams: true,
-    needs: 'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
   }),
-} as const
+}

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { Index, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, Index, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { Constraint } from './constraint.ts'
 import { PlacementMetrics } from './metrics.ts'
-import { common, consistency, Whole } from './query.ts'
+import { Whole } from './query.ts'
 
 /**
  * Why something is pending, and the smallest change that would place it. The shape is this
@@ -51,7 +51,7 @@ export const CHANGE_KINDS = [
 ] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
-export const NodeName = Type.Object({ ID: Type.String(), Name: Type.String() }, { $id: 'NodeName' })
+export const NodeName = Named('NodeName', { ID: Type.String(), Name: Type.String() })
 export type NodeName = Shape<typeof NodeName>
 
 export const Shortfall = Type.Object(
@@ -97,21 +97,18 @@ export const PlacementRefusal = Type.Object(
 )
 export type PlacementRefusal = Shape<typeof PlacementRefusal>
 
-export const ChangeStep = Type.Object(
-  {
-    Kind: Type.Enum(CHANGE_KINDS),
-    Path: Type.String({
-      description:
-        'Field of the job, such as `TaskGroups[web].Tasks[api].Resources.MemoryMB`, or of the ' +
-        'scheduler configuration.',
-    }),
-    NodeID: Type.String({ description: 'The node to change; empty for a change of the job.' }),
-    From: Type.String(),
-    To: Type.String(),
-    Text: Type.String(),
-  },
-  { $id: 'ChangeStep' },
-)
+export const ChangeStep = Named('ChangeStep', {
+  Kind: Type.Enum(CHANGE_KINDS),
+  Path: Type.String({
+    description:
+      'Field of the job, such as `TaskGroups[web].Tasks[api].Resources.MemoryMB`, or of the ' +
+      'scheduler configuration.',
+  }),
+  NodeID: Type.String({ description: 'The node to change; empty for a change of the job.' }),
+  From: Type.String(),
+  To: Type.String(),
+  Text: Type.String(),
+})
 export type ChangeStep = Shape<typeof ChangeStep>
 
 export const PlacementChange = Type.Object(
@@ -125,43 +122,37 @@ export const PlacementChange = Type.Object(
 )
 export type PlacementChange = Shape<typeof PlacementChange>
 
-export const UnplacedInstance = Type.Object(
-  {
-    Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
-    NodeID: Type.String({ description: 'The node it is meant for; only for system jobs.' }),
-    State: Type.Enum(INSTANCE_STATES, {
-      description:
-        '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: ' +
-        'something other than its own room holds it back, as `Text` says: its deployment, others ' +
-        'of its job. `queued`: its evaluation has not run.',
-    }),
-    WaitUntil: Timestamp('The zero time when it waits for no time.'),
-    PreviousAllocation: Type.String({ description: 'The allocation that it replaces.' }),
-    Text: Type.String(),
-  },
-  { $id: 'UnplacedInstance' },
-)
+export const UnplacedInstance = Named('UnplacedInstance', {
+  Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
+  NodeID: Type.String({ description: 'The node it is meant for; only for system jobs.' }),
+  State: Type.Enum(INSTANCE_STATES, {
+    description:
+      '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: ' +
+      'something other than its own room holds it back, as `Text` says: its deployment, others ' +
+      'of its job. `queued`: its evaluation has not run.',
+  }),
+  WaitUntil: Timestamp('The zero time when it waits for no time.'),
+  PreviousAllocation: Type.String({ description: 'The allocation that it replaces.' }),
+  Text: Type.String(),
+})
 export type UnplacedInstance = Shape<typeof UnplacedInstance>
 
 /**
  * Instances of one group ask for the same, so the nodes' refusals are given once for all of them.
  */
-export const GroupExplanation = Type.Object(
-  {
-    TaskGroup: Type.String(),
-    Desired: Type.Integer(),
-    Placed: Type.Integer(),
-    Unplaced: Type.Integer(),
-    Instances: Type.Array(UnplacedInstance),
-    InstancesOmitted: Type.Integer({ description: 'Unplaced ones beyond `limit`.' }),
-    NodesConsidered: Type.Integer({ description: 'All nodes, ready or not.' }),
-    Refusals: Type.Array(PlacementRefusal, { description: 'The nearest to fitting first.' }),
-    RefusalsOmitted: Type.Integer({ description: 'Those beyond `limit`.' }),
-    Changes: Type.Array(PlacementChange, { description: 'The smallest first; empty when placed.' }),
-    Metrics: Nullable(PlacementMetrics),
-  },
-  { $id: 'GroupExplanation' },
-)
+export const GroupExplanation = Named('GroupExplanation', {
+  TaskGroup: Type.String(),
+  Desired: Type.Integer(),
+  Placed: Type.Integer(),
+  Unplaced: Type.Integer(),
+  Instances: Type.Array(UnplacedInstance),
+  InstancesOmitted: Type.Integer({ description: 'Unplaced ones beyond `limit`.' }),
+  NodesConsidered: Type.Integer({ description: 'All nodes, ready or not.' }),
+  Refusals: Type.Array(PlacementRefusal, { description: 'The nearest to fitting first.' }),
+  RefusalsOmitted: Type.Integer({ description: 'Those beyond `limit`.' }),
+  Changes: Type.Array(PlacementChange, { description: 'The smallest first; empty when placed.' }),
+  Metrics: Nullable(PlacementMetrics),
+})
 export type GroupExplanation = Shape<typeof GroupExplanation>
 
 export const Explanation = Type.Object(
@@ -188,9 +179,7 @@ export type Explanation = Shape<typeof Explanation>
 export const EXPLAIN_SCOPES = ['class', 'node'] as const
 export type ExplainScope = (typeof EXPLAIN_SCOPES)[number]
 
-export const ExplainQuery = Type.Object({
-  ...common,
-  ...consistency,
+export const explainQuery = {
   by: Type.Optional(
     Type.Enum(EXPLAIN_SCOPES, {
       description: 'One refusal for each class of equal nodes, or one for each node.',
@@ -198,4 +187,4 @@ export const ExplainQuery = Type.Object({
     }),
   ),
   limit: Whole('Refusals and instances listed for each group; at most 1000.', 20),
-})
+}

@@ -3,15 +3,21 @@ import { Nullable, type Input } from '../shape.ts'
 
 /**
  * The schema of the same record as a request may carry it: every field may be absent or null, at
- * every depth (reference §0.2). `Input<T>` is its type; the API page and the answer of the parser
- * use it.
+ * every depth. `Input<T>` is its type; the API document and the answer of the parser use it.
  */
 export function InputSchema<S extends TSchema>(schema: S, options: { readonly $id?: string } = {}) {
   return Type.Unsafe<Input<Static<S>>>({ ...relax(schema), ...options })
 }
 
+/** Records are part of many others: a job is in six requests. */
+const relaxedRecords = new WeakMap<TSchema, TSchema>()
+
 function relax(schema: TSchema): TSchema {
-  if (Type.IsObject(schema)) return relaxObject(schema)
+  if (Type.IsObject(schema)) {
+    const relaxed = relaxedRecords.get(schema) ?? relaxObject(schema)
+    relaxedRecords.set(schema, relaxed)
+    return relaxed
+  }
   if (Type.IsArray(schema)) return Type.Array(relax(schema.items), optionsOf(schema))
   if (Type.IsRecord(schema)) {
     return Type.Record(Type.String(), relax(Type.RecordValue(schema)), optionsOf(schema))
@@ -32,10 +38,16 @@ function acceptsNull(schema: TSchema): boolean {
   return Type.IsNull(schema) || (Type.IsUnion(schema) && schema.anyOf.some(acceptsNull))
 }
 
+/** What says how a schema is built, in place of what it is called and which bounds it has. */
+const STRUCTURE = new Set(['type', 'properties', 'required', 'items', 'anyOf', 'patternProperties'])
+
 /**
- * The relaxed form is another shape, so it must not claim the `$id` of the one it was made from.
+ * The relaxed form is another shape, so it has another `$id` than the one it was made from. It has
+ * one, so that the API document writes it once.
  */
-function optionsOf(schema: TSchema): { description?: string } {
-  const text: unknown = Reflect.get(schema, 'description')
-  return typeof text === 'string' ? { description: text } : {}
+function optionsOf(schema: TSchema): Readonly<Record<string, unknown>> {
+  const own = Object.entries(schema).filter(([key]) => !STRUCTURE.has(key) && !key.startsWith('~'))
+  return Object.fromEntries(
+    own.map(([key, value]) => [key, key === '$id' ? `${String(value)}Input` : value]),
+  )
 }

@@ -1,42 +1,37 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
+import { routes } from '../route.ts'
+import { watch, watchByBody } from './define.ts'
+import { Named, Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { denied, ok, WRITE } from './answer.ts'
+import { ok } from './answer.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
 import { JOB_STATUSES } from './job.ts'
-import { blocking, common, Flag, paging, prefix } from './query.ts'
+import { Flag, paging, prefix } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 
-export const JobStatusAllocation = Type.Object(
-  {
-    ID: Type.String(),
-    Group: Type.String(),
-    ClientStatus: Type.Enum(CLIENT_STATUSES),
-    NodeID: Type.String(),
-    DeploymentStatus: Type.Object({
-      Canary: Type.Boolean(),
-      Healthy: Nullable(Type.Boolean()),
-    }),
-    JobVersion: Type.Integer(),
-    FollowupEvalID: Type.String(),
-  },
-  { $id: 'JobStatusAllocation' },
-)
+export const JobStatusAllocation = Named('JobStatusAllocation', {
+  ID: Type.String(),
+  Group: Type.String(),
+  ClientStatus: Type.Enum(CLIENT_STATUSES),
+  NodeID: Type.String(),
+  DeploymentStatus: Type.Object({
+    Canary: Type.Boolean(),
+    Healthy: Nullable(Type.Boolean()),
+  }),
+  JobVersion: Type.Integer(),
+  FollowupEvalID: Type.String(),
+})
 export type JobStatusAllocation = Shape<typeof JobStatusAllocation>
 
-export const JobStatusDeployment = Type.Object(
-  {
-    ID: Type.String(),
-    IsActive: Type.Boolean(),
-    JobVersion: Type.Integer(),
-    Status: Type.Enum(DEPLOYMENT_STATUSES),
-    StatusDescription: Type.String(),
-    AllAutoPromote: Type.Boolean(),
-    RequiresPromotion: Type.Boolean(),
-  },
-  { $id: 'JobStatusDeployment' },
-)
+export const JobStatusDeployment = Named('JobStatusDeployment', {
+  ID: Type.String(),
+  IsActive: Type.Boolean(),
+  JobVersion: Type.Integer(),
+  Status: Type.Enum(DEPLOYMENT_STATUSES),
+  StatusDescription: Type.String(),
+  AllAutoPromote: Type.Boolean(),
+  RequiresPromotion: Type.Boolean(),
+})
 export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
 
 /** Reference §8.9: what a page that lists jobs needs, in one answer. */
@@ -67,52 +62,37 @@ export const JobStatusRow = Type.Object(
 )
 export type JobStatusRow = Shape<typeof JobStatusRow>
 
-export const JobStatusesRequest = Type.Object(
-  {
-    Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
-    IncludeChildren: Type.Boolean(),
-  },
-  { $id: 'JobStatusesRequest' },
-)
+export const JobStatusesRequest = Named('JobStatusesRequest', {
+  Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
+  IncludeChildren: Type.Boolean(),
+})
 export type JobStatusesRequest = Input<Shape<typeof JobStatusesRequest>>
 
-const JobStatusesQuery = Type.Object({
-  ...common,
-  ...blocking,
+const jobStatusesQuery = {
   ...paging,
   prefix,
   include_children: Flag('Also jobs that were dispatched or launched by another.'),
   counts: Flag(
     'Numbers instead of lists: `AllocCounts` and `ChildCounts`, with `Allocs` and `ChildStatuses` empty.',
   ),
-})
+}
 
-export const jobStatusRoutes = {
-  listJobStatuses: route({
-    id: 'listJobStatuses',
-    methods: ['GET'],
-    path: '/v1/jobs/statuses',
-    cost: 2,
+export const jobStatusRoutes = routes('Jobs', {
+  listJobStatuses: watch('/jobs/statuses', {
     summary: 'List jobs with their allocations and latest deployment, newest change first.',
-    section: 'Jobs',
-    query: JobStatusesQuery,
-    answers: { 200: ok(Type.Array(JobStatusRow), 'The jobs.'), 403: denied },
-    blocking: true,
+    cost: 2,
+    query: jobStatusesQuery,
+    returns: ok(Type.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
-  listStatusesOfJobs: route({
-    id: 'listStatusesOfJobs',
-    methods: WRITE,
-    path: '/v1/jobs/statuses',
+  listStatusesOfJobs: watchByBody('/jobs/statuses', {
+    summary: 'The same for the jobs that the body names; an empty body means all of them.',
     answeredBy: 'any',
     audit: 'none',
     cost: 2,
-    summary: 'The same for the jobs that the body names; an empty body means all of them.',
-    section: 'Jobs',
-    query: JobStatusesQuery,
+    query: jobStatusesQuery,
     body: JobStatusesRequest,
-    answers: { 200: ok(Type.Array(JobStatusRow), 'The jobs.'), 403: denied },
-    blocking: true,
+    returns: ok(Type.Array(JobStatusRow), 'The jobs.'),
     needs: 'namespace:read-job',
   }),
-} as const
+})

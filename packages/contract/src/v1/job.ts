@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
 import { Base64 } from './identifier.ts'
 import { InputSchema } from './input-schema.ts'
@@ -39,22 +39,19 @@ export const ParameterizedJobConfig = Type.Object(
 )
 export type ParameterizedJobConfig = Shape<typeof ParameterizedJobConfig>
 
-export const MultiregionRegion = Type.Object(
-  {
-    Name: Type.String(),
-    Count: Type.Integer(),
-    Datacenters: Nullable(Type.Array(Type.String())),
-    NodePool: Type.String(),
-    Meta: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'MultiregionRegion' },
-)
+export const MultiregionRegion = Named('MultiregionRegion', {
+  Name: Type.String(),
+  Count: Type.Integer(),
+  Datacenters: Nullable(Type.Array(Type.String())),
+  NodePool: Type.String(),
+  Meta: Nullable(MapOf(Type.String())),
+})
 export type MultiregionRegion = Shape<typeof MultiregionRegion>
 
-export const MultiregionStrategy = Type.Object(
-  { MaxParallel: Type.Integer(), OnFailure: Type.String() },
-  { $id: 'MultiregionStrategy' },
-)
+export const MultiregionStrategy = Named('MultiregionStrategy', {
+  MaxParallel: Type.Integer(),
+  OnFailure: Type.String(),
+})
 export type MultiregionStrategy = Shape<typeof MultiregionStrategy>
 
 export const Multiregion = Type.Object(
@@ -63,7 +60,7 @@ export const Multiregion = Type.Object(
 )
 export type Multiregion = Shape<typeof Multiregion>
 
-export const JobLink = Type.Object({ Label: Type.String(), URL: Type.String() }, { $id: 'JobLink' })
+export const JobLink = Named('JobLink', { Label: Type.String(), URL: Type.String() })
 export type JobLink = Shape<typeof JobLink>
 
 export const JobUi = Type.Object(

@@ -1,15 +1,12 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { ResourceTotals } from './allocated-resources.ts'
 
-export const NodeScore = Type.Object(
-  {
-    NodeID: Type.String(),
-    Scores: MapOf(Type.Number()),
-    NormScore: Type.Number({ description: 'The mean of the scores that applied.' }),
-  },
-  { $id: 'NodeScore' },
-)
+export const NodeScore = Named('NodeScore', {
+  NodeID: Type.String(),
+  Scores: MapOf(Type.Number()),
+  NormScore: Type.Number({ description: 'The mean of the scores that applied.' }),
+})
 export type NodeScore = Shape<typeof NodeScore>
 
 /** Spec W: Resources, Allocation, `Metrics`; the rest from reference §4.5. */

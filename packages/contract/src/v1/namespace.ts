@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { remove, watch, write } from './define.ts'
 import { Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { denied, done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { blocking, BlockingQuery, common, prefix, WriteQuery } from './query.ts'
+import { prefix } from './query.ts'
 
 export const NamespaceCapabilities = Type.Object(
   {
@@ -14,7 +15,6 @@ export const NamespaceCapabilities = Type.Object(
   },
   { $id: 'NamespaceCapabilities', description: 'What jobs in the namespace may use.' },
 )
-export type NamespaceCapabilities = Shape<typeof NamespaceCapabilities>
 
 export const NamespaceNodePools = Type.Object(
   {
@@ -24,7 +24,6 @@ export const NamespaceNodePools = Type.Object(
   },
   { $id: 'NamespaceNodePools', description: 'Where jobs of the namespace may run.' },
 )
-export type NamespaceNodePools = Shape<typeof NamespaceNodePools>
 
 /** Reference §4.17. */
 export const Namespace = Type.Object(
@@ -44,83 +43,48 @@ export const Namespace = Type.Object(
 export type Namespace = Shape<typeof Namespace>
 export type NamespaceRequest = Input<Namespace>
 
-const NamespacePath = Type.Object({ namespace_name: Type.String() })
-const section = 'Namespaces'
 const writeAnswers = {
   200: done('The namespace is stored.'),
   400: refused('The name is invalid or not the one in the path, or the description is too long.'),
   403: denied,
 }
 
-export const namespaceRoutes = {
-  listNamespaces: route({
-    id: 'listNamespaces',
-    methods: ['GET'],
-    path: '/v1/namespaces',
+export const namespaceRoutes = routes('Namespaces', {
+  listNamespaces: watch('/namespaces', {
     summary: 'List the namespaces that the token may see.',
-    section,
-    query: Type.Object({ ...common, ...blocking, prefix }),
-    answers: { 200: ok(Type.Array(Namespace), 'The namespaces, by name.') },
-    blocking: true,
+    query: { prefix },
+    returns: ok(Type.Array(Namespace), 'The namespaces, by name.'),
     needs: 'any capability in the namespace',
   }),
-  readNamespace: route({
-    id: 'readNamespace',
-    methods: ['GET'],
-    path: '/v1/namespace/:namespace_name',
+  readNamespace: watch('/namespace/:namespace_name', {
     summary: 'Read one namespace.',
-    section,
-    params: NamespacePath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Namespace, 'The namespace.'),
-      403: denied,
-      404: refused('`Namespace not found`'),
-    },
-    blocking: true,
+    returns: ok(Namespace, 'The namespace.'),
+    errors: { 404: '`Namespace not found`' },
     needs: 'any capability in the namespace',
   }),
-  writeNamespace: route({
-    id: 'writeNamespace',
-    methods: WRITE,
-    path: '/v1/namespace',
-    region: 'authoritative',
+  writeNamespace: write('/namespace', {
     summary: 'Create or change a namespace.',
-    section,
-    query: WriteQuery,
+    region: 'authoritative',
     body: Namespace,
     answers: writeAnswers,
     needs: 'management',
   }),
-  writeNamespaceByName: route({
-    id: 'writeNamespaceByName',
-    methods: WRITE,
-    path: '/v1/namespace/:namespace_name',
-    region: 'authoritative',
+  writeNamespaceByName: write('/namespace/:namespace_name', {
     summary: 'Create or change the namespace of this name.',
-    section,
-    params: NamespacePath,
-    query: WriteQuery,
+    region: 'authoritative',
     body: Namespace,
     answers: writeAnswers,
     needs: 'management',
   }),
-  deleteNamespace: route({
-    id: 'deleteNamespace',
-    methods: ['DELETE'],
-    path: '/v1/namespace/:namespace_name',
-    region: 'authoritative',
+  deleteNamespace: remove('/namespace/:namespace_name', {
     summary: 'Delete a namespace that nothing uses.',
-    section,
-    params: NamespacePath,
-    query: WriteQuery,
-    answers: {
-      200: done('The namespace is gone.'),
-      400: refused('`can not delete default namespace`'),
-      403: denied,
-      404: refused('`Namespace not found`'),
-      409: refused('The namespace has live jobs, live allocations or variables.'),
+    region: 'authoritative',
+    returns: done('The namespace is gone.'),
+    errors: {
+      400: '`can not delete default namespace`',
+      404: '`Namespace not found`',
+      409: 'The namespace has live jobs, live allocations or variables.',
     },
     needs: 'management',
   }),
-} as const
+})

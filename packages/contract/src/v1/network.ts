@@ -1,16 +1,13 @@
 import { Type } from 'typebox'
-import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 
-export const Port = Type.Object(
-  {
-    Label: Type.String(),
-    Value: Type.Integer({ description: 'Port on the host; 0 until a dynamic port is chosen.' }),
-    To: Type.Integer({ description: 'Port inside the network; -1 means the same as on the host.' }),
-    HostNetwork: Type.String({ description: 'Name of the host network whose address is used.' }),
-    IgnoreCollision: Type.Boolean({ description: 'Do not check that a static port is free.' }),
-  },
-  { $id: 'Port' },
-)
+export const Port = Named('Port', {
+  Label: Type.String(),
+  Value: Type.Integer({ description: 'Port on the host; 0 until a dynamic port is chosen.' }),
+  To: Type.Integer({ description: 'Port inside the network; -1 means the same as on the host.' }),
+  HostNetwork: Type.String({ description: 'Name of the host network whose address is used.' }),
+  IgnoreCollision: Type.Boolean({ description: 'Do not check that a static port is free.' }),
+})
 export type Port = Shape<typeof Port>
 
 export const DnsConfig = Type.Object(

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { list, remove, write } from './define.ts'
+import { Named, Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { done, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
 import { NodeUpdateResponse } from './node.ts'
-import { blocking, common, listing, WriteQuery } from './query.ts'
 
 const joinTokenFields = {
   ID: Uuid(),
@@ -34,32 +34,25 @@ export const NodeJoinToken = Type.Object(
 )
 export type NodeJoinToken = Shape<typeof NodeJoinToken>
 
-export const NodeJoinTokenRequest = Type.Object(
-  {
-    TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
-    NodeName: Type.String(),
-    NodePool: Type.String(),
-  },
-  { $id: 'NodeJoinTokenRequest' },
-)
+export const NodeJoinTokenRequest = Named('NodeJoinTokenRequest', {
+  TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
+  NodeName: Type.String(),
+  NodePool: Type.String(),
+})
 export type NodeJoinTokenRequest = Input<Shape<typeof NodeJoinTokenRequest>>
 
-export const SharedJoinTokenRequest = Type.Object(
-  { SecretID: Type.String({ description: 'The new token; generated when it is empty.' }) },
-  { $id: 'SharedJoinTokenRequest' },
-)
+export const SharedJoinTokenRequest = Named('SharedJoinTokenRequest', {
+  SecretID: Type.String({ description: 'The new token; generated when it is empty.' }),
+})
 export type SharedJoinTokenRequest = Input<Shape<typeof SharedJoinTokenRequest>>
 
-export const SharedJoinToken = Type.Object(
-  {
-    SecretID: Type.String({ description: 'The new token, shown once.' }),
-    IsEnabled: Type.Boolean({
-      description: 'False where `server.shared_join_token` turns the shared token off.',
-    }),
-    Index: Index(),
-  },
-  { $id: 'SharedJoinToken' },
-)
+export const SharedJoinToken = Named('SharedJoinToken', {
+  SecretID: Type.String({ description: 'The new token, shown once.' }),
+  IsEnabled: Type.Boolean({
+    description: 'False where `server.shared_join_token` turns the shared token off.',
+  }),
+  Index: Index(),
+})
 export type SharedJoinToken = Shape<typeof SharedJoinToken>
 
 export const NodeRevocation = Type.Object(
@@ -76,165 +69,88 @@ export const NodeRevocation = Type.Object(
 )
 export type NodeRevocation = Shape<typeof NodeRevocation>
 
-export const NodeRevokeRequest = Type.Object(
-  { Reason: Type.String({ description: 'Kept with the revocation.' }) },
-  { $id: 'NodeRevokeRequest' },
-)
+export const NodeRevokeRequest = Named('NodeRevokeRequest', {
+  Reason: Type.String({ description: 'Kept with the revocation.' }),
+})
 export type NodeRevokeRequest = Input<Shape<typeof NodeRevokeRequest>>
 
 export const NODE_SECRET_ROTATIONS = ['rotated', 'pending'] as const
 export type NodeSecretRotation = (typeof NODE_SECRET_ROTATIONS)[number]
 
-export const NodeSecretRotationResponse = Type.Object(
-  {
-    Status: Type.Enum(NODE_SECRET_ROTATIONS, {
-      description:
-        '`rotated`: the node has stored its new secret and the old one is invalid. `pending`: ' +
-        'the node has not confirmed yet; it receives a new secret when it connects.',
-    }),
-    NodeModifyIndex: Index(),
-    Index: Index(),
-  },
-  { $id: 'NodeSecretRotationResponse' },
-)
+export const NodeSecretRotationResponse = Named('NodeSecretRotationResponse', {
+  Status: Type.Enum(NODE_SECRET_ROTATIONS, {
+    description:
+      '`rotated`: the node has stored its new secret and the old one is invalid. `pending`: ' +
+      'the node has not confirmed yet; it receives a new secret when it connects.',
+  }),
+  NodeModifyIndex: Index(),
+  Index: Index(),
+})
 export type NodeSecretRotationResponse = Shape<typeof NodeSecretRotationResponse>
 
-const NodePath = Type.Object({ node_id: Type.String() })
-const JoinTokenPath = Type.Object({ token_id: Type.String() })
-const ListQuery = Type.Object({ ...common, ...blocking, ...listing })
-const section = 'Nodes'
 const unknownNode = refused('`node not found`')
 const notUuid = refused('`node lookup failed: UUID must be 36 characters`')
 
 /** Which machines may be nodes: how they join, prove who they are, and are shut out. */
-export const nodeAdmissionRoutes = {
-  listNodeJoinTokens: route({
-    id: 'listNodeJoinTokens',
-    methods: ['GET'],
-    path: '/v1/node/join-tokens',
+export const nodeAdmissionRoutes = routes('Nodes', {
+  listNodeJoinTokens: list('/node/join-tokens', {
     summary: 'List join tokens, without their secrets.',
-    section,
-    query: ListQuery,
-    answers: {
-      200: ok(Type.Array(NodeJoinTokenStub), 'The tokens that have not expired, by id.'),
-      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
-      403: denied,
-    },
-    blocking: true,
+    returns: ok(Type.Array(NodeJoinTokenStub), 'The tokens that have not expired, by id.'),
+    errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
-  createNodeJoinToken: route({
-    id: 'createNodeJoinToken',
-    methods: WRITE,
-    path: '/v1/node/join-token',
+  createNodeJoinToken: write('/node/join-token', {
     summary: 'Create a join token: it admits one new node, once.',
-    section,
-    query: WriteQuery,
     body: NodeJoinTokenRequest,
-    answers: {
-      200: ok(NodeJoinToken, 'The token, with its secret.'),
-      400: refused('The TTL, the name or the pool is invalid.'),
-      403: denied,
-      429: refused('There are too many join tokens.'),
+    returns: ok(NodeJoinToken, 'The token, with its secret.'),
+    errors: {
+      400: 'The TTL, the name or the pool is invalid.',
+      429: 'There are too many join tokens.',
     },
     needs: 'node:write',
   }),
-  deleteNodeJoinToken: route({
-    id: 'deleteNodeJoinToken',
-    methods: ['DELETE'],
-    path: '/v1/node/join-token/:token_id',
+  deleteNodeJoinToken: remove('/node/join-token/:token_id', {
     summary: 'Revoke a join token. A node that has joined with it stays.',
-    section,
-    params: JoinTokenPath,
-    query: WriteQuery,
-    answers: {
-      200: done('It admits nobody any more.'),
-      400: refused('The id is not a UUID.'),
-      403: denied,
-      404: refused('`join token not found`'),
-    },
+    returns: done('It admits nobody any more.'),
+    errors: { 400: 'The id is not a UUID.', 404: '`join token not found`' },
     needs: 'node:write',
   }),
-  rotateSharedJoinToken: route({
-    id: 'rotateSharedJoinToken',
-    methods: WRITE,
-    path: '/v1/node/shared-join-token',
+  rotateSharedJoinToken: write('/node/shared-join-token', {
     summary: 'Replace the shared join token on all servers. Nodes that have joined stay.',
-    section,
-    query: WriteQuery,
     body: SharedJoinTokenRequest,
-    answers: {
-      200: ok(SharedJoinToken, 'The new token. The one before admits nobody any more.'),
-      400: refused('The given token is too short or too long.'),
-      403: denied,
-    },
+    returns: ok(SharedJoinToken, 'The new token. The one before admits nobody any more.'),
+    errors: { 400: 'The given token is too short or too long.' },
     needs: 'management',
   }),
-  listNodeRevocations: route({
-    id: 'listNodeRevocations',
-    methods: ['GET'],
-    path: '/v1/node/revocations',
+  listNodeRevocations: list('/node/revocations', {
     summary: 'List revoked nodes, also those that are not listed as nodes any more.',
-    section,
-    query: ListQuery,
-    answers: {
-      200: ok(Type.Array(NodeRevocation), 'The revocations, by node id.'),
-      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
-      403: denied,
-    },
-    blocking: true,
+    returns: ok(Type.Array(NodeRevocation), 'The revocations, by node id.'),
+    errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
-  revokeNode: route({
-    id: 'revokeNode',
-    methods: WRITE,
-    path: '/v1/node/:node_id/revoke',
-    growsState: false,
+  revokeNode: write('/node/:node_id/revoke', {
     summary: 'Shut a node out: close its connections, replace its allocations, refuse its id.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
+    growsState: false,
     body: NodeRevokeRequest,
-    answers: {
-      200: ok(NodeUpdateResponse, 'The node is down and refused; its jobs are evaluated.'),
-      400: notUuid,
-      403: denied,
-      404: unknownNode,
-    },
+    returns: ok(NodeUpdateResponse, 'The node is down and refused; its jobs are evaluated.'),
+    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
-  unrevokeNode: route({
-    id: 'unrevokeNode',
-    methods: WRITE,
-    path: '/v1/node/:node_id/unrevoke',
+  unrevokeNode: write('/node/:node_id/unrevoke', {
     summary: 'Undo the revocation of a node.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
-    answers: {
-      200: done('The node is admitted again, with its own secret or a join token.'),
-      400: notUuid,
-      403: denied,
-      404: refused('`node is not revoked`'),
-    },
+    returns: done('The node is admitted again, with its own secret or a join token.'),
+    answers: { 400: notUuid },
+    errors: { 404: '`node is not revoked`' },
     needs: 'node:write',
   }),
-  rotateNodeSecret: route({
-    id: 'rotateNodeSecret',
-    methods: WRITE,
-    path: '/v1/node/:node_id/rotate-secret',
+  rotateNodeSecret: write('/node/:node_id/rotate-secret', {
     summary: 'Give a node a new secret. Its tasks keep running.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
-    answers: {
-      200: ok(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
-      400: notUuid,
-      403: denied,
-      404: unknownNode,
-      409: refused('The node is revoked.'),
-      500: refused('The node refused the new secret; the old one stays valid.'),
+    returns: ok(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
+    answers: { 400: notUuid, 404: unknownNode },
+    errors: {
+      409: 'The node is revoked.',
+      500: 'The node refused the new secret; the old one stays valid.',
     },
     needs: 'node:write',
   }),
-} as const
+})

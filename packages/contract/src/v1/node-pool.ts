@@ -1,20 +1,17 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { routes } from '../route.ts'
+import { list, remove, watch, write } from './define.ts'
+import { Named, Index, MapOf, Nullable, type Input, type Shape } from '../shape.ts'
+import { denied, done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
-import { blocking, BlockingQuery, common, ListQuery, paging, Text, WriteQuery } from './query.ts'
+import { paging, Text } from './query.ts'
 
-export const NodePoolSchedulerConfiguration = Type.Object(
-  {
-    SchedulerAlgorithm: Type.String({ description: 'Empty for that of the region.' }),
-    MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
-  },
-  { $id: 'NodePoolSchedulerConfiguration' },
-)
-export type NodePoolSchedulerConfiguration = Shape<typeof NodePoolSchedulerConfiguration>
+export const NodePoolSchedulerConfiguration = Named('NodePoolSchedulerConfiguration', {
+  SchedulerAlgorithm: Type.String({ description: 'Empty for that of the region.' }),
+  MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
+})
 
 /** Reference §4.17. */
 export const NodePool = Type.Object(
@@ -32,15 +29,12 @@ export const NodePool = Type.Object(
 export type NodePool = Shape<typeof NodePool>
 export type NodePoolRequest = Input<NodePool>
 
-const NodePoolPath = Type.Object({ pool_name: Type.String() })
 /** Reference §3.3: `prefix` is refused below a pool. */
-const PoolListQuery = Type.Object({
-  ...common,
-  ...blocking,
+const poolListQuery = {
   prefix: Text('Not taken here: anything but an empty one is refused.'),
   ...paging,
-})
-const section = 'Node pools'
+}
+
 const unknownPool = refused('`node pool not found`')
 const writeAnswers = {
   200: done('The pool is stored.'),
@@ -53,95 +47,52 @@ const listRefusals = {
   404: unknownPool,
 }
 
-export const nodePoolRoutes = {
-  listNodePools: route({
-    id: 'listNodePools',
-    methods: ['GET'],
-    path: '/v1/node/pools',
+export const nodePoolRoutes = routes('Node pools', {
+  listNodePools: list('/node/pools', {
     summary: 'List node pools.',
-    section,
-    query: ListQuery,
-    answers: { 200: ok(Type.Array(NodePool), 'Those that the token may read, by name.') },
-    blocking: true,
+    returns: ok(Type.Array(NodePool), 'Those that the token may read, by name.'),
     needs: 'node_pool:read',
   }),
-  readNodePool: route({
-    id: 'readNodePool',
-    methods: ['GET'],
-    path: '/v1/node/pool/:pool_name',
+  readNodePool: watch('/node/pool/:pool_name', {
     summary: 'Read one node pool.',
-    section,
-    params: NodePoolPath,
-    query: BlockingQuery,
-    answers: { 200: ok(NodePool, 'The pool.'), 403: denied, 404: unknownPool },
-    blocking: true,
+    returns: ok(NodePool, 'The pool.'),
+    answers: { 404: unknownPool },
     needs: 'node_pool:read',
   }),
-  writeNodePool: route({
-    id: 'writeNodePool',
-    methods: WRITE,
-    path: '/v1/node/pools',
-    region: 'authoritative',
+  writeNodePool: write('/node/pools', {
     summary: 'Create or change a node pool.',
-    section,
-    query: WriteQuery,
+    region: 'authoritative',
     body: NodePool,
     answers: writeAnswers,
     needs: 'node_pool:write',
   }),
-  writeNodePoolByName: route({
-    id: 'writeNodePoolByName',
-    methods: WRITE,
-    path: '/v1/node/pool/:pool_name',
-    region: 'authoritative',
+  writeNodePoolByName: write('/node/pool/:pool_name', {
     summary: 'Create or change the node pool of this name.',
-    section,
-    params: NodePoolPath,
-    query: WriteQuery,
+    region: 'authoritative',
     body: NodePool,
     answers: writeAnswers,
     needs: 'node_pool:write',
   }),
-  deleteNodePool: route({
-    id: 'deleteNodePool',
-    methods: ['DELETE'],
-    path: '/v1/node/pool/:pool_name',
-    region: 'authoritative',
+  deleteNodePool: remove('/node/pool/:pool_name', {
     summary: 'Delete a node pool that nothing uses.',
-    section,
-    params: NodePoolPath,
-    query: WriteQuery,
-    answers: {
-      200: done('The pool is gone.'),
-      400: refused('The pool is built in.'),
-      403: denied,
-      404: unknownPool,
-      409: refused('The pool has nodes or live jobs.'),
-    },
+    region: 'authoritative',
+    returns: done('The pool is gone.'),
+    answers: { 404: unknownPool },
+    errors: { 400: 'The pool is built in.', 409: 'The pool has nodes or live jobs.' },
     needs: 'node_pool:delete',
   }),
-  listNodePoolNodes: route({
-    id: 'listNodePoolNodes',
-    methods: ['GET'],
-    path: '/v1/node/pool/:pool_name/nodes',
+  listNodePoolNodes: watch('/node/pool/:pool_name/nodes', {
     summary: 'List the nodes of a pool.',
-    section,
-    params: NodePoolPath,
-    query: PoolListQuery,
-    answers: { 200: ok(Type.Array(NodeStub), 'The nodes, by id.'), ...listRefusals },
-    blocking: true,
+    query: poolListQuery,
+    returns: ok(Type.Array(NodeStub), 'The nodes, by id.'),
+    answers: { ...listRefusals },
     needs: 'node_pool:read and node:read',
   }),
-  listNodePoolJobs: route({
-    id: 'listNodePoolJobs',
-    methods: ['GET'],
-    path: '/v1/node/pool/:pool_name/jobs',
+  listNodePoolJobs: watch('/node/pool/:pool_name/jobs', {
     summary: 'List the jobs of a pool.',
-    section,
-    params: NodePoolPath,
-    query: PoolListQuery,
-    answers: { 200: ok(Type.Array(JobStub), 'The jobs, by namespace and id.'), ...listRefusals },
-    blocking: true,
+    query: poolListQuery,
+    returns: ok(Type.Array(JobStub), 'The jobs, by namespace and id.'),
+    answers: { ...listRefusals },
     needs: 'node_pool:read and namespace:list-jobs',
   }),
-} as const
+})

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { list, watch, write } from './define.ts'
 import { Allocation } from './allocation.ts'
-import { denied, ok, refused, WRITE } from './answer.ts'
+import { ok, refused } from './answer.ts'
 import {
   Node,
   NodeDrainRequest,
@@ -10,132 +11,64 @@ import {
   NodeStub,
   NodeUpdateResponse,
 } from './node.ts'
-import { blocking, BlockingQuery, common, Flag, listing, WriteQuery } from './query.ts'
+import { Flag } from './query.ts'
 
-const NodePath = Type.Object({ node_id: Type.String() })
-const section = 'Nodes'
 const unknownNode = refused('`node not found`')
 const notUuid = refused('`node lookup failed: UUID must be 36 characters`')
 
-export const nodeRoutes = {
-  listNodes: route({
-    id: 'listNodes',
-    methods: ['GET'],
-    path: '/v1/nodes',
-    cost: 2,
+export const nodeRoutes = routes('Nodes', {
+  listNodes: list('/nodes', {
     summary: 'List nodes.',
-    section,
-    query: Type.Object({
-      ...common,
-      ...blocking,
-      ...listing,
+    cost: 2,
+    query: {
       resources: Flag('Include what each node has and keeps for itself.'),
       os: Flag('Include the name of the operating system.'),
-    }),
-    answers: {
-      200: ok(Type.Array(NodeStub), 'The nodes, by id.'),
-      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
-      403: denied,
     },
-    blocking: true,
+    returns: ok(Type.Array(NodeStub), 'The nodes, by id.'),
+    errors: { 400: 'The prefix is not an even number of hex characters, or the filter is wrong.' },
     needs: 'node:read',
   }),
-  readNode: route({
-    id: 'readNode',
-    methods: ['GET'],
-    path: '/v1/node/:node_id',
+  readNode: watch('/node/:node_id', {
     summary: 'Read one node.',
-    section,
-    params: NodePath,
-    query: BlockingQuery,
-    answers: { 200: ok(Node, 'The node.'), 400: notUuid, 403: denied, 404: unknownNode },
-    blocking: true,
+    returns: ok(Node, 'The node.'),
+    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:read',
   }),
-  listNodeAllocations: route({
-    id: 'listNodeAllocations',
-    methods: ['GET'],
-    path: '/v1/node/:node_id/allocations',
+  listNodeAllocations: watch('/node/:node_id/allocations', {
     summary: 'List the allocations of a node, with their jobs.',
-    section,
-    params: NodePath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Type.Array(Allocation), 'Those in namespaces that the token may read.'),
-      400: notUuid,
-      403: denied,
-    },
-    blocking: true,
+    returns: ok(Type.Array(Allocation), 'Those in namespaces that the token may read.'),
+    answers: { 400: notUuid },
     needs: 'node:read; each allocation namespace:read-job',
   }),
-  evaluateNode: route({
-    id: 'evaluateNode',
-    methods: WRITE,
-    path: '/v1/node/:node_id/evaluate',
-    growsState: false,
+  evaluateNode: write('/node/:node_id/evaluate', {
     summary: 'Run the scheduling logic again for the jobs of a node.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
-    answers: {
-      200: ok(NodeEvaluateResponse, 'Evaluations were made.'),
-      400: notUuid,
-      403: denied,
-      404: unknownNode,
-    },
+    growsState: false,
+    returns: ok(NodeEvaluateResponse, 'Evaluations were made.'),
+    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
-  drainNode: route({
-    id: 'drainNode',
-    methods: WRITE,
-    path: '/v1/node/:node_id/drain',
-    growsState: false,
+  drainNode: write('/node/:node_id/drain', {
     summary: 'Move the allocations off a node, or end that.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
+    growsState: false,
     body: NodeDrainRequest,
-    answers: {
-      200: ok(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
-      400: notUuid,
-      403: denied,
-      404: unknownNode,
-    },
+    returns: ok(NodeUpdateResponse, 'The drain has begun, changed or ended.'),
+    answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),
-  setNodeEligibility: route({
-    id: 'setNodeEligibility',
-    methods: WRITE,
-    path: '/v1/node/:node_id/eligibility',
-    growsState: false,
+  setNodeEligibility: write('/node/:node_id/eligibility', {
     summary: 'Say whether a node takes new allocations.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
-    body: NodeEligibilityRequest,
-    answers: {
-      200: ok(NodeUpdateResponse, 'The node follows.'),
-      400: refused('The value is unknown, or the node is draining.'),
-      403: denied,
-      404: unknownNode,
-    },
-    needs: 'node:write',
-  }),
-  purgeNode: route({
-    id: 'purgeNode',
-    methods: WRITE,
-    path: '/v1/node/:node_id/purge',
     growsState: false,
-    summary: 'Forget a node.',
-    section,
-    params: NodePath,
-    query: WriteQuery,
-    answers: {
-      200: ok(NodeUpdateResponse, 'The node is gone; its jobs are evaluated.'),
-      400: notUuid,
-      403: denied,
-      404: unknownNode,
-    },
+    body: NodeEligibilityRequest,
+    returns: ok(NodeUpdateResponse, 'The node follows.'),
+    answers: { 404: unknownNode },
+    errors: { 400: 'The value is unknown, or the node is draining.' },
     needs: 'node:write',
   }),
-} as const
+  purgeNode: write('/node/:node_id/purge', {
+    summary: 'Forget a node.',
+    growsState: false,
+    returns: ok(NodeUpdateResponse, 'The node is gone; its jobs are evaluated.'),
+    answers: { 400: notUuid, 404: unknownNode },
+    needs: 'node:write',
+  }),
+})

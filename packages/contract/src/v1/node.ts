@@ -1,5 +1,14 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import {
+  Named,
+  Index,
+  MapOf,
+  Nanoseconds,
+  Nullable,
+  Timestamp,
+  type Input,
+  type Shape,
+} from '../shape.ts'
 import { ResourceTotals } from './allocated-resources.ts'
 import { Opaque, Uuid } from './identifier.ts'
 import { NetworkResource } from './network.ts'
@@ -54,26 +63,23 @@ export const NodeDevice = Type.Object(
 )
 export type NodeDevice = Shape<typeof NodeDevice>
 
-export const NodeNetwork = Type.Object(
-  {
-    Mode: Type.String(),
-    Device: Type.String(),
-    MacAddress: Type.String(),
-    Speed: Type.Integer(),
-    Addresses: Nullable(
-      Type.Array(
-        Type.Object({
-          Family: Type.String(),
-          Alias: Type.String(),
-          Address: Type.String(),
-          ReservedPorts: Type.String(),
-          Gateway: Type.String(),
-        }),
-      ),
+export const NodeNetwork = Named('NodeNetwork', {
+  Mode: Type.String(),
+  Device: Type.String(),
+  MacAddress: Type.String(),
+  Speed: Type.Integer(),
+  Addresses: Nullable(
+    Type.Array(
+      Type.Object({
+        Family: Type.String(),
+        Alias: Type.String(),
+        Address: Type.String(),
+        ReservedPorts: Type.String(),
+        Gateway: Type.String(),
+      }),
     ),
-  },
-  { $id: 'NodeNetwork' },
-)
+  ),
+})
 export type NodeNetwork = Shape<typeof NodeNetwork>
 
 export const NodeResources = Type.Object(
@@ -110,15 +116,11 @@ export const NodeReservedResources = Type.Object(
   },
   { $id: 'NodeReservedResources', description: 'What a node keeps for itself.' },
 )
-export type NodeReservedResources = Shape<typeof NodeReservedResources>
 
-export const DrainSpec = Type.Object(
-  {
-    Deadline: Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
-    IgnoreSystemJobs: Type.Boolean(),
-  },
-  { $id: 'DrainSpec' },
-)
+export const DrainSpec = Named('DrainSpec', {
+  Deadline: Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
+  IgnoreSystemJobs: Type.Boolean(),
+})
 export type DrainSpec = Shape<typeof DrainSpec>
 
 export const DrainStrategy = Type.Object(
@@ -156,34 +158,28 @@ export const NodeEvent = Type.Object(
 )
 export type NodeEvent = Shape<typeof NodeEvent>
 
-export const DriverInfo = Type.Object(
-  {
-    Attributes: Nullable(MapOf(Type.String())),
-    Detected: Type.Boolean(),
-    Healthy: Type.Boolean(),
-    HealthDescription: Type.String(),
-    UpdateTime: Timestamp(),
-  },
-  { $id: 'DriverInfo' },
-)
+export const DriverInfo = Named('DriverInfo', {
+  Attributes: Nullable(MapOf(Type.String())),
+  Detected: Type.Boolean(),
+  Healthy: Type.Boolean(),
+  HealthDescription: Type.String(),
+  UpdateTime: Timestamp(),
+})
 export type DriverInfo = Shape<typeof DriverInfo>
 
-export const HostVolumeInfo = Type.Object(
-  { Name: Type.String(), Path: Type.String(), ReadOnly: Type.Boolean(), ID: Type.String() },
-  { $id: 'HostVolumeInfo' },
-)
-export type HostVolumeInfo = Shape<typeof HostVolumeInfo>
+export const HostVolumeInfo = Named('HostVolumeInfo', {
+  Name: Type.String(),
+  Path: Type.String(),
+  ReadOnly: Type.Boolean(),
+  ID: Type.String(),
+})
 
-export const HostNetworkInfo = Type.Object(
-  {
-    Name: Type.String(),
-    CIDR: Type.String(),
-    Interface: Type.String(),
-    ReservedPorts: Type.String(),
-  },
-  { $id: 'HostNetworkInfo' },
-)
-export type HostNetworkInfo = Shape<typeof HostNetworkInfo>
+export const HostNetworkInfo = Named('HostNetworkInfo', {
+  Name: Type.String(),
+  CIDR: Type.String(),
+  Interface: Type.String(),
+  ReservedPorts: Type.String(),
+})
 
 const sharedFields = {
   ID: Uuid(),
@@ -256,25 +252,20 @@ export const NodeDrainRequest = Type.Object(
 )
 export type NodeDrainRequest = Input<Shape<typeof NodeDrainRequest>>
 
-export const NodeEligibilityRequest = Type.Object(
-  { Eligibility: Type.String({ description: '`eligible` or `ineligible`.' }) },
-  { $id: 'NodeEligibilityRequest' },
-)
-export type NodeEligibilityRequest = Input<Shape<typeof NodeEligibilityRequest>>
+export const NodeEligibilityRequest = Named('NodeEligibilityRequest', {
+  Eligibility: Type.String({ description: '`eligible` or `ineligible`.' }),
+})
 
-export const NodeUpdateResponse = Type.Object(
-  {
-    EvalIDs: Nullable(Type.Array(Type.String())),
-    EvalCreateIndex: Index(),
-    NodeModifyIndex: Index(),
-    Index: Index(),
-  },
-  { $id: 'NodeUpdateResponse' },
-)
+export const NodeUpdateResponse = Named('NodeUpdateResponse', {
+  EvalIDs: Nullable(Type.Array(Type.String())),
+  EvalCreateIndex: Index(),
+  NodeModifyIndex: Index(),
+  Index: Index(),
+})
 export type NodeUpdateResponse = Shape<typeof NodeUpdateResponse>
 
-export const NodeEvaluateResponse = Type.Object(
-  { ...NodeUpdateResponse.properties, HeartbeatTTL: Nanoseconds() },
-  { $id: 'NodeEvaluateResponse' },
-)
+export const NodeEvaluateResponse = Named('NodeEvaluateResponse', {
+  ...NodeUpdateResponse.properties,
+  HeartbeatTTL: Nanoseconds(),
+})
 export type NodeEvaluateResponse = Shape<typeof NodeEvaluateResponse>

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { routes } from '../route.ts'
+import { list } from './define.ts'
+import { Named, Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { denied, ok, refused } from './answer.ts'
-import { JobPath } from './job-path.ts'
-import { blocking, common, listing } from './query.ts'
 
 /** The levels of both kinds of policies (Spec G: Policies). */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
@@ -11,18 +10,15 @@ export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'm
 /** What the words of a policy come to for the job. */
 export const POLICY_EFFECTS = ['passes', 'warns', 'denies', 'overridden'] as const
 
-export const JobPolicyFinding = Type.Object(
-  {
-    Rule: Nullable(Type.String()),
-    File: Type.Optional(
-      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
-    ),
-    Line: Nullable(Type.Integer()),
-    Column: Nullable(Type.Integer()),
-    Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
-  },
-  { $id: 'JobPolicyFinding' },
-)
+export const JobPolicyFinding = Named('JobPolicyFinding', {
+  Rule: Nullable(Type.String()),
+  File: Type.Optional(
+    Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+  ),
+  Line: Nullable(Type.Integer()),
+  Column: Nullable(Type.Integer()),
+  Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
+})
 export type JobPolicyFinding = Shape<typeof JobPolicyFinding>
 
 export const JobPolicyOutcome = Type.Object(
@@ -78,35 +74,24 @@ export const PolicyVerdict = Type.Object(
 )
 export type PolicyVerdict = Shape<typeof PolicyVerdict>
 
-const VerdictQuery = Type.Object({ ...common, ...blocking, ...listing })
+const verdictQuery = {}
 const verdictAnswers = {
   200: ok(Type.Array(PolicyVerdict), 'The verdicts; the latest of each namespace are kept.'),
   400: refused('The filter cannot be read.'),
   403: denied,
 }
 
-export const policyVerdictRoutes = {
-  listPolicyVerdicts: route({
-    id: 'listPolicyVerdicts',
-    methods: ['GET'],
-    path: '/v1/policy-verdicts',
+export const policyVerdictRoutes = routes('Jobs', {
+  listPolicyVerdicts: list('/policy-verdicts', {
     summary: 'List the denials and overrides of a namespace.',
-    section: 'Jobs',
-    query: VerdictQuery,
+    query: verdictQuery,
     answers: verdictAnswers,
-    blocking: true,
     needs: 'namespace:read-job',
   }),
-  listJobVerdicts: route({
-    id: 'listJobVerdicts',
-    methods: ['GET'],
-    path: '/v1/job/:job_id/verdicts',
+  listJobVerdicts: list('/job/:job_id/verdicts', {
     summary: 'List the denials and overrides of a job.',
-    section: 'Jobs',
-    params: JobPath,
-    query: VerdictQuery,
+    query: verdictQuery,
     answers: verdictAnswers,
-    blocking: true,
     needs: 'namespace:read-job',
   }),
-} as const
+})

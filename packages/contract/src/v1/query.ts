@@ -84,15 +84,3 @@ export const paging = {
 }
 
 export const listing = { prefix, ...paging }
-
-/** The usual query of a write. */
-export const WriteQuery = Type.Object({ ...common })
-
-/** The usual query of a read that does not block. */
-export const ReadQuery = Type.Object({ ...common, ...consistency })
-
-/** The usual query of a read of one object, or of a list that is never long. */
-export const BlockingQuery = Type.Object({ ...common, ...blocking })
-
-/** The usual query of a list. */
-export const ListQuery = Type.Object({ ...common, ...blocking, ...listing })

@@ -1,33 +1,27 @@
 import { Type } from 'typebox'
-import { Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 
 /** Reference §4.16. */
-export const ScalingEvent = Type.Object(
-  {
-    Time: Nanoseconds(),
-    Count: Nullable(Type.Integer({ description: 'Null when only a message was recorded.' })),
-    PreviousCount: Type.Integer(),
-    Message: Type.String(),
-    Error: Type.Boolean(),
-    Meta: Nullable(MapOf(Type.Unknown())),
-    EvalID: Nullable(Type.String()),
-    CreateIndex: Index(),
-  },
-  { $id: 'ScalingEvent' },
-)
+export const ScalingEvent = Named('ScalingEvent', {
+  Time: Nanoseconds(),
+  Count: Nullable(Type.Integer({ description: 'Null when only a message was recorded.' })),
+  PreviousCount: Type.Integer(),
+  Message: Type.String(),
+  Error: Type.Boolean(),
+  Meta: Nullable(MapOf(Type.Unknown())),
+  EvalID: Nullable(Type.String()),
+  CreateIndex: Index(),
+})
 export type ScalingEvent = Shape<typeof ScalingEvent>
 
-export const TaskGroupScaleStatus = Type.Object(
-  {
-    Desired: Type.Integer(),
-    Placed: Type.Integer(),
-    Running: Type.Integer(),
-    Healthy: Type.Integer(),
-    Unhealthy: Type.Integer(),
-    Events: Nullable(Type.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
-  },
-  { $id: 'TaskGroupScaleStatus' },
-)
+export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
+  Desired: Type.Integer(),
+  Placed: Type.Integer(),
+  Running: Type.Integer(),
+  Healthy: Type.Integer(),
+  Unhealthy: Type.Integer(),
+  Events: Nullable(Type.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
+})
 export type TaskGroupScaleStatus = Shape<typeof TaskGroupScaleStatus>
 
 /** Spec W: Resources, Job scale status. */

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { watch } from './define.ts'
 import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
-import { denied, ok, refused } from './answer.ts'
+import { ok } from './answer.ts'
 import { Opaque } from './identifier.ts'
-import { blocking, BlockingQuery, common, Text } from './query.ts'
+import { Text } from './query.ts'
 
 const stubFields = {
   ID: Type.String({ description: 'Given at registration, kept across versions of the job.' }),
@@ -34,40 +35,17 @@ export const ScalingPolicyStub = Type.Object(stubFields, {
 })
 export type ScalingPolicyStub = Shape<typeof ScalingPolicyStub>
 
-export const scalingPolicyRoutes = {
-  listScalingPolicies: route({
-    id: 'listScalingPolicies',
-    methods: ['GET'],
-    path: '/v1/scaling/policies',
+export const scalingPolicyRoutes = routes('Scaling policies', {
+  listScalingPolicies: watch('/scaling/policies', {
     summary: 'List the scaling policies of the jobs in a namespace.',
-    section: 'Scaling policies',
-    query: Type.Object({
-      ...common,
-      ...blocking,
-      job: Text('Only policies of this job.'),
-      type: Text('Only policies of this type.'),
-    }),
-    answers: {
-      200: ok(Type.Array(ScalingPolicyStub), 'The policies.'),
-      403: denied,
-    },
-    blocking: true,
+    query: { job: Text('Only policies of this job.'), type: Text('Only policies of this type.') },
+    returns: ok(Type.Array(ScalingPolicyStub), 'The policies.'),
     needs: 'namespace:list-scaling-policies, or namespace:list-jobs and namespace:read-job',
   }),
-  readScalingPolicy: route({
-    id: 'readScalingPolicy',
-    methods: ['GET'],
-    path: '/v1/scaling/policy/:policy_id',
+  readScalingPolicy: watch('/scaling/policy/:policy_id', {
     summary: 'Read one scaling policy.',
-    section: 'Scaling policies',
-    params: Type.Object({ policy_id: Type.String() }),
-    query: BlockingQuery,
-    answers: {
-      200: ok(ScalingPolicy, 'The policy.'),
-      403: denied,
-      404: refused('`policy not found`'),
-    },
-    blocking: true,
+    returns: ok(ScalingPolicy, 'The policy.'),
+    errors: { 404: '`policy not found`' },
     needs: 'namespace:read-scaling-policy, or namespace:list-jobs and namespace:read-job',
   }),
-} as const
+})

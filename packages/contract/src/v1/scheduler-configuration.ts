@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, type Input, type Shape } from '../shape.ts'
-import { denied, ok, PUT_OR_POST, refused } from './answer.ts'
-import { common, ReadQuery, Text } from './query.ts'
+import { routes } from '../route.ts'
+import { put, read } from './define.ts'
+import { Named, Index, type Input, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
+import { Text } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
 /** Reference §8.8. */
@@ -35,52 +36,34 @@ export const SchedulerConfiguration = Type.Object(
 export type SchedulerConfiguration = Shape<typeof SchedulerConfiguration>
 export type SchedulerConfigurationRequest = Input<SchedulerConfiguration>
 
-export const SchedulerConfigurationResponse = Type.Object(
-  { SchedulerConfig: SchedulerConfiguration, ...responseMeta },
-  { $id: 'SchedulerConfigurationResponse' },
-)
+export const SchedulerConfigurationResponse = Named('SchedulerConfigurationResponse', {
+  SchedulerConfig: SchedulerConfiguration,
+  ...responseMeta,
+})
 export type SchedulerConfigurationResponse = Shape<typeof SchedulerConfigurationResponse>
 
-export const SchedulerConfigurationUpdate = Type.Object(
-  {
-    Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
-    Index: Index(),
-  },
-  { $id: 'SchedulerConfigurationUpdate' },
-)
+export const SchedulerConfigurationUpdate = Named('SchedulerConfigurationUpdate', {
+  Updated: Type.Boolean({ description: 'False when `cas` was not the current index.' }),
+  Index: Index(),
+})
 export type SchedulerConfigurationUpdate = Shape<typeof SchedulerConfigurationUpdate>
 
-const path = '/v1/operator/scheduler/configuration'
+const path = '/operator/scheduler/configuration'
 
-export const schedulerConfigurationRoutes = {
-  readSchedulerConfiguration: route({
-    id: 'readSchedulerConfiguration',
-    methods: ['GET'],
-    path,
-    answeredBy: 'leader',
+export const schedulerConfigurationRoutes = routes('Operator', {
+  readSchedulerConfiguration: read(path, {
     summary: 'Read the settings of the scheduler.',
-    section: 'Operator',
-    query: ReadQuery,
-    answers: { 200: ok(SchedulerConfigurationResponse, 'The settings.'), 403: denied },
+    answeredBy: 'leader',
+    returns: ok(SchedulerConfigurationResponse, 'The settings.'),
     needs: 'operator:read',
   }),
-  writeSchedulerConfiguration: route({
-    id: 'writeSchedulerConfiguration',
-    methods: PUT_OR_POST,
-    path,
-    growsState: false,
+  writeSchedulerConfiguration: put(path, {
     summary: 'Change the settings of the scheduler.',
-    section: 'Operator',
-    query: Type.Object({
-      ...common,
-      cas: Text('Change them only if their `ModifyIndex` is this number.'),
-    }),
+    growsState: false,
+    query: { cas: Text('Change them only if their `ModifyIndex` is this number.') },
     body: SchedulerConfiguration,
-    answers: {
-      200: ok(SchedulerConfigurationUpdate, 'Whether they were changed.'),
-      400: refused('The settings or `cas` cannot be read, or the algorithm is unknown.'),
-      403: denied,
-    },
+    returns: ok(SchedulerConfigurationUpdate, 'Whether they were changed.'),
+    errors: { 400: 'The settings or `cas` cannot be read, or the algorithm is unknown.' },
     needs: 'operator:write',
   }),
-} as const
+})

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, Nullable, type Input, type Shape } from '../shape.ts'
-import { denied, ok, refused, WRITE } from './answer.ts'
-import { ReadQuery } from './query.ts'
+import { routes } from '../route.ts'
+import { readByBody } from './define.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
 import { responseMeta } from './write-response.ts'
 
 /** Reference §8.7; `deployment` and `scaling_policy` are singular on the wire. */
@@ -36,88 +36,55 @@ export const FUZZY_CONTEXTS = [
 ] as const
 export type FuzzyContext = (typeof FUZZY_CONTEXTS)[number]
 
-export const SearchRequest = Type.Object(
-  {
-    Prefix: Type.String(),
-    Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
-  },
-  { $id: 'SearchRequest' },
-)
-export type SearchRequest = Input<Shape<typeof SearchRequest>>
+export const SearchRequest = Named('SearchRequest', {
+  Prefix: Type.String(),
+  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+})
 
-export const SearchResponse = Type.Object(
-  {
-    Matches: MapOf(Nullable(Type.Array(Type.String()))),
-    Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
-    ...responseMeta,
-  },
-  { $id: 'SearchResponse' },
-)
+export const SearchResponse = Named('SearchResponse', {
+  Matches: MapOf(Nullable(Type.Array(Type.String()))),
+  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+  ...responseMeta,
+})
 export type SearchResponse = Shape<typeof SearchResponse>
 
-export const FuzzySearchRequest = Type.Object(
-  {
-    Text: Type.String({ description: 'At least 2 characters.' }),
-    Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
-  },
-  { $id: 'FuzzySearchRequest' },
-)
-export type FuzzySearchRequest = Input<Shape<typeof FuzzySearchRequest>>
+export const FuzzySearchRequest = Named('FuzzySearchRequest', {
+  Text: Type.String({ description: 'At least 2 characters.' }),
+  Context: Type.String({ description: 'Where to look; empty or `all` for everywhere.' }),
+})
 
-export const FuzzyMatch = Type.Object(
-  {
-    ID: Type.String(),
-    Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
-  },
-  { $id: 'FuzzyMatch' },
-)
+export const FuzzyMatch = Named('FuzzyMatch', {
+  ID: Type.String(),
+  Scope: Nullable(Type.Array(Type.String(), { description: 'Namespace, job, group, task.' })),
+})
 export type FuzzyMatch = Shape<typeof FuzzyMatch>
 
-export const FuzzySearchResponse = Type.Object(
-  {
-    Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
-    Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
-    ...responseMeta,
-  },
-  { $id: 'FuzzySearchResponse' },
-)
+export const FuzzySearchResponse = Named('FuzzySearchResponse', {
+  Matches: MapOf(Nullable(Type.Array(FuzzyMatch))),
+  Truncations: MapOf(Type.Boolean({ description: 'Whether there are more.' })),
+  ...responseMeta,
+})
 export type FuzzySearchResponse = Shape<typeof FuzzySearchResponse>
 
-export const searchRoutes = {
-  search: route({
-    id: 'search',
-    methods: WRITE,
-    path: '/v1/search',
+export const searchRoutes = routes('Search', {
+  search: readByBody('/search', {
+    summary: 'Find things whose id or name begins with a text.',
     answeredBy: 'any',
     audit: 'none',
     cost: 4,
-    summary: 'Find things whose id or name begins with a text.',
-    section: 'Search',
-    query: ReadQuery,
     body: SearchRequest,
-    answers: {
-      200: ok(SearchResponse, 'At most 20 matches for each context.'),
-      400: refused('The context is unknown.'),
-      403: denied,
-    },
+    returns: ok(SearchResponse, 'At most 20 matches for each context.'),
+    errors: { 400: 'The context is unknown.' },
     needs: 'what reading the context needs; results are filtered',
   }),
-  fuzzySearch: route({
-    id: 'fuzzySearch',
-    methods: WRITE,
-    path: '/v1/search/fuzzy',
+  fuzzySearch: readByBody('/search/fuzzy', {
+    summary: 'Find things whose name holds a text, in any case.',
     answeredBy: 'any',
     audit: 'none',
     cost: 8,
-    summary: 'Find things whose name holds a text, in any case.',
-    section: 'Search',
-    query: ReadQuery,
     body: FuzzySearchRequest,
-    answers: {
-      200: ok(FuzzySearchResponse, 'The matches, best first.'),
-      400: refused('`fuzzy search query must be at least 2 characters, got <n>`'),
-      403: denied,
-    },
+    returns: ok(FuzzySearchResponse, 'The matches, best first.'),
+    errors: { 400: '`fuzzy search query must be at least 2 characters, got <n>`' },
     needs: 'what reading the context needs; results are filtered',
   }),
-} as const
+})

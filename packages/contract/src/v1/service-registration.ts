@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { remove, watch } from './define.ts'
 import { Index, Nullable, type Shape } from '../shape.ts'
-import { denied, done, ok, refused } from './answer.ts'
-import { blocking, BlockingQuery, common, filter, paging, Text, WriteQuery } from './query.ts'
+import { done, ok } from './answer.ts'
+import { filter, paging, Text } from './query.ts'
 
 /** Reference §4.17. */
 export const ServiceRegistration = Type.Object(
@@ -36,57 +37,29 @@ export const ServiceList = Type.Object(
 )
 export type ServiceList = Shape<typeof ServiceList>
 
-const section = 'Services'
-
-export const serviceRoutes = {
-  listServices: route({
-    id: 'listServices',
-    methods: ['GET'],
-    path: '/v1/services',
-    cost: 2,
+export const serviceRoutes = routes('Services', {
+  listServices: watch('/services', {
     summary: 'List the names of the registered services.',
-    section,
-    query: BlockingQuery,
-    answers: { 200: ok(Type.Array(ServiceList), 'The services by namespace.'), 403: denied },
-    blocking: true,
+    cost: 2,
+    returns: ok(Type.Array(ServiceList), 'The services by namespace.'),
     needs: 'namespace:read-job',
   }),
-  readService: route({
-    id: 'readService',
-    methods: ['GET'],
-    path: '/v1/service/:service_name',
+  readService: watch('/service/:service_name', {
     summary: 'List the instances of one service.',
-    section,
-    params: Type.Object({ service_name: Type.String() }),
-    query: Type.Object({
-      ...common,
-      ...blocking,
+    query: {
       filter,
       per_page: paging.per_page,
       next_token: paging.next_token,
       choose: Text('`<n>|<key>`: only n of them, always the same for one key.'),
-    }),
-    answers: {
-      200: ok(Type.Array(ServiceRegistration), 'The instances; none for an unknown service.'),
-      400: refused("`Parameter for choose must be in form '<number>|<key>'`"),
-      403: denied,
     },
-    blocking: true,
+    returns: ok(Type.Array(ServiceRegistration), 'The instances; none for an unknown service.'),
+    errors: { 400: "`Parameter for choose must be in form '<number>|<key>'`" },
     needs: 'namespace:read-job',
   }),
-  deleteServiceRegistration: route({
-    id: 'deleteServiceRegistration',
-    methods: ['DELETE'],
-    path: '/v1/service/:service_name/:registration_id',
+  deleteServiceRegistration: remove('/service/:service_name/:registration_id', {
     summary: 'Remove one instance of a service.',
-    section,
-    params: Type.Object({ service_name: Type.String(), registration_id: Type.String() }),
-    query: WriteQuery,
-    answers: {
-      200: done('It is removed.'),
-      403: denied,
-      404: refused('The registration is unknown.'),
-    },
+    returns: done('It is removed.'),
+    errors: { 404: 'The registration is unknown.' },
     needs: 'namespace:submit-job or namespace:delete-service-registration',
   }),
-} as const
+})

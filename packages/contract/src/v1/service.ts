@@ -1,18 +1,15 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { Opaque } from './identifier.ts'
 import { WorkloadIdentity } from './identity.ts'
 
-export const CheckRestart = Type.Object(
-  {
-    Limit: Type.Integer({
-      description: 'Failures in a row before the task is restarted; 0 is off.',
-    }),
-    Grace: Nanoseconds('Time after a start during which failures do not count.'),
-    IgnoreWarnings: Type.Boolean(),
-  },
-  { $id: 'CheckRestart' },
-)
+export const CheckRestart = Named('CheckRestart', {
+  Limit: Type.Integer({
+    description: 'Failures in a row before the task is restarted; 0 is off.',
+  }),
+  Grace: Nanoseconds('Time after a start during which failures do not count.'),
+  IgnoreWarnings: Type.Boolean(),
+})
 export type CheckRestart = Shape<typeof CheckRestart>
 
 /** Spec W: Resources, Job, task `Services`, `Checks`; the rest from reference §4.3. */
@@ -49,10 +46,10 @@ export const ServiceCheck = Type.Object(
 )
 export type ServiceCheck = Shape<typeof ServiceCheck>
 
-export const ServiceWeights = Type.Object(
-  { Passing: Type.Integer(), Warning: Type.Integer() },
-  { $id: 'ServiceWeights' },
-)
+export const ServiceWeights = Named('ServiceWeights', {
+  Passing: Type.Integer(),
+  Warning: Type.Integer(),
+})
 export type ServiceWeights = Shape<typeof ServiceWeights>
 
 export const Service = Type.Object(

@@ -1,6 +1,6 @@
-import { route } from '../route.ts'
-import { denied, TEXT_TYPE } from './answer.ts'
-import { ReadQuery } from './query.ts'
+import { routes } from '../route.ts'
+import { read } from './define.ts'
+import { TEXT_TYPE } from './answer.ts'
 import { Type } from 'typebox'
 
 /** What a reader must know to read a snapshot. */
@@ -25,26 +25,18 @@ export type SnapshotRowName = readonly [
   modifyIndex: number,
 ]
 
-export const snapshotRoutes = {
-  saveSnapshot: route({
-    id: 'saveSnapshot',
-    methods: ['GET'],
-    path: '/v1/operator/snapshot',
+export const snapshotRoutes = routes('Operator', {
+  saveSnapshot: read('/operator/snapshot', {
+    summary: 'Copy the whole state as of one index, one JSON object on each line.',
     answeredBy: 'leader',
     audit: 'always',
     cost: 16,
-    summary: 'Copy the whole state as of one index, one JSON object on each line.',
-    section: 'Operator',
-    query: ReadQuery,
-    answers: {
-      200: {
-        description: 'The copy. Secrets in it are sealed; it is whole when its last line is there.',
-        schema: Type.String(),
-        contentType: TEXT_TYPE,
-      },
-      403: denied,
-    },
     streams: true,
+    returns: {
+      description: 'The copy. Secrets in it are sealed; it is whole when its last line is there.',
+      schema: Type.String(),
+      contentType: TEXT_TYPE,
+    },
     needs: 'management',
   }),
-} as const
+})

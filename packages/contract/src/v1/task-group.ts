@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { Affinity, Constraint, Spread } from './constraint.ts'
 import { DiscoveryBlock } from './identity.ts'
 import { NetworkResource } from './network.ts'
@@ -47,36 +47,30 @@ export const ReschedulePolicy = Type.Object(
 )
 export type ReschedulePolicy = Shape<typeof ReschedulePolicy>
 
-export const EphemeralDisk = Type.Object(
-  {
-    Sticky: Type.Boolean({ description: 'Prefer the node that holds the old data.' }),
-    SizeMB: Type.Integer({ default: 300 }),
-    Migrate: Type.Boolean({ description: 'Copy the data to a new node.' }),
-  },
-  { $id: 'EphemeralDisk' },
-)
+export const EphemeralDisk = Named('EphemeralDisk', {
+  Sticky: Type.Boolean({ description: 'Prefer the node that holds the old data.' }),
+  SizeMB: Type.Integer({ default: 300 }),
+  Migrate: Type.Boolean({ description: 'Copy the data to a new node.' }),
+})
 export type EphemeralDisk = Shape<typeof EphemeralDisk>
 
-export const VolumeMountOptions = Type.Object(
-  { FSType: Type.String(), MountFlags: Nullable(Type.Array(Type.String())) },
-  { $id: 'VolumeMountOptions' },
-)
+export const VolumeMountOptions = Named('VolumeMountOptions', {
+  FSType: Type.String(),
+  MountFlags: Nullable(Type.Array(Type.String())),
+})
 export type VolumeMountOptions = Shape<typeof VolumeMountOptions>
 
-export const VolumeRequest = Type.Object(
-  {
-    Name: Type.String(),
-    Type: Type.String({ description: '`host` or `csi`.' }),
-    Source: Type.String(),
-    ReadOnly: Type.Boolean(),
-    Sticky: Type.Boolean(),
-    AccessMode: Type.String(),
-    AttachmentMode: Type.String(),
-    MountOptions: Nullable(VolumeMountOptions),
-    PerAlloc: Type.Boolean({ description: 'Each allocation has its own volume, `Source[<n>]`.' }),
-  },
-  { $id: 'VolumeRequest' },
-)
+export const VolumeRequest = Named('VolumeRequest', {
+  Name: Type.String(),
+  Type: Type.String({ description: '`host` or `csi`.' }),
+  Source: Type.String(),
+  ReadOnly: Type.Boolean(),
+  Sticky: Type.Boolean(),
+  AccessMode: Type.String(),
+  AttachmentMode: Type.String(),
+  MountOptions: Nullable(VolumeMountOptions),
+  PerAlloc: Type.Boolean({ description: 'Each allocation has its own volume, `Source[<n>]`.' }),
+})
 export type VolumeRequest = Shape<typeof VolumeRequest>
 
 export const DisconnectStrategy = Type.Object(

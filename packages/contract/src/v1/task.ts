@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { Affinity, Constraint } from './constraint.ts'
 import { Opaque } from './identifier.ts'
 import { DiscoveryBlock, WorkloadIdentity } from './identity.ts'
@@ -19,24 +19,18 @@ export const RestartPolicy = Type.Object(
 )
 export type RestartPolicy = Shape<typeof RestartPolicy>
 
-export const RequestedDevice = Type.Object(
-  {
-    Name: Type.String({ description: '`type`, `vendor/type` or `vendor/type/model`.' }),
-    Count: Type.Integer({ default: 1 }),
-    Constraints: Nullable(Type.Array(Constraint)),
-    Affinities: Nullable(Type.Array(Affinity)),
-  },
-  { $id: 'RequestedDevice' },
-)
+export const RequestedDevice = Named('RequestedDevice', {
+  Name: Type.String({ description: '`type`, `vendor/type` or `vendor/type/model`.' }),
+  Count: Type.Integer({ default: 1 }),
+  Constraints: Nullable(Type.Array(Constraint)),
+  Affinities: Nullable(Type.Array(Affinity)),
+})
 export type RequestedDevice = Shape<typeof RequestedDevice>
 
-export const NumaPreference = Type.Object(
-  {
-    Affinity: Type.String({ description: '`none`, `prefer` or `require`.' }),
-    Devices: Nullable(Type.Array(Type.String())),
-  },
-  { $id: 'NumaPreference' },
-)
+export const NumaPreference = Named('NumaPreference', {
+  Affinity: Type.String({ description: '`none`, `prefer` or `require`.' }),
+  Devices: Nullable(Type.Array(Type.String())),
+})
 export type NumaPreference = Shape<typeof NumaPreference>
 
 /** Spec W: Resources, Job, task `Resources`. What one task asks for. */
@@ -59,32 +53,25 @@ export const Resources = Type.Object(
 )
 export type Resources = Shape<typeof Resources>
 
-export const LogConfig = Type.Object(
-  {
-    Disabled: Type.Boolean(),
-    MaxFiles: Type.Integer({ default: 10 }),
-    MaxFileSizeMB: Type.Integer({ default: 10 }),
-  },
-  { $id: 'LogConfig' },
-)
+export const LogConfig = Named('LogConfig', {
+  Disabled: Type.Boolean(),
+  MaxFiles: Type.Integer({ default: 10 }),
+  MaxFileSizeMB: Type.Integer({ default: 10 }),
+})
 export type LogConfig = Shape<typeof LogConfig>
 
 export const LIFECYCLE_HOOKS = ['prestart', 'poststart', 'poststop'] as const
 export type LifecycleHook = (typeof LIFECYCLE_HOOKS)[number]
 
-export const TaskLifecycle = Type.Object(
-  {
-    Hook: Type.String({ description: '`prestart`, `poststart` or `poststop`.' }),
-    Sidecar: Type.Boolean({ description: 'Keeps running beside the main tasks.' }),
-  },
-  { $id: 'TaskLifecycle' },
-)
+export const TaskLifecycle = Named('TaskLifecycle', {
+  Hook: Type.String({ description: '`prestart`, `poststart` or `poststop`.' }),
+  Sidecar: Type.Boolean({ description: 'Keeps running beside the main tasks.' }),
+})
 export type TaskLifecycle = Shape<typeof TaskLifecycle>
 
-export const DispatchPayload = Type.Object(
-  { File: Type.String({ description: 'Where the payload of the dispatch is written.' }) },
-  { $id: 'DispatchPayload' },
-)
+export const DispatchPayload = Named('DispatchPayload', {
+  File: Type.String({ description: 'Where the payload of the dispatch is written.' }),
+})
 export type DispatchPayload = Shape<typeof DispatchPayload>
 
 export const TaskArtifact = Type.Object(
@@ -101,22 +88,19 @@ export const TaskArtifact = Type.Object(
 )
 export type TaskArtifact = Shape<typeof TaskArtifact>
 
-export const ChangeScript = Type.Object(
-  {
-    Command: Type.String(),
-    Args: Nullable(Type.Array(Type.String())),
-    Timeout: Nanoseconds(),
-    FailOnError: Type.Boolean(),
-    RunOnFirstRender: Type.Boolean(),
-  },
-  { $id: 'ChangeScript' },
-)
+export const ChangeScript = Named('ChangeScript', {
+  Command: Type.String(),
+  Args: Nullable(Type.Array(Type.String())),
+  Timeout: Nanoseconds(),
+  FailOnError: Type.Boolean(),
+  RunOnFirstRender: Type.Boolean(),
+})
 export type ChangeScript = Shape<typeof ChangeScript>
 
-export const TemplateWait = Type.Object(
-  { Min: Nullable(Nanoseconds()), Max: Nullable(Nanoseconds()) },
-  { $id: 'TemplateWait' },
-)
+export const TemplateWait = Named('TemplateWait', {
+  Min: Nullable(Nanoseconds()),
+  Max: Nullable(Nanoseconds()),
+})
 export type TemplateWait = Shape<typeof TemplateWait>
 
 export const Template = Type.Object(
@@ -142,28 +126,22 @@ export const Template = Type.Object(
 )
 export type Template = Shape<typeof Template>
 
-export const VolumeMount = Type.Object(
-  {
-    Volume: Type.String({ description: 'Name of a volume of the group.' }),
-    Destination: Type.String(),
-    ReadOnly: Type.Boolean(),
-    PropagationMode: Type.String({ default: 'private' }),
-    SELinuxLabel: Type.String(),
-  },
-  { $id: 'VolumeMount' },
-)
+export const VolumeMount = Named('VolumeMount', {
+  Volume: Type.String({ description: 'Name of a volume of the group.' }),
+  Destination: Type.String(),
+  ReadOnly: Type.Boolean(),
+  PropagationMode: Type.String({ default: 'private' }),
+  SELinuxLabel: Type.String(),
+})
 export type VolumeMount = Shape<typeof VolumeMount>
 
-export const CsiPluginConfig = Type.Object(
-  {
-    ID: Type.String(),
-    Type: Type.String(),
-    MountDir: Type.String(),
-    StagePublishBaseDir: Type.String(),
-    HealthTimeout: Nanoseconds(),
-  },
-  { $id: 'CsiPluginConfig' },
-)
+export const CsiPluginConfig = Named('CsiPluginConfig', {
+  ID: Type.String(),
+  Type: Type.String(),
+  MountDir: Type.String(),
+  StagePublishBaseDir: Type.String(),
+  HealthTimeout: Nanoseconds(),
+})
 export type CsiPluginConfig = Shape<typeof CsiPluginConfig>
 
 export const SecretStoreBlock = Type.Object(
@@ -182,16 +160,13 @@ export const SecretStoreBlock = Type.Object(
 )
 export type SecretStoreBlock = Shape<typeof SecretStoreBlock>
 
-export const TaskSecret = Type.Object(
-  {
-    Name: Type.String(),
-    Provider: Type.String(),
-    Path: Type.String(),
-    Config: Nullable(Opaque('Settings of the provider.')),
-    Env: Nullable(MapOf(Type.String())),
-  },
-  { $id: 'TaskSecret' },
-)
+export const TaskSecret = Named('TaskSecret', {
+  Name: Type.String(),
+  Provider: Type.String(),
+  Path: Type.String(),
+  Config: Nullable(Opaque('Settings of the provider.')),
+  Env: Nullable(MapOf(Type.String())),
+})
 export type TaskSecret = Shape<typeof TaskSecret>
 
 export const TaskAction = Type.Object(

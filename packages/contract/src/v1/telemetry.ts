@@ -1,37 +1,35 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, type Shape } from '../shape.ts'
-import { ok, refused } from './answer.ts'
-import { common, Text } from './query.ts'
+import { routes } from '../route.ts'
+import { ask } from './define.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
+import { Text } from './query.ts'
 
 const Labels = MapOf(Type.String())
 
-export const MetricGauge = Type.Object(
-  { Name: Type.String(), Value: Type.Number(), Labels },
-  { $id: 'MetricGauge' },
-)
+export const MetricGauge = Named('MetricGauge', {
+  Name: Type.String(),
+  Value: Type.Number(),
+  Labels,
+})
 export type MetricGauge = Shape<typeof MetricGauge>
 
-export const MetricPoint = Type.Object(
-  { Name: Type.String(), Points: Type.Array(Type.Number()) },
-  { $id: 'MetricPoint' },
-)
-export type MetricPoint = Shape<typeof MetricPoint>
+export const MetricPoint = Named('MetricPoint', {
+  Name: Type.String(),
+  Points: Type.Array(Type.Number()),
+})
 
-export const MetricSample = Type.Object(
-  {
-    Name: Type.String(),
-    Count: Type.Integer(),
-    Rate: Type.Number(),
-    Sum: Type.Number(),
-    Min: Type.Number(),
-    Max: Type.Number(),
-    Mean: Type.Number(),
-    Stddev: Type.Number(),
-    Labels,
-  },
-  { $id: 'MetricSample' },
-)
+export const MetricSample = Named('MetricSample', {
+  Name: Type.String(),
+  Count: Type.Integer(),
+  Rate: Type.Number(),
+  Sum: Type.Number(),
+  Min: Type.Number(),
+  Max: Type.Number(),
+  Mean: Type.Number(),
+  Stddev: Type.Number(),
+  Labels,
+})
 export type MetricSample = Shape<typeof MetricSample>
 
 /** Reference §8.8. */
@@ -47,22 +45,13 @@ export const MetricsReport = Type.Object(
 )
 export type MetricsReport = Shape<typeof MetricsReport>
 
-export const telemetryRoutes = {
-  readMetrics: route({
-    id: 'readMetrics',
-    methods: ['GET'],
-    path: '/v1/metrics',
-    answeredBy: 'self',
+export const telemetryRoutes = routes('Operator', {
+  readMetrics: ask('/metrics', {
     summary: 'Read the metrics of the agent that answers.',
-    section: 'Operator',
-    query: Type.Object({
-      ...common,
-      format: Text('`prometheus` for the text format of that name.'),
-    }),
-    answers: {
-      200: ok(MetricsReport, 'The metrics.'),
-      415: refused('`Prometheus is not enabled`'),
-    },
+    answeredBy: 'self',
+    query: { format: Text('`prometheus` for the text format of that name.') },
+    returns: ok(MetricsReport, 'The metrics.'),
+    errors: { 415: '`Prometheus is not enabled`' },
     needs: 'none',
   }),
-} as const
+})

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { watch } from './define.ts'
 import type { Shape } from '../shape.ts'
 import { CLIENT_STATUSES } from './allocation.ts'
-import { denied, ok, refused } from './answer.ts'
+import { ok } from './answer.ts'
 import { Uuid } from './identifier.ts'
 import { ELIGIBILITIES, NODE_STATUSES } from './node.ts'
-import { blocking, common, paging, Repeated } from './query.ts'
+import { paging, Repeated } from './query.ts'
 
 export const TopologyLoad = Type.Object(
   {
@@ -43,26 +44,16 @@ export const TopologyNode = Type.Object(
 )
 export type TopologyNode = Shape<typeof TopologyNode>
 
-export const topologyRoutes = {
-  listTopology: route({
-    id: 'listTopology',
-    methods: ['GET'],
-    path: '/v1/topology',
-    cost: 8,
+export const topologyRoutes = routes('Nodes', {
+  listTopology: watch('/topology', {
     summary: 'List nodes with what their allocations hold, counted by status and size.',
-    section: 'Nodes',
-    query: Type.Object({
-      ...common,
-      ...blocking,
+    cost: 8,
+    query: {
       ...paging,
       node: Repeated('Only the nodes of these ids; those that do not exist are left out.'),
-    }),
-    answers: {
-      200: ok(Type.Array(TopologyNode), 'The nodes, by id.'),
-      400: refused('The filter is wrong.'),
-      403: denied,
     },
-    blocking: true,
+    returns: ok(Type.Array(TopologyNode), 'The nodes, by id.'),
+    errors: { 400: 'The filter is wrong.' },
     needs: 'node:read',
   }),
-} as const
+})

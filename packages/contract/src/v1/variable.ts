@@ -1,17 +1,15 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
-import { denied, ok, PUT_OR_POST, refused } from './answer.ts'
-import { BlockingQuery, common, ListQuery, Text } from './query.ts'
+import { routes } from '../route.ts'
+import { list, put, remove, watch } from './define.ts'
+import { Named, Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
+import { Text } from './query.ts'
 
-export const VariableLock = Type.Object(
-  {
-    ID: Type.String(),
-    TTL: Type.String({ description: 'A duration such as `15s`.' }),
-    LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
-  },
-  { $id: 'VariableLock' },
-)
+export const VariableLock = Named('VariableLock', {
+  ID: Type.String(),
+  TTL: Type.String({ description: 'A duration such as `15s`.' }),
+  LockDelay: Type.String({ description: 'A duration such as `15s`.' }),
+})
 export type VariableLock = Shape<typeof VariableLock>
 
 const metadataFields = {
@@ -38,97 +36,56 @@ export const Variable = Type.Object(
 )
 export type Variable = Shape<typeof Variable>
 
-export const VariableRequest = Type.Object(
-  {
-    Namespace: Type.String(),
-    Path: Type.String(),
-    Items: MapOf(Type.String()),
-    Lock: VariableLock,
-  },
-  { $id: 'VariableRequest' },
-)
+export const VariableRequest = Named('VariableRequest', {
+  Namespace: Type.String(),
+  Path: Type.String(),
+  Items: MapOf(Type.String()),
+  Lock: VariableLock,
+})
 export type VariableRequest = Input<Shape<typeof VariableRequest>>
 
-/** Paths of variables hold slashes, so the parameter takes the rest of the path. */
-const VariablePath = Type.Object({ path: Type.String({ description: 'May hold slashes.' }) })
-const section = 'Variables'
 const cas = Text('Only if `ModifyIndex` is this number; 0 means that it must not exist yet.')
 const conflict = ok(
   Type.Object({ ...metadataFields, Items: Type.Optional(MapOf(Type.String())) }),
   'Another index: the current variable, with its values if the token may read them.',
 )
 
-export const variableRoutes = {
-  listVariables: route({
-    id: 'listVariables',
-    methods: ['GET'],
-    path: '/v1/vars',
-    cost: 2,
+export const variableRoutes = routes('Variables', {
+  listVariables: list('/vars', {
     summary: 'List variables, without their values.',
-    section,
-    query: ListQuery,
-    answers: {
-      200: ok(Type.Array(VariableMetadata), 'Those that the token may list, by path.'),
-      403: denied,
-    },
-    blocking: true,
+    cost: 2,
+    returns: ok(Type.Array(VariableMetadata), 'Those that the token may list, by path.'),
     needs: 'variables:list',
   }),
-  readVariable: route({
-    id: 'readVariable',
-    methods: ['GET'],
-    path: '/v1/var/:path',
+  readVariable: watch('/var/:path', {
     summary: 'Read one variable.',
-    section,
-    params: VariablePath,
-    query: BlockingQuery,
-    answers: {
-      200: ok(Variable, 'The variable.'),
-      403: denied,
-      404: refused('`variable not found`'),
-    },
-    blocking: true,
+    returns: ok(Variable, 'The variable.'),
+    errors: { 404: '`variable not found`' },
     needs: 'variables:read',
   }),
-  writeVariable: route({
-    id: 'writeVariable',
-    methods: PUT_OR_POST,
-    path: '/v1/var/:path',
-    growsState: { unlessQuery: ['lock-renew', 'lock-release'] },
+  writeVariable: put('/var/:path', {
     summary: 'Create or change a variable, or take, keep or give up its lock.',
-    section,
-    params: VariablePath,
-    query: Type.Object({
-      ...common,
+    growsState: { unlessQuery: ['lock-renew', 'lock-release'] },
+    query: {
       cas,
       'lock-acquire': Text('Take the lock: asked for by being there, whatever its value.'),
       'lock-renew': Text('Keep the lock: asked for by being there.'),
       'lock-release': Text('Give up the lock: asked for by being there.'),
-    }),
+    },
     body: VariableRequest,
-    answers: {
-      200: ok(Variable, 'The variable.'),
-      400: refused('The path, the items or `cas` are invalid, or the items are too large.'),
-      403: denied,
-      404: refused('`variable not found`: the lock of what is not there.'),
-      409: conflict,
+    returns: ok(Variable, 'The variable.'),
+    answers: { 409: conflict },
+    errors: {
+      400: 'The path, the items or `cas` are invalid, or the items are too large.',
+      404: '`variable not found`: the lock of what is not there.',
     },
     needs: 'variables:write',
   }),
-  deleteVariable: route({
-    id: 'deleteVariable',
-    methods: ['DELETE'],
-    path: '/v1/var/:path',
+  deleteVariable: remove('/var/:path', {
     summary: 'Delete a variable.',
-    section,
-    params: VariablePath,
-    query: Type.Object({ ...common, cas }),
-    answers: {
-      204: { description: 'The variable is gone.' },
-      400: refused('`cas` is not a number.'),
-      403: denied,
-      409: conflict,
-    },
+    query: { cas },
+    answers: { 204: { description: 'The variable is gone.' }, 409: conflict },
+    errors: { 400: '`cas` is not a number.' },
     needs: 'variables:destroy',
   }),
-} as const
+})

@@ -13,7 +13,6 @@ export {
   Pagination,
   StatusCounts,
 } from './json-api.ts'
-export type { Refused } from './answers.ts'
 export * from './limits.ts'
 export {
   DURATION_PATTERN,
@@ -30,7 +29,6 @@ export {
   type PrefixedType,
   type RefusalTexts,
 } from './patterns.ts'
-export * from './paths.ts'
 
 export * from './audit-trail.ts'
 export * from './organization-membership.ts'

@@ -4,7 +4,8 @@
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
-import { MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 
 /** The media type of every body, errors included, except policy code (spec G, first lines). */
@@ -113,33 +114,32 @@ export function NewMembers<const T extends string>(type: T) {
   return Type.Object({ data: Type.Array(Identifier(type), { maxItems: RELATED_ITEMS_MAX }) })
 }
 
-interface ResourceDefinition<T extends string, I extends TSchema, M extends TProperties> {
-  readonly $id: string
-  readonly type: T
-  readonly id: I
-  /** `attributes`, and where the resource has them `relationships` and `links`. */
-  readonly members: M
+/** A resource object whose id this service made: `{ id, type, attributes, … }`. */
+export function ResourceOf<const T extends PrefixedType, M extends TProperties>(
+  name: string,
+  type: T,
+  members: M,
+) {
+  return ResourceWithId(name, type, { id: PrefixedId(type), ...members })
 }
 
-/** A resource object: `{ id, type, attributes, relationships?, links? }`. */
-export function ResourceOf<const T extends string, I extends TSchema, M extends TProperties>(
-  definition: ResourceDefinition<T, I, M>,
+/** A resource object with an id of another form; `members` has its schema. */
+export function ResourceWithId<const T extends string, M extends TProperties>(
+  name: string,
+  type: T,
+  members: M,
 ) {
-  const { $id, type, id, members } = definition
-  return Type.Object({ id, type: Type.Literal(type), ...members }, { $id })
+  return Type.Object({ type: Type.Literal(type), ...members }, { $id: name })
 }
 
 /** A resource of any type, as `included` carries it; the reader finds the schema by `type`. */
-export const IncludedResource = Type.Object(
-  {
-    id: Type.String(),
-    type: Type.String(),
-    attributes: Type.Optional(MapOf(Type.Unknown())),
-    relationships: Type.Optional(MapOf(Type.Unknown())),
-    links: Type.Optional(MapOf(Type.Unknown())),
-  },
-  { $id: 'IncludedResource' },
-)
+export const IncludedResource = Named('IncludedResource', {
+  id: Type.String(),
+  type: Type.String(),
+  attributes: Type.Optional(MapOf(Type.Unknown())),
+  relationships: Type.Optional(MapOf(Type.Unknown())),
+  links: Type.Optional(MapOf(Type.Unknown())),
+})
 export type IncludedResource = Shape<typeof IncludedResource>
 
 /** What the service did beyond what was asked, in sentences for a person (reference §8, wish 6). */
@@ -149,49 +149,46 @@ const included = Type.Optional(
   Type.Array(IncludedResource, { description: 'Only when `include` asks; each (type, id) once.' }),
 )
 
+/** What a form of a resource is called: the name of the resource, and that of the form. */
+function formName(resource: TSchema, form: string): string {
+  return `${String(Reflect.get(resource, '$id'))}${form}`
+}
+
 /** A document with one resource. */
-export function DocumentOf<S extends TSchema>($id: string, resource: S) {
+export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resource, 'Document')) {
   return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
 }
 
 /** Spec G: Projects, List projects. Full URLs; `prev` and `next` are null at the ends. */
-export const PageLinks = Type.Object(
-  {
-    self: Type.String(),
-    first: Type.String(),
-    prev: Nullable(Type.String()),
-    next: Nullable(Type.String()),
-    last: Type.String(),
-  },
-  { $id: 'PageLinks' },
-)
-export type PageLinks = Shape<typeof PageLinks>
+export const PageLinks = Named('PageLinks', {
+  self: Type.String(),
+  first: Type.String(),
+  prev: Nullable(Type.String()),
+  next: Nullable(Type.String()),
+  last: Type.String(),
+})
 
-export const Pagination = Type.Object(
-  {
-    'current-page': Type.Integer({ minimum: 1 }),
-    'page-size': Type.Integer({ minimum: 1 }),
-    'prev-page': Nullable(Type.Integer({ minimum: 1 })),
-    'next-page': Nullable(Type.Integer({ minimum: 1 })),
-    'total-pages': Type.Integer({ minimum: 0 }),
-    'total-count': Type.Integer({ minimum: 0 }),
-  },
-  { $id: 'Pagination' },
-)
+export const Pagination = Named('Pagination', {
+  'current-page': Type.Integer({ minimum: 1 }),
+  'page-size': Type.Integer({ minimum: 1 }),
+  'prev-page': Nullable(Type.Integer({ minimum: 1 })),
+  'next-page': Nullable(Type.Integer({ minimum: 1 })),
+  'total-pages': Type.Integer({ minimum: 0 }),
+  'total-count': Type.Integer({ minimum: 0 }),
+})
 export type Pagination = Shape<typeof Pagination>
 
 /** `total` without filters, `matching` with them. */
-export const StatusCounts = Type.Object(
-  { total: Type.Integer({ minimum: 0 }), matching: Type.Integer({ minimum: 0 }) },
-  { $id: 'StatusCounts' },
-)
-export type StatusCounts = Shape<typeof StatusCounts>
+export const StatusCounts = Named('StatusCounts', {
+  total: Type.Integer({ minimum: 0 }),
+  matching: Type.Integer({ minimum: 0 }),
+})
 
 const PageMeta = Type.Object({ pagination: Pagination })
 const CountedPageMeta = Type.Object({ 'status-counts': StatusCounts, pagination: Pagination })
 
 /** One page of a collection. */
-export function PageOf<S extends TSchema>($id: string, resource: S) {
+export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta },
     { $id },
@@ -199,7 +196,7 @@ export function PageOf<S extends TSchema>($id: string, resource: S) {
 }
 
 /** One page whose meta also counts. Spec G: Projects, List projects. */
-export function CountedPageOf<S extends TSchema>($id: string, resource: S) {
+export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
     { $id },
@@ -207,7 +204,7 @@ export function CountedPageOf<S extends TSchema>($id: string, resource: S) {
 }
 
 /** A collection that is paged only when the request names a page or a size (reference §1.4). */
-export function PageOnRequestOf<S extends TSchema>($id: string, resource: S) {
+export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     {
       data: Type.Array(resource),
@@ -220,7 +217,7 @@ export function PageOnRequestOf<S extends TSchema>($id: string, resource: S) {
 }
 
 /** A collection that is never paged. */
-export function ListOf<S extends TSchema>($id: string, resource: S) {
+export function ListOf<S extends TSchema>(resource: S, $id = formName(resource, 'List')) {
   return Type.Object({ data: Type.Array(resource) }, { $id })
 }
 
@@ -228,12 +225,11 @@ export function ListOf<S extends TSchema>($id: string, resource: S) {
  * The document of a request. Attributes that the schema does not name, read-only ones among them,
  * are ignored (reference §1.1). `id` is optional; when it differs from the path the answer is 409.
  */
-export function RequestOf<const T extends string, M extends TProperties>(definition: {
-  readonly $id: string
-  readonly type: T
-  readonly members: M
-}) {
-  const { $id, type, members } = definition
+export function RequestOf<const T extends string, M extends TProperties>(
+  $id: string,
+  type: T,
+  members: M,
+) {
   const data = { type: Type.Literal(type), id: Type.Optional(Type.String()), ...members }
   return Type.Object({ data: Type.Object(data) }, { $id })
 }
@@ -255,29 +251,25 @@ export function OptionalBody<S extends TSchema>(schema: S) {
 /**
  * Spec G: Error object. Its three fields are always there; `source` is additive (reference §1.3).
  */
-export const ErrorObject = Type.Object(
-  {
-    status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
-    code: Type.Optional(
-      Type.String({ description: 'Which error it is; stays when the detail is reworded.' }),
-    ),
-    title: Type.String(),
-    detail: Type.String(),
-    source: Type.Optional(
-      Type.Object({
-        pointer: Type.Optional(Type.String({ description: '`/data/attributes/name`' })),
-        parameter: Type.Optional(Type.String({ description: '`page[size]`' })),
-      }),
-    ),
-  },
-  { $id: 'ErrorObject' },
-)
+export const ErrorObject = Named('ErrorObject', {
+  status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
+  code: Type.Optional(
+    Type.String({ description: 'Which error it is; stays when the detail is reworded.' }),
+  ),
+  title: Type.String(),
+  detail: Type.String(),
+  source: Type.Optional(
+    Type.Object({
+      pointer: Type.Optional(Type.String({ description: '`/data/attributes/name`' })),
+      parameter: Type.Optional(Type.String({ description: '`page[size]`' })),
+    }),
+  ),
+})
 export type ErrorObject = Shape<typeof ErrorObject>
 
-export const ErrorDocument = Type.Object(
-  { errors: Type.Array(ErrorObject, { minItems: 1, maxItems: ERRORS_MAX }) },
-  { $id: 'ErrorDocument' },
-)
+export const ErrorDocument = Named('ErrorDocument', {
+  errors: Type.Array(ErrorObject, { minItems: 1, maxItems: ERRORS_MAX }),
+})
 export type ErrorDocument = Shape<typeof ErrorDocument>
 
 /** Reference §1.3: titles are matched by clients, so they are part of the contract. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { act, create, read, remove } from './define.ts'
 import { Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -13,19 +13,17 @@ import {
   ToMany,
   ToOne,
 } from './json-api.ts'
-import { OrganizationMembershipPath, OrganizationPath } from './paths.ts'
-import { Email, PrefixedId } from './patterns.ts'
+import { Email } from './patterns.ts'
 import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited'] as const
 export const MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const
 
 /** A user in an organization: `invited` until the user accepts, then `active` (reference §4.1). */
-export const OrganizationMembership = ResourceOf({
-  $id: 'OrganizationMembership',
-  type: 'organization-memberships',
-  id: PrefixedId('organization-memberships'),
-  members: {
+export const OrganizationMembership = ResourceOf(
+  'OrganizationMembership',
+  'organization-memberships',
+  {
     attributes: Type.Object({
       status: OneOf(MEMBERSHIP_STATUSES),
       email: Email(),
@@ -38,32 +36,24 @@ export const OrganizationMembership = ResourceOf({
     }),
     links: SelfLink(),
   },
-})
+)
 export type OrganizationMembership = Shape<typeof OrganizationMembership>
 
-export const OrganizationMembershipDocument = DocumentOf(
-  'OrganizationMembershipDocument',
-  OrganizationMembership,
-)
-export type OrganizationMembershipDocument = Shape<typeof OrganizationMembershipDocument>
+export const OrganizationMembershipDocument = DocumentOf(OrganizationMembership)
 
-export const OrganizationMembershipPage = PageOf(
-  'OrganizationMembershipPage',
-  OrganizationMembership,
-)
+export const OrganizationMembershipPage = PageOf(OrganizationMembership)
 export type OrganizationMembershipPage = Shape<typeof OrganizationMembershipPage>
 
-export const OrganizationMembershipCreateRequest = RequestOf({
-  $id: 'OrganizationMembershipCreateRequest',
-  type: 'organization-memberships',
-  members: {
+export const OrganizationMembershipCreateRequest = RequestOf(
+  'OrganizationMembershipCreateRequest',
+  'organization-memberships',
+  {
     attributes: Type.Object({ email: Email() }),
     relationships: Type.Optional(Type.Object({ teams: Type.Optional(NewMembers('teams')) })),
   },
-})
+)
 export type OrganizationMembershipCreateRequest = Shape<typeof OrganizationMembershipCreateRequest>
 
-const section = 'Organization memberships'
 const managers = 'Owners team, teams with Manage membership, or the organization token.'
 const unseen = 'Membership not found, or not visible to the caller.'
 
@@ -73,99 +63,61 @@ const listQuery = {
   ...fieldsQuery('organization-memberships'),
 }
 
-export const organizationMembershipRoutes = {
-  listOrganizationMemberships: route({
-    id: 'listOrganizationMemberships',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/organization-memberships',
+export const organizationMembershipRoutes = routes('Organization memberships', {
+  listOrganizationMemberships: read('/organizations/:organization_name/organization-memberships', {
     summary: 'List the memberships of an organization.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
+    query: {
       ...listQuery,
       q: Type.Optional(Type.String({ description: 'Part of username or email, case ignored.' })),
       'filter[status]': Type.Optional(OneOf(MEMBERSHIP_STATUSES)),
       'filter[email]': Type.Optional(
         Type.String({ description: 'Comma-separated whole addresses, case ignored.' }),
       ),
-    }),
-    answers: {
-      200: answer('One page of memberships.', OrganizationMembershipPage),
-      ...refusals({ 404: 'Organization not found, or not visible to the caller.' }),
     },
+    returns: OrganizationMembershipPage,
+    result: 'One page of memberships.',
     needs: 'Any member of the organization.',
   }),
-  createOrganizationMembership: route({
-    id: 'createOrganizationMembership',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/organization-memberships',
-    summary: 'Invite a user by email, at once into teams if wished.',
-    section,
-    params: OrganizationPath,
-    body: OrganizationMembershipCreateRequest,
-    answers: {
-      201: answer('Invited.', OrganizationMembershipDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller may not manage its members.',
+  createOrganizationMembership: create(
+    '/organizations/:organization_name/organization-memberships',
+    {
+      summary: 'Invite a user by email, at once into teams if wished.',
+      body: OrganizationMembershipCreateRequest,
+      returns: OrganizationMembershipDocument,
+      result: 'Invited.',
+      errors: {
         422: 'The email breaks its rules or is a member already, or a team does not exist.',
-      }),
+      },
+      needs: managers,
     },
-    needs: managers,
-  }),
-  listOwnOrganizationMemberships: route({
-    id: 'listOwnOrganizationMemberships',
-    methods: ['GET'],
-    path: '/api/v2/organization-memberships',
+  ),
+  listOwnOrganizationMemberships: read('/organization-memberships', {
     summary: 'List the memberships of the caller in all organizations.',
-    section,
-    query: Type.Object(listQuery),
-    answers: {
-      200: answer('One page of memberships.', OrganizationMembershipPage),
-      ...refusals({ 404: 'The token is not one of a user.' }),
-    },
+    query: listQuery,
+    returns: OrganizationMembershipPage,
+    result: 'One page of memberships.',
+    errors: { 404: 'The token is not one of a user.' },
     needs: 'A user token.',
   }),
-  readOrganizationMembership: route({
-    id: 'readOrganizationMembership',
-    methods: ['GET'],
-    path: '/api/v2/organization-memberships/:organization_membership_id',
+  readOrganizationMembership: read('/organization-memberships/:organization_membership_id', {
     summary: 'Show a membership.',
-    section,
-    params: OrganizationMembershipPath,
-    query: Type.Object({
-      ...includeQuery(MEMBERSHIP_INCLUDES),
-      ...fieldsQuery('organization-memberships'),
-    }),
-    answers: {
-      200: answer('The membership.', OrganizationMembershipDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: { ...includeQuery(MEMBERSHIP_INCLUDES), ...fieldsQuery('organization-memberships') },
+    returns: OrganizationMembershipDocument,
+    errors: { 404: unseen },
     needs: 'The user itself, or any member of the organization.',
   }),
-  acceptOrganizationMembership: route({
-    id: 'acceptOrganizationMembership',
-    methods: ['POST'],
-    path: '/api/v2/organization-memberships/:organization_membership_id/actions/accept',
-    summary: 'Accept an invitation, which makes the membership active.',
-    section,
-    params: OrganizationMembershipPath,
-    answers: {
-      200: answer('The active membership.', OrganizationMembershipDocument),
-      ...refusals({ 404: unseen, 409: 'The membership is active already.' }),
+  acceptOrganizationMembership: act(
+    '/organization-memberships/:organization_membership_id/actions/accept',
+    {
+      summary: 'Accept an invitation, which makes the membership active.',
+      returns: OrganizationMembershipDocument,
+      errors: { 404: unseen, 409: 'The membership is active already.' },
+      needs: 'The invited user itself.',
     },
-    needs: 'The invited user itself.',
-  }),
-  deleteOrganizationMembership: route({
-    id: 'deleteOrganizationMembership',
-    methods: ['DELETE'],
-    path: '/api/v2/organization-memberships/:organization_membership_id',
+  ),
+  deleteOrganizationMembership: remove('/organization-memberships/:organization_membership_id', {
     summary: 'Take a user out of an organization and all its teams.',
-    section,
-    params: OrganizationMembershipPath,
-    answers: {
-      204: emptyAnswer('Removed.'),
-      ...refusals({ 404: unseen, 422: 'The user is the last owner of the organization.' }),
-    },
+    errors: { 404: unseen, 422: 'The user is the last owner of the organization.' },
     needs: `${managers} Also the user itself.`,
   }),
-} as const
+})

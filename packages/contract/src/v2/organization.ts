@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -13,10 +13,10 @@ import {
   SelfLink,
   ToOneLinked,
   ToOneOrNone,
+  ResourceWithId,
 } from './json-api.ts'
-import { OrganizationPath } from './paths.ts'
 import { Email, OrganizationName, PrefixedId } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 /**
  * Where runs execute. Kept for clients that send and compare it; plans are uploaded here (reference
@@ -58,64 +58,53 @@ const minutes = Nullable(Type.Integer({ minimum: 1, description: 'Minutes; null:
 /**
  * The JSON:API id of an organization is its name; `external-id` survives a rename (reference §1.6).
  */
-export const Organization = ResourceOf({
-  $id: 'Organization',
-  type: 'organizations',
+export const Organization = ResourceWithId('Organization', 'organizations', {
   id: OrganizationName(),
-  members: {
-    attributes: Type.Object({
-      name: OrganizationName(),
-      'external-id': PrefixedId('entitlement-sets'),
-      email: Email(),
-      'created-at': Timestamp(),
-      'allow-force-delete-workspaces': Type.Boolean(),
-      'default-execution-mode': OneOf(EXECUTION_MODES),
-      'user-tokens-enabled': Type.Boolean(),
-      'require-override-comment': Type.Boolean(),
-      'session-timeout': minutes,
-      'session-remember': minutes,
-      'collaborator-auth-policy': OneOf(COLLABORATOR_AUTH_POLICIES),
-      permissions: Flags(ORGANIZATION_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      'default-project': ToOneLinked('projects'),
-      'authentication-token': LinkedOnly(),
-      'entitlement-set': ToOneLinked('entitlement-sets'),
-    }),
-    links: SelfLink(),
-  },
+  attributes: Type.Object({
+    name: OrganizationName(),
+    'external-id': PrefixedId('entitlement-sets'),
+    email: Email(),
+    'created-at': Timestamp(),
+    'allow-force-delete-workspaces': Type.Boolean(),
+    'default-execution-mode': OneOf(EXECUTION_MODES),
+    'user-tokens-enabled': Type.Boolean(),
+    'require-override-comment': Type.Boolean(),
+    'session-timeout': minutes,
+    'session-remember': minutes,
+    'collaborator-auth-policy': OneOf(COLLABORATOR_AUTH_POLICIES),
+    permissions: Flags(ORGANIZATION_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    'default-project': ToOneLinked('projects'),
+    'authentication-token': LinkedOnly(),
+    'entitlement-set': ToOneLinked('entitlement-sets'),
+  }),
+  links: SelfLink(),
 })
 export type Organization = Shape<typeof Organization>
 
 const limit = Nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' }))
 
 /** What an organization may use. Its id is the organization's `external-id`. */
-export const EntitlementSet = ResourceOf({
-  $id: 'EntitlementSet',
-  type: 'entitlement-sets',
-  id: PrefixedId('entitlement-sets'),
-  members: {
-    attributes: Type.Object({
-      ...Flags(ENTITLEMENTS).properties,
-      'policy-limit': limit,
-      'policy-set-limit': limit,
-      'policy-mandatory-enforcement-limit': limit,
-      'versioned-policy-set-limit': limit,
-      'user-limit': limit,
-    }),
-    links: SelfLink(),
-  },
+export const EntitlementSet = ResourceOf('EntitlementSet', 'entitlement-sets', {
+  attributes: Type.Object({
+    ...Flags(ENTITLEMENTS).properties,
+    'policy-limit': limit,
+    'policy-set-limit': limit,
+    'policy-mandatory-enforcement-limit': limit,
+    'versioned-policy-set-limit': limit,
+    'user-limit': limit,
+  }),
+  links: SelfLink(),
 })
 export type EntitlementSet = Shape<typeof EntitlementSet>
 
-export const OrganizationDocument = DocumentOf('OrganizationDocument', Organization)
-export type OrganizationDocument = Shape<typeof OrganizationDocument>
+export const OrganizationDocument = DocumentOf(Organization)
 
-export const OrganizationPage = PageOnRequestOf('OrganizationPage', Organization)
+export const OrganizationPage = PageOnRequestOf(Organization)
 export type OrganizationPage = Shape<typeof OrganizationPage>
 
-export const EntitlementSetDocument = DocumentOf('EntitlementSetDocument', EntitlementSet)
-export type EntitlementSetDocument = Shape<typeof EntitlementSetDocument>
+export const EntitlementSetDocument = DocumentOf(EntitlementSet)
 
 const settings = {
   'allow-force-delete-workspaces': Type.Optional(Type.Boolean()),
@@ -135,46 +124,31 @@ const relationships = Type.Optional(
   Type.Object({ 'default-agent-pool': Type.Optional(ToOneOrNone('agent-pools')) }),
 )
 
-export const OrganizationCreateRequest = RequestOf({
-  $id: 'OrganizationCreateRequest',
-  type: 'organizations',
-  members: {
-    attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
-    relationships,
-  },
+export const OrganizationCreateRequest = RequestOf('OrganizationCreateRequest', 'organizations', {
+  attributes: Type.Object({ name: OrganizationName(), email: Email(), ...settings }),
+  relationships,
 })
 export type OrganizationCreateRequest = Shape<typeof OrganizationCreateRequest>
 
-export const OrganizationUpdateRequest = RequestOf({
-  $id: 'OrganizationUpdateRequest',
-  type: 'organizations',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(OrganizationName()),
-        email: Type.Optional(Email()),
-        ...settings,
-      }),
-    ),
-    relationships,
-  },
+export const OrganizationUpdateRequest = RequestOf('OrganizationUpdateRequest', 'organizations', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(OrganizationName()),
+      email: Type.Optional(Email()),
+      ...settings,
+    }),
+  ),
+  relationships,
 })
 export type OrganizationUpdateRequest = Shape<typeof OrganizationUpdateRequest>
 
-const section = 'Organizations'
 const owners = 'Owners team, or the organization token.'
-const unseen = 'Organization not found, or not visible to the caller.'
 const brokenRule = 'A rule on an attribute is broken, or the name is taken.'
 
-export const organizationRoutes = {
-  listOrganizations: route({
-    id: 'listOrganizations',
-    methods: ['GET'],
-    path: '/api/v2/organizations',
+export const organizationRoutes = routes('Organizations', {
+  listOrganizations: list('/organizations', {
     summary: 'List the organizations of the caller; in pages only when a page is asked for.',
-    section,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       q: Type.Optional(
         Type.String({ description: 'Part of name or email; the other two are ignored then.' }),
       ),
@@ -182,80 +156,39 @@ export const organizationRoutes = {
       'q[email]': Type.Optional(Type.String({ description: 'Part of the email, case ignored.' })),
       ...includeQuery(ORGANIZATION_INCLUDES),
       ...fieldsQuery('organizations'),
-    }),
-    answers: { 200: answer('Organizations.', OrganizationPage), ...refusals({}) },
+    },
+    returns: OrganizationPage,
     needs: 'Any valid token.',
   }),
-  createOrganization: route({
-    id: 'createOrganization',
-    methods: ['POST'],
-    path: '/api/v2/organizations',
+  createOrganization: create('/organizations', {
     summary: 'Create an organization with its owners team, default project and entitlement set.',
-    section,
     body: OrganizationCreateRequest,
-    answers: {
-      201: answer('Created; `included` holds the entitlement set.', OrganizationDocument),
-      ...bodyRefusals({ 404: 'The caller may not create organizations.', 422: brokenRule }),
-    },
+    returns: OrganizationDocument,
+    result: 'Created; `included` holds the entitlement set.',
+    errors: { 404: 'The caller may not create organizations.', 422: brokenRule },
     needs: 'A user token that may create organizations, or the site administrator.',
   }),
-  readOrganization: route({
-    id: 'readOrganization',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name',
+  readOrganization: read('/organizations/:organization_name', {
     summary: 'Show an organization.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({ ...includeQuery(ORGANIZATION_INCLUDES), ...fieldsQuery('organizations') }),
-    answers: {
-      200: answer('The organization.', OrganizationDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: { ...includeQuery(ORGANIZATION_INCLUDES), ...fieldsQuery('organizations') },
+    returns: OrganizationDocument,
     needs: 'Any member of the organization.',
   }),
-  updateOrganization: route({
-    id: 'updateOrganization',
-    methods: ['PATCH'],
-    path: '/api/v2/organizations/:organization_name',
+  updateOrganization: update('/organizations/:organization_name', {
     summary: 'Change an organization. A new name changes its id and all its paths.',
-    section,
-    params: OrganizationPath,
     body: OrganizationUpdateRequest,
-    answers: {
-      200: answer('The changed organization.', OrganizationDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller may not update it.',
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: OrganizationDocument,
+    errors: { 422: brokenRule },
     needs: owners,
   }),
-  deleteOrganization: route({
-    id: 'deleteOrganization',
-    methods: ['DELETE'],
-    path: '/api/v2/organizations/:organization_name',
+  deleteOrganization: remove('/organizations/:organization_name', {
     summary: 'Delete an organization with everything in it.',
-    section,
-    params: OrganizationPath,
-    answers: {
-      204: emptyAnswer('Deleted.'),
-      ...refusals({ 404: 'Organization not found, or the caller may not delete it.' }),
-    },
     needs: 'Owners team.',
   }),
-  readEntitlementSet: route({
-    id: 'readEntitlementSet',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/entitlement-set',
+  readEntitlementSet: read('/organizations/:organization_name/entitlement-set', {
     summary: 'Show what an organization may use.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object(fieldsQuery('entitlement-sets')),
-    answers: {
-      200: answer('The entitlement set.', EntitlementSetDocument),
-      ...refusals({ 404: unseen }),
-    },
+    query: fieldsQuery('entitlement-sets'),
+    returns: EntitlementSetDocument,
     needs: 'Any member of the organization.',
   }),
-} as const
+})

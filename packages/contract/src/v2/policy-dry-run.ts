@@ -1,108 +1,77 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, type Shape } from '../shape.ts'
-import { answer, bodyRefusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { act } from './define.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
 import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
-import { PolicySetPath, WorkspacePath } from './paths.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
 
 /**
  * Reference §5.4: the answer of policies to a plan that is not part of any run. Nothing is stored,
  * so it has no id.
  */
-export const PolicyDryRun = Type.Object(
-  {
-    type: Type.Literal('policy-dry-runs'),
-    attributes: Type.Object({
-      status: OneOf(POLICY_OUTCOME_STATUSES),
-      'policy-set-outcomes': Type.Array(PolicySetVerdict),
-    }),
-  },
-  { $id: 'PolicyDryRun' },
-)
+export const PolicyDryRun = Named('PolicyDryRun', {
+  type: Type.Literal('policy-dry-runs'),
+  attributes: Type.Object({
+    status: OneOf(POLICY_OUTCOME_STATUSES),
+    'policy-set-outcomes': Type.Array(PolicySetVerdict),
+  }),
+})
 export type PolicyDryRun = Shape<typeof PolicyDryRun>
 
-export const PolicyDryRunDocument = DocumentOf('PolicyDryRunDocument', PolicyDryRun)
-export type PolicyDryRunDocument = Shape<typeof PolicyDryRunDocument>
+export const PolicyDryRunDocument = DocumentOf(PolicyDryRun)
 
 /**
  * `run` holds what policies may ask of a run (reference §5.2); what is absent is filled from the
  * workspace.
  */
-export const WorkspaceDryRunRequest = RequestOf({
-  $id: 'WorkspaceDryRunRequest',
-  type: 'policy-dry-runs',
-  members: {
-    attributes: Type.Object({
-      // A `PlanExport`; everything in it goes to the policies.
-      plan: MapOf(Type.Unknown()),
-      run: Type.Optional(MapOf(Type.Unknown())),
-      'policy-sets': Type.Optional(
-        Type.Array(Type.String({ minLength: 1 }), {
-          maxItems: RELATED_ITEMS_MAX,
-          description: 'Ids; all sets that apply to the workspace when omitted.',
-        }),
-      ),
-    }),
-  },
-})
-export type WorkspaceDryRunRequest = Shape<typeof WorkspaceDryRunRequest>
-
-/** Tests one set again on the stored plan of a run, with another tool version if wished. */
-export const PolicySetDryRunRequest = RequestOf({
-  $id: 'PolicySetDryRunRequest',
-  type: 'policy-dry-runs',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        'policy-tool-version': Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+export const WorkspaceDryRunRequest = RequestOf('WorkspaceDryRunRequest', 'policy-dry-runs', {
+  attributes: Type.Object({
+    // A `PlanExport`; everything in it goes to the policies.
+    plan: MapOf(Type.Unknown()),
+    run: Type.Optional(MapOf(Type.Unknown())),
+    'policy-sets': Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        maxItems: RELATED_ITEMS_MAX,
+        description: 'Ids; all sets that apply to the workspace when omitted.',
       }),
     ),
-    relationships: Type.Object({ run: ToOne('runs') }),
-  },
+  }),
 })
-export type PolicySetDryRunRequest = Shape<typeof PolicySetDryRunRequest>
 
-const section = 'Policy evaluations'
+/** Tests one set again on the stored plan of a run, with another tool version if wished. */
+export const PolicySetDryRunRequest = RequestOf('PolicySetDryRunRequest', 'policy-dry-runs', {
+  attributes: Type.Optional(
+    Type.Object({
+      'policy-tool-version': Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+    }),
+  ),
+  relationships: Type.Object({ run: ToOne('runs') }),
+})
 
-export const policyDryRunRoutes = {
-  evaluateWorkspacePolicies: route({
-    id: 'evaluateWorkspacePolicies',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/evaluate-policies',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+export const policyDryRunRoutes = routes('Policy evaluations', {
+  evaluateWorkspacePolicies: act('/workspaces/:workspace_id/actions/evaluate-policies', {
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
-    section,
-    params: WorkspacePath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
-    answers: {
-      200: answer('What the policies say.', PolicyDryRunDocument),
-      ...bodyRefusals({
-        404: 'Workspace not found, or the caller may not queue plans in it.',
-        // The plan is in the body, so this body has the limit of a plan.
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
-        422: 'The plan is malformed, or a policy set does not exist.',
-      }),
+    returns: PolicyDryRunDocument,
+    result: 'What the policies say.',
+    errors: {
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      422: 'The plan is malformed, or a policy set does not exist.',
     },
     needs: 'Permission to queue plans.',
   }),
-  evaluatePolicySet: route({
-    id: 'evaluatePolicySet',
-    methods: ['POST'],
-    path: '/api/v2/policy-sets/:policy_set_id/actions/evaluate',
+  evaluatePolicySet: act('/policy-sets/:policy_set_id/actions/evaluate', {
     summary: 'Ask a policy set about the stored plan of a run, without storing anything.',
-    section,
-    params: PolicySetPath,
     body: PolicySetDryRunRequest,
-    answers: {
-      200: answer('What the policies say.', PolicyDryRunDocument),
-      ...bodyRefusals({
-        404: 'Policy set or run not found, or the caller is not authorized.',
-        409: 'The run has no plan yet.',
-        422: 'The body names no run, or an unknown tool version.',
-      }),
+    returns: PolicyDryRunDocument,
+    result: 'What the policies say.',
+    errors: {
+      404: 'Policy set or run not found, or the caller is not authorized.',
+      409: 'The run has no plan yet.',
+      422: 'The body names no run, or an unknown tool version.',
     },
     needs: 'Owners team, teams with Manage policies, or the organization token.',
   }),
-} as const
+})

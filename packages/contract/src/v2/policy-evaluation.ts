@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { list, read } from './define.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -13,10 +13,8 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { PolicyEvaluationPath, PolicySetOutcomePath, TaskStagePath } from './paths.ts'
-import { PrefixedId } from './patterns.ts'
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
-import { fieldsQuery, numberedQuery, pageQuery } from './query.ts'
+import { fieldsQuery, numberedQuery } from './query.ts'
 
 /** Reference §4.8. */
 export const POLICY_EVALUATION_STATUSES = [
@@ -35,51 +33,45 @@ export const POLICY_OUTCOME_STATUSES = ['passed', 'failed', 'errored'] as const
 
 const count = Type.Integer({ minimum: 0 })
 
-export const PolicyResultCount = Type.Object(
-  { 'advisory-failed': count, 'mandatory-failed': count, passed: count, errored: count },
-  { $id: 'PolicyResultCount' },
-)
+export const PolicyResultCount = Named('PolicyResultCount', {
+  'advisory-failed': count,
+  'mandatory-failed': count,
+  passed: count,
+  errored: count,
+})
 export type PolicyResultCount = Shape<typeof PolicyResultCount>
 
 /** All policy sets of one kind that were evaluated for one subject. */
-export const PolicyEvaluation = ResourceOf({
-  $id: 'PolicyEvaluation',
-  type: 'policy-evaluations',
-  id: PrefixedId('policy-evaluations'),
-  members: {
-    attributes: Type.Object({
-      status: OneOf(POLICY_EVALUATION_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      'policy-kind': OneOf(POLICY_KINDS),
-      'policy-tool-version': Nullable(Type.String()),
-      'result-count': PolicyResultCount,
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-    }),
-    relationships: Type.Object({
-      // A task stage of a run, or, ours, a job submission: the id is `<namespace>/<job id>` then.
-      'policy-attachable': Type.Object({ data: AnyIdentifier(['task-stages', 'jobs']) }),
-      'policy-set-outcomes': LinkedOnly(),
-    }),
-    links: SelfLink(),
-  },
+export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluations', {
+  attributes: Type.Object({
+    status: OneOf(POLICY_EVALUATION_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    'policy-kind': OneOf(POLICY_KINDS),
+    'policy-tool-version': Nullable(Type.String()),
+    'result-count': PolicyResultCount,
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({
+    // A task stage of a run, or, ours, a job submission: the id is `<namespace>/<job id>` then.
+    'policy-attachable': Type.Object({ data: AnyIdentifier(['task-stages', 'jobs']) }),
+    'policy-set-outcomes': LinkedOnly(),
+  }),
+  links: SelfLink(),
 })
 export type PolicyEvaluation = Shape<typeof PolicyEvaluation>
 
 /** Where and why a policy said no: rule, position in its code, and the value that failed. */
-export const PolicyFinding = Type.Object(
-  {
-    rule: Nullable(Type.String()),
-    line: Nullable(Type.Integer({ minimum: 1 })),
-    column: Nullable(Type.Integer({ minimum: 1 })),
-    file: Type.Optional(
-      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
-    ),
-    message: Type.String(),
-    value: Type.Optional(Type.Unknown()),
-  },
-  { $id: 'PolicyFinding' },
-)
+export const PolicyFinding = Named('PolicyFinding', {
+  rule: Nullable(Type.String()),
+  line: Nullable(Type.Integer({ minimum: 1 })),
+  column: Nullable(Type.Integer({ minimum: 1 })),
+  file: Type.Optional(
+    Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+  ),
+  message: Type.String(),
+  value: Type.Optional(Type.Unknown()),
+})
 export type PolicyFinding = Shape<typeof PolicyFinding>
 
 /** Ours: a policy about plans has nothing to say about a job, and the reverse. */
@@ -89,22 +81,19 @@ export function PolicySkipped() {
 }
 
 /** One policy's verdict. Members are snake_case here and nowhere else (reference §4.8). */
-export const PolicyOutcome = Type.Object(
-  {
-    policy_name: Type.String(),
-    enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-    // What the level amounts to in this set: an overridable set opens its hard policies too
-    // (reference §8, wish 11).
-    effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-    query: Nullable(Type.String()),
-    status: OneOf(POLICY_OUTCOME_STATUSES),
-    description: Nullable(Type.String()),
-    output: Type.Array(Type.Unknown({ description: '`{ "print": text }`, or what a query gave.' })),
-    findings: Type.Array(PolicyFinding),
-    skipped: Type.Optional(PolicySkipped()),
-  },
-  { $id: 'PolicyOutcome' },
-)
+export const PolicyOutcome = Named('PolicyOutcome', {
+  policy_name: Type.String(),
+  enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
+  // What the level amounts to in this set: an overridable set opens its hard policies too
+  // (reference §8, wish 11).
+  effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
+  query: Nullable(Type.String()),
+  status: OneOf(POLICY_OUTCOME_STATUSES),
+  description: Nullable(Type.String()),
+  output: Type.Array(Type.Unknown({ description: '`{ "print": text }`, or what a query gave.' })),
+  findings: Type.Array(PolicyFinding),
+  skipped: Type.Optional(PolicySkipped()),
+})
 export type PolicyOutcome = Shape<typeof PolicyOutcome>
 
 const outcomeAttributes = {
@@ -119,98 +108,56 @@ const outcomeAttributes = {
 }
 
 /** What the policies of one set said, as a dry run embeds it. */
-export const PolicySetVerdict = Type.Object(outcomeAttributes, { $id: 'PolicySetVerdict' })
+export const PolicySetVerdict = Named('PolicySetVerdict', outcomeAttributes)
 export type PolicySetVerdict = Shape<typeof PolicySetVerdict>
 
 /** What the policies of one set said in an evaluation. */
-export const PolicySetOutcome = ResourceOf({
-  $id: 'PolicySetOutcome',
-  type: 'policy-set-outcomes',
-  id: PrefixedId('policy-set-outcomes'),
-  members: {
-    attributes: Type.Object(outcomeAttributes),
-    relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
-    links: SelfLink(),
-  },
+export const PolicySetOutcome = ResourceOf('PolicySetOutcome', 'policy-set-outcomes', {
+  attributes: Type.Object(outcomeAttributes),
+  relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
+  links: SelfLink(),
 })
 export type PolicySetOutcome = Shape<typeof PolicySetOutcome>
 
-export const PolicyEvaluationDocument = DocumentOf('PolicyEvaluationDocument', PolicyEvaluation)
-export type PolicyEvaluationDocument = Shape<typeof PolicyEvaluationDocument>
+export const PolicyEvaluationDocument = DocumentOf(PolicyEvaluation)
 
-export const PolicyEvaluationPage = PageOf('PolicyEvaluationPage', PolicyEvaluation)
-export type PolicyEvaluationPage = Shape<typeof PolicyEvaluationPage>
+export const PolicyEvaluationPage = PageOf(PolicyEvaluation)
 
-export const PolicySetOutcomeDocument = DocumentOf('PolicySetOutcomeDocument', PolicySetOutcome)
-export type PolicySetOutcomeDocument = Shape<typeof PolicySetOutcomeDocument>
+export const PolicySetOutcomeDocument = DocumentOf(PolicySetOutcome)
 
-export const PolicySetOutcomePage = PageOf('PolicySetOutcomePage', PolicySetOutcome)
-export type PolicySetOutcomePage = Shape<typeof PolicySetOutcomePage>
+export const PolicySetOutcomePage = PageOf(PolicySetOutcome)
 
-const section = 'Policy evaluations'
 const readers = 'Permission to read the runs of the workspace.'
 
-export const policyEvaluationRoutes = {
-  listPolicyEvaluations: route({
-    id: 'listPolicyEvaluations',
-    methods: ['GET'],
-    path: '/api/v2/task-stages/:task_stage_id/policy-evaluations',
+export const policyEvaluationRoutes = routes('Policy evaluations', {
+  listPolicyEvaluations: list('/task-stages/:task_stage_id/policy-evaluations', {
     summary: 'List the policy evaluations of a task stage.',
-    section,
-    params: TaskStagePath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('policy-evaluations') }),
-    answers: {
-      200: answer('One page of policy evaluations.', PolicyEvaluationPage),
-      ...refusals({ 404: 'Task stage not found, or not visible to the caller.' }),
-    },
+    query: { ...fieldsQuery('policy-evaluations') },
+    returns: PolicyEvaluationPage,
     needs: readers,
   }),
-  readPolicyEvaluation: route({
-    id: 'readPolicyEvaluation',
-    methods: ['GET'],
-    path: '/api/v2/policy-evaluations/:policy_evaluation_id',
+  readPolicyEvaluation: read('/policy-evaluations/:policy_evaluation_id', {
     summary: 'Show a policy evaluation.',
-    section,
-    params: PolicyEvaluationPath,
-    query: Type.Object(fieldsQuery('policy-evaluations')),
-    answers: {
-      200: answer('The policy evaluation.', PolicyEvaluationDocument),
-      ...refusals({ 404: 'Policy evaluation not found, or not visible to the caller.' }),
-    },
+    query: fieldsQuery('policy-evaluations'),
+    returns: PolicyEvaluationDocument,
     needs: readers,
   }),
-  listPolicySetOutcomes: route({
-    id: 'listPolicySetOutcomes',
-    methods: ['GET'],
-    path: '/api/v2/policy-evaluations/:policy_evaluation_id/policy-set-outcomes',
+  listPolicySetOutcomes: list('/policy-evaluations/:policy_evaluation_id/policy-set-outcomes', {
     summary: 'List what each policy set said; a set is shown whole when one outcome matches.',
-    section,
-    params: PolicyEvaluationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       // Filters of one number must match together; the numbers are alternatives.
       ...numberedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
       ...numberedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
       ...fieldsQuery('policy-set-outcomes'),
-    }),
-    answers: {
-      200: answer('One page of outcomes.', PolicySetOutcomePage),
-      ...refusals({ 404: 'Policy evaluation not found, or not visible to the caller.' }),
     },
+    returns: PolicySetOutcomePage,
     needs: readers,
   }),
-  readPolicySetOutcome: route({
-    id: 'readPolicySetOutcome',
-    methods: ['GET'],
-    path: '/api/v2/policy-set-outcomes/:policy_set_outcome_id',
+  readPolicySetOutcome: read('/policy-set-outcomes/:policy_set_outcome_id', {
     summary: 'Show what one policy set said.',
-    section,
-    params: PolicySetOutcomePath,
-    query: Type.Object(fieldsQuery('policy-set-outcomes')),
-    answers: {
-      200: answer('The outcome.', PolicySetOutcomeDocument),
-      ...refusals({ 404: 'Outcome not found, or not visible to the caller.' }),
-    },
+    query: fieldsQuery('policy-set-outcomes'),
+    returns: PolicySetOutcomeDocument,
+    errors: { 404: 'Outcome not found, or not visible to the caller.' },
     needs: readers,
   }),
-} as const
+})

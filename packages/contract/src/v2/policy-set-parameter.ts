@@ -1,42 +1,30 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import { DocumentOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { PARAMETER_KEY_LENGTH_MAX, PARAMETER_VALUE_LENGTH_MAX } from './limits.ts'
-import { PolicySetParameterPath, PolicySetPath } from './paths.ts'
-import { PrefixedId } from './patterns.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 
 const category = Type.Literal('policy-set')
 
 /** A value that the policies of a set can read (reference §4.7). */
-export const PolicySetParameter = ResourceOf({
-  $id: 'PolicySetParameter',
-  type: 'vars',
-  id: PrefixedId('vars'),
-  members: {
-    attributes: Type.Object({
-      key: Type.String(),
-      value: Nullable(Type.String({ description: 'Null once the parameter is sensitive.' })),
-      category,
-      sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
-      'created-at': Timestamp(),
-    }),
-    relationships: Type.Object({ configurable: ToOne('policy-sets') }),
-    links: SelfLink(),
-  },
+export const PolicySetParameter = ResourceOf('PolicySetParameter', 'vars', {
+  attributes: Type.Object({
+    key: Type.String(),
+    value: Nullable(Type.String({ description: 'Null once the parameter is sensitive.' })),
+    category,
+    sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
+    'created-at': Timestamp(),
+  }),
+  relationships: Type.Object({ configurable: ToOne('policy-sets') }),
+  links: SelfLink(),
 })
 export type PolicySetParameter = Shape<typeof PolicySetParameter>
 
-export const PolicySetParameterDocument = DocumentOf(
-  'PolicySetParameterDocument',
-  PolicySetParameter,
-)
-export type PolicySetParameterDocument = Shape<typeof PolicySetParameterDocument>
+export const PolicySetParameterDocument = DocumentOf(PolicySetParameter)
 
-export const PolicySetParameterPage = PageOf('PolicySetParameterPage', PolicySetParameter)
-export type PolicySetParameterPage = Shape<typeof PolicySetParameterPage>
+export const PolicySetParameterPage = PageOf(PolicySetParameter)
 
 const key = Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
 const writable = {
@@ -45,101 +33,63 @@ const writable = {
   sensitive: Type.Optional(Type.Boolean()),
 }
 
-export const PolicySetParameterCreateRequest = RequestOf({
-  $id: 'PolicySetParameterCreateRequest',
-  type: 'vars',
-  members: { attributes: Type.Object({ key, category, ...writable }) },
-})
+export const PolicySetParameterCreateRequest = RequestOf(
+  'PolicySetParameterCreateRequest',
+  'vars',
+  {
+    attributes: Type.Object({ key, category, ...writable }),
+  },
+)
 export type PolicySetParameterCreateRequest = Shape<typeof PolicySetParameterCreateRequest>
 
-export const PolicySetParameterUpdateRequest = RequestOf({
-  $id: 'PolicySetParameterUpdateRequest',
-  type: 'vars',
-  members: {
+export const PolicySetParameterUpdateRequest = RequestOf(
+  'PolicySetParameterUpdateRequest',
+  'vars',
+  {
     attributes: Type.Optional(
       Type.Object({ key: Type.Optional(key), category: Type.Optional(category), ...writable }),
     ),
   },
-})
+)
 export type PolicySetParameterUpdateRequest = Shape<typeof PolicySetParameterUpdateRequest>
 
-const section = 'Policy set parameters'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const noSet = 'Policy set not found, or the caller is not authorized.'
 const noParameter = 'Policy set or parameter not found, or the caller is not authorized.'
 const brokenRule = 'A rule on an attribute is broken, or the key is taken.'
 
-export const policySetParameterRoutes = {
-  listPolicySetParameters: route({
-    id: 'listPolicySetParameters',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters',
+export const policySetParameterRoutes = routes('Policy set parameters', {
+  listPolicySetParameters: list('/policy-sets/:policy_set_id/parameters', {
     summary: 'List the parameters of a policy set.',
-    section,
-    params: PolicySetPath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('vars') }),
-    answers: {
-      200: answer('One page of parameters.', PolicySetParameterPage),
-      ...refusals({ 404: noSet }),
-    },
+    query: { ...fieldsQuery('vars') },
+    returns: PolicySetParameterPage,
     needs: readers,
   }),
-  createPolicySetParameter: route({
-    id: 'createPolicySetParameter',
-    methods: ['POST'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters',
+  createPolicySetParameter: create('/policy-sets/:policy_set_id/parameters', {
     summary: 'Create a parameter of a policy set.',
-    section,
-    params: PolicySetPath,
     body: PolicySetParameterCreateRequest,
-    answers: {
-      201: answer('Created.', PolicySetParameterDocument),
-      ...bodyRefusals({ 404: noSet, 422: brokenRule }),
-    },
+    returns: PolicySetParameterDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  readPolicySetParameter: route({
-    id: 'readPolicySetParameter',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  readPolicySetParameter: read('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Show a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
-    query: Type.Object(fieldsQuery('vars')),
-    answers: {
-      200: answer('The parameter.', PolicySetParameterDocument),
-      ...refusals({ 404: noParameter }),
-    },
+    query: fieldsQuery('vars'),
+    returns: PolicySetParameterDocument,
+    errors: { 404: noParameter },
     needs: readers,
   }),
-  updatePolicySetParameter: route({
-    id: 'updatePolicySetParameter',
-    methods: ['PATCH'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  updatePolicySetParameter: update('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Change a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
     body: PolicySetParameterUpdateRequest,
-    answers: {
-      200: answer('The changed parameter.', PolicySetParameterDocument),
-      ...bodyRefusals({
-        404: noParameter,
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetParameterDocument,
+    errors: { 404: noParameter, 422: brokenRule },
     needs: managers,
   }),
-  deletePolicySetParameter: route({
-    id: 'deletePolicySetParameter',
-    methods: ['DELETE'],
-    path: '/api/v2/policy-sets/:policy_set_id/parameters/:parameter_id',
+  deletePolicySetParameter: remove('/policy-sets/:policy_set_id/parameters/:parameter_id', {
     summary: 'Delete a parameter of a policy set.',
-    section,
-    params: PolicySetParameterPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: noParameter }) },
+    errors: { 404: noParameter },
     needs: managers,
   }),
-} as const
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { create, list, read, upload } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   DocumentOf,
   OCTETS_TYPE,
@@ -14,10 +14,8 @@ import {
   ToOne,
 } from './json-api.ts'
 import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
-import { PolicySetPath, PolicySetVersionPath } from './paths.ts'
-import { PrefixedId } from './patterns.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
-import { fieldsQuery, pageQuery } from './query.ts'
+import { fieldsQuery } from './query.ts'
 
 /** Reference §4.7. */
 export const POLICY_SET_VERSION_STATUSES = [
@@ -37,104 +35,63 @@ const VersionedPolicy = Type.Object({
 /**
  * The policies of a set as one archive. A set with a ready version no longer uses policy records.
  */
-export const PolicySetVersion = ResourceOf({
-  $id: 'PolicySetVersion',
-  type: 'policy-set-versions',
-  id: PrefixedId('policy-set-versions'),
-  members: {
-    attributes: Type.Object({
-      source: Type.String(),
-      status: OneOf(POLICY_SET_VERSION_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      error: Nullable(Type.String()),
-      policies: Type.Array(VersionedPolicy, {
-        description: 'Ours: what the archive lists; empty unless the version is ready.',
-      }),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
+export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versions', {
+  attributes: Type.Object({
+    source: Type.String(),
+    status: OneOf(POLICY_SET_VERSION_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    error: Nullable(Type.String()),
+    policies: Type.Array(VersionedPolicy, {
+      description: 'Ours: what the archive lists; empty unless the version is ready.',
     }),
-    relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
-    // `upload` is there only while the version is pending.
-    links: Type.Object({ self: PathLink(), upload: Type.Optional(PathLink()) }),
-  },
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
+  // `upload` is there only while the version is pending.
+  links: Type.Object({ self: PathLink(), upload: Type.Optional(PathLink()) }),
 })
 export type PolicySetVersion = Shape<typeof PolicySetVersion>
 
-export const PolicySetVersionDocument = DocumentOf('PolicySetVersionDocument', PolicySetVersion)
-export type PolicySetVersionDocument = Shape<typeof PolicySetVersionDocument>
+export const PolicySetVersionDocument = DocumentOf(PolicySetVersion)
 
-export const PolicySetVersionPage = PageOf('PolicySetVersionPage', PolicySetVersion)
-export type PolicySetVersionPage = Shape<typeof PolicySetVersionPage>
+export const PolicySetVersionPage = PageOf(PolicySetVersion)
 
-const section = 'Policy set versions'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const noSet = 'Policy set not found, or the caller is not authorized.'
-const noVersion = 'Policy set version not found, or the caller is not authorized.'
 
-export const policySetVersionRoutes = {
-  listPolicySetVersions: route({
-    id: 'listPolicySetVersions',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id/versions',
+export const policySetVersionRoutes = routes('Policy set versions', {
+  listPolicySetVersions: list('/policy-sets/:policy_set_id/versions', {
     summary: 'List the versions of a policy set, newest first.',
-    section,
-    params: PolicySetPath,
-    query: Type.Object({ ...pageQuery, ...fieldsQuery('policy-set-versions') }),
-    answers: {
-      200: answer('One page of versions.', PolicySetVersionPage),
-      ...refusals({ 404: noSet }),
-    },
+    query: { ...fieldsQuery('policy-set-versions') },
+    returns: PolicySetVersionPage,
     needs: readers,
   }),
-  createPolicySetVersion: route({
-    id: 'createPolicySetVersion',
-    methods: ['POST'],
-    path: '/api/v2/policy-sets/:policy_set_id/versions',
+  createPolicySetVersion: create('/policy-sets/:policy_set_id/versions', {
     summary:
       'Create a version of a policy set; its archive is uploaded to `links.upload` afterwards.',
-    section,
-    params: PolicySetPath,
-    answers: {
-      201: answer('Created, pending.', PolicySetVersionDocument),
-      ...refusals({ 404: noSet }),
-    },
+    returns: PolicySetVersionDocument,
+    result: 'Created, pending.',
     needs: managers,
   }),
-  readPolicySetVersion: route({
-    id: 'readPolicySetVersion',
-    methods: ['GET'],
-    path: '/api/v2/policy-set-versions/:policy_set_version_id',
+  readPolicySetVersion: read('/policy-set-versions/:policy_set_version_id', {
     summary: 'Show a version of a policy set.',
-    section,
-    params: PolicySetVersionPath,
-    query: Type.Object(fieldsQuery('policy-set-versions')),
-    answers: {
-      200: answer('The version.', PolicySetVersionDocument),
-      ...refusals({ 404: noVersion }),
-    },
+    query: fieldsQuery('policy-set-versions'),
+    returns: PolicySetVersionDocument,
     needs: readers,
   }),
-  uploadPolicySetVersion: route({
-    id: 'uploadPolicySetVersion',
-    methods: ['PUT'],
-    path: '/api/v2/policy-set-versions/:policy_set_version_id/upload',
-    bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
+  uploadPolicySetVersion: upload('/policy-set-versions/:policy_set_version_id/upload', {
     summary: 'Upload the gzipped tar archive of a version, which becomes ready or errored.',
-    section,
-    params: PolicySetVersionPath,
+    bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
     body: Octets,
     bodyType: OCTETS_TYPE,
-    answers: {
-      200: emptyAnswer('Taken; the version tells whether it is ready.'),
-      ...bodyRefusals({
-        404: noVersion,
-        409: 'The version has an archive already.',
-        413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
-        422: 'Not a gzipped tar archive.',
-      }),
+    result: 'Taken; the version tells whether it is ready.',
+    errors: {
+      409: 'The version has an archive already.',
+      413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
+      422: 'Not a gzipped tar archive.',
     },
     needs: managers,
   }),
-} as const
+})

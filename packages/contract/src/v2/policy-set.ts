@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { create, list, read, remove, update } from './define.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   DocumentOf,
   NewMembers,
@@ -20,10 +20,9 @@ import {
   TAG_SELECTORS_MAX,
   UPDATE_PATTERNS_MAX,
 } from './limits.ts'
-import { OrganizationPath, PolicySetPath } from './paths.ts'
-import { Name, PrefixedId, TagKey, TagValue } from './patterns.ts'
+import { Name, TagKey, TagValue } from './patterns.ts'
 import { POLICY_KINDS } from './policy.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 export const POLICY_SET_SCOPINGS = ['explicit', 'tag'] as const
 export const POLICY_SET_INCLUDES = [
@@ -37,74 +36,63 @@ export const POLICY_SET_INCLUDES = [
 ] as const
 
 /** A rule by which a set applies, or does not apply, to workspaces with a tag (reference §5.1). */
-export const TagSelector = Type.Object(
-  {
-    'tag-key': TagKey(),
-    'tag-value': Nullable(TagValue()),
-    'is-exclude': Type.Boolean(),
-  },
-  { $id: 'TagSelector' },
-)
+export const TagSelector = Named('TagSelector', {
+  'tag-key': TagKey(),
+  'tag-value': Nullable(TagValue()),
+  'is-exclude': Type.Boolean(),
+})
 export type TagSelector = Shape<typeof TagSelector>
 
 /** Spec G names policy sets only by reference; reference §4.7 gives the rest. */
-export const PolicySet = ResourceOf({
-  $id: 'PolicySet',
-  type: 'policy-sets',
-  id: PrefixedId('policy-sets'),
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization, case ignored.'),
-      description: Nullable(Type.String()),
-      global: Type.Boolean(),
-      kind: OneOf(POLICY_KINDS),
-      // Null where it has no meaning: a `native` set that is not evaluated by an agent.
-      overridable: Nullable(Type.Boolean()),
-      'agent-enabled': Type.Boolean(),
-      'policy-tool-version': Nullable(Type.String()),
-      'policy-count': Type.Integer({ minimum: 0 }),
-      'workspace-count': Type.Integer({ minimum: 0 }),
-      'project-count': Type.Integer({ minimum: 0 }),
-      versioned: Type.Boolean(),
-      'policies-path': Nullable(Type.String()),
-      'policy-update-patterns': Type.Array(Type.String()),
-      'tag-selectors': Type.Array(TagSelector),
-      'scoping-type': OneOf(POLICY_SET_SCOPINGS),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-    }),
-    relationships: Type.Object({
-      organization: ToOne('organizations'),
-      policies: ToMany('policies'),
-      // A global set has no attachments, so its answers leave these three out.
-      workspaces: Type.Optional(ToMany('workspaces')),
-      projects: Type.Optional(ToMany('projects')),
-      namespaces: Type.Optional(ToMany('namespaces')),
-      'workspace-exclusions': ToMany('workspaces'),
-      'project-exclusions': ToMany('projects'),
-      'current-version': ToOneOrNone('policy-set-versions'),
-      'newest-version': ToOneOrNone('policy-set-versions'),
-    }),
-    links: SelfLink(),
-  },
+export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization, case ignored.'),
+    description: Nullable(Type.String()),
+    global: Type.Boolean(),
+    kind: OneOf(POLICY_KINDS),
+    // Null where it has no meaning: a `native` set that is not evaluated by an agent.
+    overridable: Nullable(Type.Boolean()),
+    'agent-enabled': Type.Boolean(),
+    'policy-tool-version': Nullable(Type.String()),
+    'policy-count': Type.Integer({ minimum: 0 }),
+    'workspace-count': Type.Integer({ minimum: 0 }),
+    'project-count': Type.Integer({ minimum: 0 }),
+    versioned: Type.Boolean(),
+    'policies-path': Nullable(Type.String()),
+    'policy-update-patterns': Type.Array(Type.String()),
+    'tag-selectors': Type.Array(TagSelector),
+    'scoping-type': OneOf(POLICY_SET_SCOPINGS),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    policies: ToMany('policies'),
+    // A global set has no attachments, so its answers leave these three out.
+    workspaces: Type.Optional(ToMany('workspaces')),
+    projects: Type.Optional(ToMany('projects')),
+    namespaces: Type.Optional(ToMany('namespaces')),
+    'workspace-exclusions': ToMany('workspaces'),
+    'project-exclusions': ToMany('projects'),
+    'current-version': ToOneOrNone('policy-set-versions'),
+    'newest-version': ToOneOrNone('policy-set-versions'),
+  }),
+  links: SelfLink(),
 })
 export type PolicySet = Shape<typeof PolicySet>
 
-export const PolicySetDocument = DocumentOf('PolicySetDocument', PolicySet)
+export const PolicySetDocument = DocumentOf(PolicySet)
 export type PolicySetDocument = Shape<typeof PolicySetDocument>
 
-export const PolicySetPage = PageOf('PolicySetPage', PolicySet)
+export const PolicySetPage = PageOf(PolicySet)
 export type PolicySetPage = Shape<typeof PolicySetPage>
 
 /** `is-exclude` is false and `tag-value` null when omitted. */
-export const NewTagSelector = Type.Object(
-  {
-    'tag-key': TagKey(),
-    'tag-value': Type.Optional(Nullable(TagValue())),
-    'is-exclude': Type.Optional(Type.Boolean()),
-  },
-  { $id: 'NewTagSelector' },
-)
+export const NewTagSelector = Named('NewTagSelector', {
+  'tag-key': TagKey(),
+  'tag-value': Type.Optional(Nullable(TagValue())),
+  'is-exclude': Type.Optional(Type.Boolean()),
+})
 export type NewTagSelector = Shape<typeof NewTagSelector>
 
 const writable = {
@@ -130,17 +118,13 @@ const attachments = {
   policies: Type.Optional(NewMembers('policies')),
 }
 
-export const PolicySetCreateRequest = RequestOf({
-  $id: 'PolicySetCreateRequest',
-  type: 'policy-sets',
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization.'),
-      kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted; cannot be changed.')),
-      ...writable,
-    }),
-    relationships: Type.Optional(Type.Object(attachments)),
-  },
+export const PolicySetCreateRequest = RequestOf('PolicySetCreateRequest', 'policy-sets', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization.'),
+    kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted; cannot be changed.')),
+    ...writable,
+  }),
+  relationships: Type.Optional(Type.Object(attachments)),
 })
 export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
 
@@ -148,41 +132,29 @@ export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
  * Each relationship that is present is replaced as a whole; `[]` clears it (reference §4.7, §8 wish
  * 8).
  */
-export const PolicySetUpdateRequest = RequestOf({
-  $id: 'PolicySetUpdateRequest',
-  type: 'policy-sets',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(Name('Unique in the organization.')),
-        // Accepted when it does not change.
-        kind: Type.Optional(Type.String()),
-        ...writable,
-      }),
-    ),
-    relationships: Type.Optional(Type.Object(attachments)),
-  },
+export const PolicySetUpdateRequest = RequestOf('PolicySetUpdateRequest', 'policy-sets', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Name('Unique in the organization.')),
+      // Accepted when it does not change.
+      kind: Type.Optional(Type.String()),
+      ...writable,
+    }),
+  ),
+  relationships: Type.Optional(Type.Object(attachments)),
 })
 export type PolicySetUpdateRequest = Shape<typeof PolicySetUpdateRequest>
 
-const section = 'Policy sets'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const unseen = 'Policy set not found, or the caller is not authorized.'
 const brokenRule =
   'A rule on an attribute is broken, the name is taken, or a related resource does not fit.'
 
-export const policySetRoutes = {
-  listPolicySets: route({
-    id: 'listPolicySets',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/policy-sets',
+export const policySetRoutes = routes('Policy sets', {
+  listPolicySets: list('/organizations/:organization_name/policy-sets', {
     summary: 'List the policy sets of an organization, oldest first.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       'search[name]': Type.Optional(
         Type.String({ description: 'Part of the name, case ignored.' }),
       ),
@@ -190,67 +162,32 @@ export const policySetRoutes = {
       'filter[versioned]': Type.Optional(Type.Boolean()),
       ...includeQuery(POLICY_SET_INCLUDES),
       ...fieldsQuery('policy-sets'),
-    }),
-    answers: {
-      200: answer('One page of policy sets.', PolicySetPage),
-      ...refusals({ 404: 'Organization not found, or the caller is not authorized.' }),
     },
+    returns: PolicySetPage,
     needs: readers,
   }),
-  createPolicySet: route({
-    id: 'createPolicySet',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/policy-sets',
+  createPolicySet: create('/organizations/:organization_name/policy-sets', {
     summary: 'Create a policy set, with its policies and where it applies.',
-    section,
-    params: OrganizationPath,
     body: PolicySetCreateRequest,
-    answers: {
-      201: answer('Created.', PolicySetDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller is not authorized.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  readPolicySet: route({
-    id: 'readPolicySet',
-    methods: ['GET'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  readPolicySet: read('/policy-sets/:policy_set_id', {
     summary: 'Show a policy set.',
-    section,
-    params: PolicySetPath,
-    query: Type.Object({ ...includeQuery(POLICY_SET_INCLUDES), ...fieldsQuery('policy-sets') }),
-    answers: { 200: answer('The policy set.', PolicySetDocument), ...refusals({ 404: unseen }) },
+    query: { ...includeQuery(POLICY_SET_INCLUDES), ...fieldsQuery('policy-sets') },
+    returns: PolicySetDocument,
     needs: readers,
   }),
-  updatePolicySet: route({
-    id: 'updatePolicySet',
-    methods: ['PATCH'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  updatePolicySet: update('/policy-sets/:policy_set_id', {
     summary: 'Change a policy set. Turning `global` on drops its attachments.',
-    section,
-    params: PolicySetPath,
     body: PolicySetUpdateRequest,
-    answers: {
-      200: answer('The changed policy set.', PolicySetDocument),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The id in the body is not the one in the path.',
-        422: brokenRule,
-      }),
-    },
+    returns: PolicySetDocument,
+    errors: { 422: brokenRule },
     needs: managers,
   }),
-  deletePolicySet: route({
-    id: 'deletePolicySet',
-    methods: ['DELETE'],
-    path: '/api/v2/policy-sets/:policy_set_id',
+  deletePolicySet: remove('/policy-sets/:policy_set_id', {
     summary: 'Delete a policy set; its policies stay.',
-    section,
-    params: PolicySetPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: unseen }) },
     needs: managers,
   }),
-} as const
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { act } from './define.ts'
+import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { DocumentOf, OneOf, RequestOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
@@ -10,7 +10,6 @@ import {
   REPLAY_PAGE_DEFAULT,
   REPLAY_PAGE_MAX,
 } from './limits.ts'
-import { PolicyPath } from './paths.ts'
 import { POLICY_OUTCOME_STATUSES, PolicyFinding, PolicySkipped } from './policy-evaluation.ts'
 import { PolicyDiagnostic } from './policy.ts'
 
@@ -26,159 +25,123 @@ const changed = {
   params: Type.Optional(MapOf(Type.Unknown())),
 }
 
-export const PolicyTrialRequest = RequestOf({
-  $id: 'PolicyTrialRequest',
-  type: 'policy-trials',
-  members: {
-    attributes: Type.Object({
-      ...changed,
-      input: MapOf(
-        Type.Unknown({
-          description:
-            '`plan` and `run`, or `job` with `existing_job` and `namespace`: what `opa` policies have as `input`.',
-        }),
-      ),
-    }),
-  },
+export const PolicyTrialRequest = RequestOf('PolicyTrialRequest', 'policy-trials', {
+  attributes: Type.Object({
+    ...changed,
+    input: MapOf(
+      Type.Unknown({
+        description:
+          '`plan` and `run`, or `job` with `existing_job` and `namespace`: what `opa` policies have as `input`.',
+      }),
+    ),
+  }),
 })
-export type PolicyTrialRequest = Shape<typeof PolicyTrialRequest>
 
 /** What a policy says of an input. Nothing is stored, so it has no id. */
-export const PolicyTrial = Type.Object(
-  {
-    type: Type.Literal('policy-trials'),
-    attributes: Type.Object({
-      status: OneOf(POLICY_OUTCOME_STATUSES),
-      output: Type.Array(Type.Unknown()),
-      findings: Type.Array(PolicyFinding),
-      diagnostics: Type.Array(PolicyDiagnostic),
-      warnings: Type.Array(Type.String()),
-      skipped: Type.Optional(PolicySkipped()),
-    }),
-  },
-  { $id: 'PolicyTrial' },
-)
+export const PolicyTrial = Named('PolicyTrial', {
+  type: Type.Literal('policy-trials'),
+  attributes: Type.Object({
+    status: OneOf(POLICY_OUTCOME_STATUSES),
+    output: Type.Array(Type.Unknown()),
+    findings: Type.Array(PolicyFinding),
+    diagnostics: Type.Array(PolicyDiagnostic),
+    warnings: Type.Array(Type.String()),
+    skipped: Type.Optional(PolicySkipped()),
+  }),
+})
 export type PolicyTrial = Shape<typeof PolicyTrial>
 
-export const PolicyTrialDocument = DocumentOf('PolicyTrialDocument', PolicyTrial)
-export type PolicyTrialDocument = Shape<typeof PolicyTrialDocument>
+export const PolicyTrialDocument = DocumentOf(PolicyTrial)
 
 /** What a policy can be replayed on: uploaded plans, and job versions or denied submissions. */
 export const REPLAY_SUBJECTS = ['runs', 'jobs'] as const
 
-export const PolicyReplayRequest = RequestOf({
-  $id: 'PolicyReplayRequest',
-  type: 'policy-replays',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        ...changed,
-        subjects: Type.Optional(Type.Array(OneOf(REPLAY_SUBJECTS), { maxItems: 2 })),
-        limit: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: REPLAY_PAGE_MAX,
-            default: REPLAY_PAGE_DEFAULT,
+export const PolicyReplayRequest = RequestOf('PolicyReplayRequest', 'policy-replays', {
+  attributes: Type.Optional(
+    Type.Object({
+      ...changed,
+      subjects: Type.Optional(Type.Array(OneOf(REPLAY_SUBJECTS), { maxItems: 2 })),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: REPLAY_PAGE_MAX,
+          default: REPLAY_PAGE_DEFAULT,
+        }),
+      ),
+      cursor: Type.Optional(
+        Nullable(
+          Type.String({
+            maxLength: LINE_LENGTH_MAX,
+            description: '`next-cursor` of the page before; the newest first when omitted.',
           }),
         ),
-        cursor: Type.Optional(
-          Nullable(
-            Type.String({
-              maxLength: LINE_LENGTH_MAX,
-              description: '`next-cursor` of the page before; the newest first when omitted.',
-            }),
-          ),
-        ),
-      }),
-    ),
-  },
+      ),
+    }),
+  ),
 })
-export type PolicyReplayRequest = Shape<typeof PolicyReplayRequest>
 
 /** What a policy would have said of something that has happened. */
-export const ReplayedSubject = Type.Object(
-  {
-    type: OneOf(REPLAY_SUBJECTS),
-    id: Type.String({ description: 'Of a run; of a job `<namespace>/<job id>`.' }),
-    version: Nullable(Type.Integer({ description: 'Of the job; null for a denied submission.' })),
-    'created-at': Nullable(Timestamp()),
-    status: OneOf(POLICY_OUTCOME_STATUSES),
-    'would-deny': Type.Boolean(),
-    findings: Type.Array(PolicyFinding),
-    skipped: Type.Optional(PolicySkipped()),
-  },
-  { $id: 'ReplayedSubject' },
-)
+export const ReplayedSubject = Named('ReplayedSubject', {
+  type: OneOf(REPLAY_SUBJECTS),
+  id: Type.String({ description: 'Of a run; of a job `<namespace>/<job id>`.' }),
+  version: Nullable(Type.Integer({ description: 'Of the job; null for a denied submission.' })),
+  'created-at': Nullable(Timestamp()),
+  status: OneOf(POLICY_OUTCOME_STATUSES),
+  'would-deny': Type.Boolean(),
+  findings: Type.Array(PolicyFinding),
+  skipped: Type.Optional(PolicySkipped()),
+})
 export type ReplayedSubject = Shape<typeof ReplayedSubject>
 
-export const PolicyReplay = Type.Object(
-  {
-    type: Type.Literal('policy-replays'),
-    attributes: Type.Object({
-      judged: Type.Integer({
-        minimum: 0,
-        description: 'Subjects on this page that the policy was asked about.',
-      }),
-      'would-deny': Type.Integer({ minimum: 0 }),
-      skipped: Type.Integer({
-        minimum: 0,
-        description: 'Subjects on this page that it was not asked about.',
-      }),
-      results: Type.Array(ReplayedSubject),
-      'next-cursor': Nullable(Type.String({ description: 'Null when everything was judged.' })),
+export const PolicyReplay = Named('PolicyReplay', {
+  type: Type.Literal('policy-replays'),
+  attributes: Type.Object({
+    judged: Type.Integer({
+      minimum: 0,
+      description: 'Subjects on this page that the policy was asked about.',
     }),
-  },
-  { $id: 'PolicyReplay' },
-)
+    'would-deny': Type.Integer({ minimum: 0 }),
+    skipped: Type.Integer({
+      minimum: 0,
+      description: 'Subjects on this page that it was not asked about.',
+    }),
+    results: Type.Array(ReplayedSubject),
+    'next-cursor': Nullable(Type.String({ description: 'Null when everything was judged.' })),
+  }),
+})
 export type PolicyReplay = Shape<typeof PolicyReplay>
 
-export const PolicyReplayDocument = DocumentOf('PolicyReplayDocument', PolicyReplay)
+export const PolicyReplayDocument = DocumentOf(PolicyReplay)
 export type PolicyReplayDocument = Shape<typeof PolicyReplayDocument>
 
-const section = 'Policies'
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
-const unseen = 'Policy not found, or the caller is not authorized.'
 
 /** Try before enforcing. Ours. */
-export const policyTrialRoutes = {
-  tryPolicy: route({
-    id: 'tryPolicy',
-    methods: ['POST'],
-    path: '/api/v2/policies/:policy_id/actions/evaluate',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+export const policyTrialRoutes = routes('Policies', {
+  tryPolicy: act('/policies/:policy_id/actions/evaluate', {
     summary: 'Ask a policy, or other code in its place, about any input.',
-    section,
-    params: PolicyPath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
-    answers: {
-      200: answer('What the policy says.', PolicyTrialDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
-        409: 'The code of the policy is being replaced.',
-        422: 'The input has neither a plan nor a job, or there is no code.',
-      }),
+    returns: PolicyTrialDocument,
+    result: 'What the policy says.',
+    errors: {
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
+      409: 'The code of the policy is being replaced.',
+      422: 'The input has neither a plan nor a job, or there is no code.',
     },
     needs,
   }),
-  replayPolicy: route({
-    id: 'replayPolicy',
-    methods: ['POST'],
-    path: '/api/v2/policies/:policy_id/actions/replay',
-    bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
+  replayPolicy: act('/policies/:policy_id/actions/replay', {
     summary: 'Say what a policy would have denied of the latest runs and job registrations.',
-    section,
-    params: PolicyPath,
+    bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,
-    answers: {
-      200: answer('What the policy would have said.', PolicyReplayDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
-        409: 'The code of the policy is being replaced.',
-        422: 'There is no code, or the cursor cannot be read.',
-      }),
+    returns: PolicyReplayDocument,
+    result: 'What the policy would have said.',
+    errors: {
+      413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
+      409: 'The code of the policy is being replaced.',
+      422: 'There is no code, or the cursor cannot be read.',
     },
     needs,
   }),
-} as const
+})

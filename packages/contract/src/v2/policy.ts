@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { act, list, read, remove, update, upload } from './define.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   ListOf,
@@ -23,9 +24,8 @@ import {
   POLICY_QUERY_LENGTH_MAX,
   POLICY_UPLOAD_BYTES_MAX,
 } from './limits.ts'
-import { OrganizationPath, PolicyPath } from './paths.ts'
-import { Name, PrefixedId, RULED_TOGETHER } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { Name, RULED_TOGETHER } from './patterns.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 /** Spec G: Policy. The two policy-as-code frameworks. */
 export const POLICY_KINDS = ['native', 'opa'] as const
@@ -57,15 +57,12 @@ export const POLICY_INCLUDES = ['policy_sets'] as const
 export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
 
 /** What the engine found when it read the uploaded code (reference §3.4). */
-export const PolicyDiagnostic = Type.Object(
-  {
-    severity: OneOf(['error', 'warning']),
-    message: Type.String(),
-    line: Type.Integer({ minimum: 1 }),
-    column: Type.Integer({ minimum: 1 }),
-  },
-  { $id: 'PolicyDiagnostic' },
-)
+export const PolicyDiagnostic = Named('PolicyDiagnostic', {
+  severity: OneOf(['error', 'warning']),
+  message: Type.String(),
+  line: Type.Integer({ minimum: 1 }),
+  column: Type.Integer({ minimum: 1 }),
+})
 export type PolicyDiagnostic = Shape<typeof PolicyDiagnostic>
 
 const PolicyAttributes = Type.Object({
@@ -102,39 +99,26 @@ const PolicyRelationships = Type.Object({
  * Spec G: Policy, as show, update and list answer it. Named apart from the policies of the
  * access-control API.
  */
-export const RunPolicy = ResourceOf({
-  $id: 'RunPolicy',
-  type: 'policies',
-  id: PrefixedId('policies'),
-  members: {
-    attributes: PolicyAttributes,
-    relationships: PolicyRelationships,
-    links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
-  },
+export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
+  attributes: PolicyAttributes,
+  relationships: PolicyRelationships,
+  links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
 })
 export type RunPolicy = Shape<typeof RunPolicy>
 
 /** Spec G: Policy. The answer to create has no `links.download`: nothing was uploaded yet. */
-export const CreatedRunPolicy = ResourceOf({
-  $id: 'CreatedRunPolicy',
-  type: 'policies',
-  id: PrefixedId('policies'),
-  members: {
-    attributes: PolicyAttributes,
-    relationships: PolicyRelationships,
-    links: Type.Object({ self: PathLink(), upload: PathLink() }),
-  },
+export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
+  attributes: PolicyAttributes,
+  relationships: PolicyRelationships,
+  links: Type.Object({ self: PathLink(), upload: PathLink() }),
 })
 export type CreatedRunPolicy = Shape<typeof CreatedRunPolicy>
 
-export const RunPolicyDocument = DocumentOf('RunPolicyDocument', RunPolicy)
-export type RunPolicyDocument = Shape<typeof RunPolicyDocument>
+export const RunPolicyDocument = DocumentOf(RunPolicy)
 
-export const CreatedRunPolicyDocument = DocumentOf('CreatedRunPolicyDocument', CreatedRunPolicy)
-export type CreatedRunPolicyDocument = Shape<typeof CreatedRunPolicyDocument>
+export const CreatedRunPolicyDocument = DocumentOf(CreatedRunPolicy)
 
-export const RunPolicyPage = PageOf('RunPolicyPage', RunPolicy)
-export type RunPolicyPage = Shape<typeof RunPolicyPage>
+export const RunPolicyPage = PageOf(RunPolicy)
 
 /** Spec G: Policy. Which of them may be said depends on the kind. */
 const GivenLevel = () =>
@@ -159,19 +143,15 @@ const writable = {
 }
 
 /** Spec G: Policies, Create policy. */
-export const RunPolicyCreateRequest = RequestOf({
-  $id: 'RunPolicyCreateRequest',
-  type: 'policies',
-  members: {
-    attributes: Type.Object({
-      name: Name('Cannot be changed later.'),
-      kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
-      ...writable,
-    }),
-    relationships: Type.Optional(
-      Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
-    ),
-  },
+export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'policies', {
+  attributes: Type.Object({
+    name: Name('Cannot be changed later.'),
+    kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
+    ...writable,
+  }),
+  relationships: Type.Optional(
+    Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
+  ),
 })
 export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
 
@@ -179,76 +159,48 @@ export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
  * Spec G: Policies, Update policy. Name and kind are accepted when they do not change (reference
  * §3.3).
  */
-export const RunPolicyUpdateRequest = RequestOf({
-  $id: 'RunPolicyUpdateRequest',
-  type: 'policies',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        name: Type.Optional(Type.String()),
-        kind: Type.Optional(Type.String()),
-        ...writable,
-      }),
-    ),
-  },
+export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Type.String()),
+      kind: Type.Optional(Type.String()),
+      ...writable,
+    }),
+  ),
 })
 export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
 
 /** One upload of a policy's code (reference §3.4). The newest few are kept. */
-export const RunPolicyVersion = ResourceOf({
-  $id: 'RunPolicyVersion',
-  type: 'policy-versions',
-  id: PrefixedId('policy-versions'),
-  members: {
-    attributes: Type.Object({
-      'created-at': Timestamp(),
-      'code-size': Type.Integer({ minimum: 0 }),
-      'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
-    }),
-    relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
-    links: Type.Object({ download: PathLink() }),
-  },
+export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
+  attributes: Type.Object({
+    'created-at': Timestamp(),
+    'code-size': Type.Integer({ minimum: 0 }),
+    'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  }),
+  relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
+  links: Type.Object({ download: PathLink() }),
 })
 export type RunPolicyVersion = Shape<typeof RunPolicyVersion>
 
-export const RunPolicyVersionList = ListOf('RunPolicyVersionList', RunPolicyVersion)
-export type RunPolicyVersionList = Shape<typeof RunPolicyVersionList>
+export const RunPolicyVersionList = ListOf(RunPolicyVersion)
 
-const section = 'Policies'
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
-const unseen = 'Policy not found, or the caller is not authorized.'
 const malformed = 'Malformed body: missing attributes, wrong types, or a rule is broken.'
 
-export const policyRoutes = {
-  createPolicy: route({
-    id: 'createPolicy',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/policies',
+export const policyRoutes = routes('Policies', {
+  createPolicy: act('/organizations/:organization_name/policies', {
     summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
-    section,
-    params: OrganizationPath,
     body: RunPolicyCreateRequest,
-    answers: {
-      // Spec G: Errors. 200, not 201.
-      200: answer('Created.', CreatedRunPolicyDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller is not authorized.',
-        422: malformed,
-      }),
-    },
+    returns: CreatedRunPolicyDocument,
+    result: 'Created.',
+    errors: { 422: malformed },
     needs: managers,
   }),
-  listOrganizationPolicies: route({
-    id: 'listOrganizationPolicies',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/policies',
+  listOrganizationPolicies: list('/organizations/:organization_name/policies', {
     summary: 'List the policies of an organization.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       'search[name]': Type.Optional(
         Type.String({ description: 'Part of the name, case ignored.' }),
       ),
@@ -256,109 +208,65 @@ export const policyRoutes = {
       sort: Type.Optional(OneOf(POLICY_SORTS, 'By name when omitted.')),
       ...includeQuery(POLICY_INCLUDES),
       ...fieldsQuery('policies'),
-    }),
-    answers: {
-      200: answer('One page of policies.', RunPolicyPage),
-      ...refusals({ 404: 'Organization not found, or the caller is not authorized.' }),
     },
+    returns: RunPolicyPage,
     needs: readers,
   }),
-  readPolicy: route({
-    id: 'readPolicy',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id',
+  readPolicy: read('/policies/:policy_id', {
     summary: 'Show a policy.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({ ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') }),
-    answers: { 200: answer('The policy.', RunPolicyDocument), ...refusals({ 404: unseen }) },
+    query: { ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') },
+    returns: RunPolicyDocument,
     needs: readers,
   }),
-  updatePolicy: route({
-    id: 'updatePolicy',
-    methods: ['PATCH'],
-    path: '/api/v2/policies/:policy_id',
+  updatePolicy: update('/policies/:policy_id', {
     summary: 'Change the record of a policy; code is changed by an upload.',
-    section,
-    params: PolicyPath,
     body: RunPolicyUpdateRequest,
-    answers: {
-      200: answer('The changed policy.', RunPolicyDocument),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The id in the body is not the one in the path.',
-        422: malformed,
-      }),
-    },
+    returns: RunPolicyDocument,
+    errors: { 422: malformed },
     needs: managers,
   }),
-  deletePolicy: route({
-    id: 'deletePolicy',
-    methods: ['DELETE'],
-    path: '/api/v2/policies/:policy_id',
+  deletePolicy: remove('/policies/:policy_id', {
     summary: 'Delete a policy; it leaves all policy sets.',
-    section,
-    params: PolicyPath,
-    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: unseen }) },
     needs: managers,
   }),
-  uploadPolicy: route({
-    id: 'uploadPolicy',
-    methods: ['PUT'],
-    path: '/api/v2/policies/:policy_id/upload',
-    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+  uploadPolicy: upload('/policies/:policy_id/upload', {
     summary: 'Upload the code of a policy. The bytes are kept as sent.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({
+    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
+    query: {
       validate: Type.Optional(
         OneOf(['strict'], 'Refuse code that does not parse, instead of storing it with findings.'),
       ),
-    }),
+    },
     body: Octets,
     bodyType: OCTETS_TYPE,
-    answers: {
-      200: answer('Stored; `diagnostics` tells what the engine found.', RunPolicyDocument),
-      ...bodyRefusals({
-        404: unseen,
-        413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
-        415: 'A multipart body; the code is sent raw.',
-        422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
-      }),
+    returns: RunPolicyDocument,
+    result: 'Stored; `diagnostics` tells what the engine found.',
+    errors: {
+      413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      415: 'A multipart body; the code is sent raw.',
+      422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
     },
     needs: managers,
   }),
-  downloadPolicy: route({
-    id: 'downloadPolicy',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id/download',
+  downloadPolicy: read('/policies/:policy_id/download', {
     summary: 'Download the code of a policy, byte for byte as uploaded.',
-    section,
-    params: PolicyPath,
-    query: Type.Object({
+    query: {
       version: Type.Optional(
         Type.String({ description: 'Id of an earlier upload; the newest when omitted.' }),
       ),
-    }),
+    },
     answers: {
       200: { ...answer('The code; `ETag` is its SHA-256.', Octets), contentType: OCTETS_TYPE },
       304: emptyAnswer('`If-None-Match` names the current `ETag`.'),
-      ...refusals({ 404: 'Policy not found, not authorized, or nothing was uploaded yet.' }),
     },
+    errors: { 404: 'Policy not found, not authorized, or nothing was uploaded yet.' },
     needs: readers,
   }),
-  listPolicyVersions: route({
-    id: 'listPolicyVersions',
-    methods: ['GET'],
-    path: '/api/v2/policies/:policy_id/versions',
+  listPolicyVersions: read('/policies/:policy_id/versions', {
     summary: 'List the kept uploads of a policy, newest first.',
-    section,
-    params: PolicyPath,
-    query: Type.Object(fieldsQuery('policy-versions')),
-    answers: {
-      200: answer('All kept uploads.', RunPolicyVersionList),
-      ...refusals({ 404: unseen }),
-    },
+    query: fieldsQuery('policy-versions'),
+    returns: RunPolicyVersionList,
+    result: 'All kept uploads.',
     needs: readers,
   }),
-} as const
+})

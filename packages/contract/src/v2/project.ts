@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
+import { routes } from '../route.ts'
+import { add, create, list, read, remove, update } from './define.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
 import {
   CountedPageOf,
   DocumentOf,
@@ -18,9 +18,8 @@ import {
   Identifier,
 } from './json-api.ts'
 import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
-import { OrganizationPath, ProjectPath } from './paths.ts'
-import { AutoDestroyDuration, PrefixedId, ProjectName } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery, presentFlag, taggedQuery } from './query.ts'
+import { AutoDestroyDuration, ProjectName } from './patterns.ts'
+import { fieldsQuery, includeQuery, presentFlag, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
 /** Spec G: Project names the first three; the others are additive (reference §2.1). */
@@ -59,46 +58,35 @@ const members = {
 }
 
 /** Spec G: Project, as update, list and show answer it. */
-export const Project = ResourceOf({
-  $id: 'Project',
-  type: 'projects',
-  id: PrefixedId('projects'),
-  members: {
-    attributes: Type.Object({
-      ...everywhere,
-      'workspace-count': Type.Integer({ minimum: 0 }),
-      'team-count': Type.Integer({
-        minimum: 0,
-        description: 'Teams with access to this project itself, not through the organization.',
-      }),
-      permissions: Flags(PROJECT_PERMISSIONS),
+export const Project = ResourceOf('Project', 'projects', {
+  attributes: Type.Object({
+    ...everywhere,
+    'workspace-count': Type.Integer({ minimum: 0 }),
+    'team-count': Type.Integer({
+      minimum: 0,
+      description: 'Teams with access to this project itself, not through the organization.',
     }),
-    ...members,
-  },
+    permissions: Flags(PROJECT_PERMISSIONS),
+  }),
+  ...members,
 })
 export type Project = Shape<typeof Project>
 
 /**
  * Spec G: Project. The answer to create has no counts, and of the permissions only `can-update`.
  */
-export const CreatedProject = ResourceOf({
-  $id: 'CreatedProject',
-  type: 'projects',
-  id: PrefixedId('projects'),
-  members: {
-    attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
-    ...members,
-  },
+export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
+  attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
+  ...members,
 })
 export type CreatedProject = Shape<typeof CreatedProject>
 
-export const ProjectDocument = DocumentOf('ProjectDocument', Project)
+export const ProjectDocument = DocumentOf(Project)
 export type ProjectDocument = Shape<typeof ProjectDocument>
 
-export const CreatedProjectDocument = DocumentOf('CreatedProjectDocument', CreatedProject)
-export type CreatedProjectDocument = Shape<typeof CreatedProjectDocument>
+export const CreatedProjectDocument = DocumentOf(CreatedProject)
 
-export const ProjectPage = CountedPageOf('ProjectPage', Project)
+export const ProjectPage = CountedPageOf(Project)
 export type ProjectPage = Shape<typeof ProjectPage>
 
 const writable = {
@@ -108,13 +96,9 @@ const writable = {
 }
 
 /** Spec G: Projects, Create project. */
-export const ProjectCreateRequest = RequestOf({
-  $id: 'ProjectCreateRequest',
-  type: 'projects',
-  members: {
-    attributes: Type.Object({ name: ProjectName(), ...writable }),
-    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
-  },
+export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects', {
+  attributes: Type.Object({ name: ProjectName(), ...writable }),
+  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
 export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
 
@@ -122,13 +106,9 @@ export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
  * Spec G: Projects, Update project. What is omitted stays. `attributes` may be absent altogether,
  * and tag bindings that are present replace the whole set (reference §1.1, §2.4).
  */
-export const ProjectUpdateRequest = RequestOf({
-  $id: 'ProjectUpdateRequest',
-  type: 'projects',
-  members: {
-    attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
-    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
-  },
+export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects', {
+  attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
+  relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
 })
 export type ProjectUpdateRequest = Shape<typeof ProjectUpdateRequest>
 
@@ -138,49 +118,28 @@ export const MoveWorkspacesRequest = MembersRequestOf(
   'workspaces',
   MOVED_WORKSPACES_MAX,
 )
-export type MoveWorkspacesRequest = Shape<typeof MoveWorkspacesRequest>
 
 /**
  * Namespaces of the workload API that belong to the project and so inherit its policy sets
  * (architecture §8). The id of a namespace is its name.
  */
 export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
-export type ProjectNamespacesRequest = Shape<typeof ProjectNamespacesRequest>
 
-export const ProjectNamespaceList = ListOf('ProjectNamespaceList', Identifier('namespaces'))
-export type ProjectNamespaceList = Shape<typeof ProjectNamespaceList>
+export const ProjectNamespaceList = ListOf(Identifier('namespaces'), 'ProjectNamespaceList')
 
-const section = 'Projects'
 const managers = 'Owners team, teams with Manage projects, or the organization token.'
-const unseen = 'Project not found, or not visible to the caller.'
 
-export const projectRoutes = {
-  createProject: route({
-    id: 'createProject',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/projects',
+export const projectRoutes = routes('Projects', {
+  createProject: create('/organizations/:organization_name/projects', {
     summary: 'Create a project in an organization.',
-    section,
-    params: OrganizationPath,
     body: ProjectCreateRequest,
-    answers: {
-      201: answer('Created.', CreatedProjectDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller may not create projects in it.',
-        422: 'A rule on an attribute or tag binding is broken, or the name is taken.',
-      }),
-    },
+    returns: CreatedProjectDocument,
+    errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: managers,
   }),
-  listProjects: route({
-    id: 'listProjects',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/projects',
+  listProjects: list('/organizations/:organization_name/projects', {
     summary: 'List the projects of an organization that the caller may read.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       q: Type.Optional(
         Type.String({
           description: 'Part of the name, case ignored. Ignored when filter[names] is given.',
@@ -200,132 +159,72 @@ export const projectRoutes = {
       sort: Type.Optional(OneOf(PROJECT_SORTS, 'Newest first when omitted.')),
       ...includeQuery(PROJECT_INCLUDES),
       ...fieldsQuery('projects'),
-    }),
-    answers: {
-      200: answer('One page of projects.', ProjectPage),
-      ...refusals({ 404: 'Organization not found, or not visible to the caller.' }),
     },
+    returns: ProjectPage,
     needs: 'Any member of the organization; the list holds what the caller may read.',
   }),
-  readProject: route({
-    id: 'readProject',
-    methods: ['GET'],
-    path: '/api/v2/projects/:project_id',
+  readProject: read('/projects/:project_id', {
     summary: 'Show a project.',
-    section,
-    params: ProjectPath,
-    query: Type.Object({ ...includeQuery(PROJECT_INCLUDES), ...fieldsQuery('projects') }),
-    answers: { 200: answer('The project.', ProjectDocument), ...refusals({ 404: unseen }) },
+    query: { ...includeQuery(PROJECT_INCLUDES), ...fieldsQuery('projects') },
+    returns: ProjectDocument,
     needs: 'Read access to the project.',
   }),
-  updateProject: route({
-    id: 'updateProject',
-    methods: ['PATCH'],
-    path: '/api/v2/projects/:project_id',
+  updateProject: update('/projects/:project_id', {
     summary: 'Change a project. Workspaces without an override get a new auto-destroy duration.',
-    section,
-    params: ProjectPath,
     body: ProjectUpdateRequest,
-    answers: {
-      200: answer('The changed project.', ProjectDocument),
-      ...bodyRefusals({
-        404: 'Project not found, or the caller may not update it.',
-        409: 'The id in the body is not the one in the path.',
-        422: 'A rule on an attribute or tag binding is broken, or the name is taken.',
-      }),
-    },
+    returns: ProjectDocument,
+    errors: { 422: 'A rule on an attribute or tag binding is broken, or the name is taken.' },
     needs: `${managers} Also teams that may update the project; removing tags needs admin access.`,
   }),
-  deleteProject: route({
-    id: 'deleteProject',
-    methods: ['DELETE'],
-    path: '/api/v2/projects/:project_id',
+  deleteProject: remove('/projects/:project_id', {
     summary:
       'Delete a project. It must contain no workspaces and no namespaces, unless it is forced.',
-    section,
-    params: ProjectPath,
-    query: Type.Object({
+    query: {
       force: Type.Optional(
         Type.Boolean({
           description: 'Delete the contained workspaces too, and let the namespaces go.',
           default: false,
         }),
       ),
-    }),
-    answers: {
-      204: emptyAnswer('Deleted.'),
-      ...refusals({
-        403: 'The caller may not force-delete the project, or not let its namespaces go.',
-        404: 'Project not found, or the caller may not delete it.',
-        422: 'The project contains workspaces or namespaces, or is the default project.',
-      }),
+    },
+    errors: {
+      403: 'The caller may not force-delete the project, or not let its namespaces go.',
+      422: 'The project contains workspaces or namespaces, or is the default project.',
     },
     needs: `${managers} Also teams that may delete the project.`,
   }),
-  moveWorkspaces: route({
-    id: 'moveWorkspaces',
-    methods: ['POST'],
-    path: '/api/v2/projects/:project_id/relationships/workspaces',
+  moveWorkspaces: add('/projects/:project_id/relationships/workspaces', {
     summary: 'Move workspaces into the project: all of them or none.',
-    section,
-    params: ProjectPath,
     body: MoveWorkspacesRequest,
-    answers: {
-      204: emptyAnswer('Moved.'),
-      ...bodyRefusals({
-        403: 'A workspace is not found or may not leave its project; the detail lists the ids.',
-        404: 'Project not found, or the caller may not move workspaces into it.',
-        422: 'The list is empty, too long, or an item has no id or another type.',
-      }),
+    result: 'Moved.',
+    errors: {
+      403: 'A workspace is not found or may not leave its project; the detail lists the ids.',
+      422: 'The list is empty, too long, or an item has no id or another type.',
     },
     needs: 'Permission to move workspaces in the destination and in every source project.',
   }),
-  listProjectNamespaces: route({
-    id: 'listProjectNamespaces',
-    methods: ['GET'],
-    path: '/api/v2/projects/:project_id/relationships/namespaces',
+  listProjectNamespaces: read('/projects/:project_id/relationships/namespaces', {
     summary: 'List the workload namespaces that belong to the project.',
-    section,
-    params: ProjectPath,
-    answers: {
-      200: answer('All its namespaces.', ProjectNamespaceList),
-      ...refusals({ 404: unseen }),
-    },
+    returns: ProjectNamespaceList,
+    result: 'All its namespaces.',
     needs: 'Read access to the project.',
   }),
-  addProjectNamespaces: route({
-    id: 'addProjectNamespaces',
-    methods: ['POST'],
-    path: '/api/v2/projects/:project_id/relationships/namespaces',
+  addProjectNamespaces: add('/projects/:project_id/relationships/namespaces', {
     summary: 'Make workload namespaces belong to the project, so that its policy sets guard them.',
-    section,
-    params: ProjectPath,
     body: ProjectNamespacesRequest,
-    answers: {
-      204: emptyAnswer('Added.'),
-      ...bodyRefusals({
-        404: 'Project not found, or the caller may not update it.',
-        422: 'A namespace does not exist or belongs to another project, or the caller may not add it.',
-      }),
+    errors: {
+      422: 'A namespace does not exist or belongs to another project, or the caller may not add it.',
     },
     needs: `The site administrator. Where \`/v1\` asks for no rights also: ${managers}`,
   }),
-  removeProjectNamespaces: route({
-    id: 'removeProjectNamespaces',
-    methods: ['DELETE'],
-    path: '/api/v2/projects/:project_id/relationships/namespaces',
+  removeProjectNamespaces: remove('/projects/:project_id/relationships/namespaces', {
     summary: 'Take workload namespaces out of the project.',
-    section,
-    params: ProjectPath,
     body: ProjectNamespacesRequest,
-    answers: {
-      204: emptyAnswer('Removed; namespaces that were not members are ignored.'),
-      ...bodyRefusals({
-        403: 'The caller may not manage the policies of the organization.',
-        404: 'Project not found, or the caller may not update it.',
-        422: 'The list is empty, too long, or an item has no id or another type.',
-      }),
+    result: 'Removed; namespaces that were not members are ignored.',
+    errors: {
+      403: 'The caller may not manage the policies of the organization.',
+      422: 'The list is empty, too long, or an item has no id or another type.',
     },
     needs: `${managers} With access control on, also the permission to manage policies.`,
   }),
-} as const
+})

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { MapOf, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { read, upload } from './define.ts'
+import { Named, MapOf, type Shape } from '../shape.ts'
+import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   OCTETS_TYPE,
@@ -13,8 +14,6 @@ import {
   ToOne,
 } from './json-api.ts'
 import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
-import { PlanPath } from './paths.ts'
-import { PrefixedId } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /** Reference §4.8. */
@@ -30,104 +29,73 @@ export const PLAN_STATUSES = [
 const count = Type.Integer({ minimum: 0 })
 
 /** The infrastructure plan of a run; named apart from the plans of the scheduler. */
-export const RunPlan = ResourceOf({
-  $id: 'RunPlan',
-  type: 'plans',
-  id: PrefixedId('plans'),
-  members: {
-    attributes: Type.Object({
-      status: OneOf(PLAN_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      'has-changes': Type.Boolean(),
-      'resource-additions': count,
-      'resource-changes': count,
-      'resource-destructions': count,
-      'resource-imports': count,
-    }),
-    relationships: Type.Object({ run: ToOne('runs') }),
-    links: Type.Object({
-      self: PathLink(),
-      'json-output': PathLink(),
-      upload: Type.Optional(PathLink('Only while the plan is pending.')),
-    }),
-  },
+export const RunPlan = ResourceOf('RunPlan', 'plans', {
+  attributes: Type.Object({
+    status: OneOf(PLAN_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    'has-changes': Type.Boolean(),
+    'resource-additions': count,
+    'resource-changes': count,
+    'resource-destructions': count,
+    'resource-imports': count,
+  }),
+  relationships: Type.Object({ run: ToOne('runs') }),
+  links: Type.Object({
+    self: PathLink(),
+    'json-output': PathLink(),
+    upload: Type.Optional(PathLink('Only while the plan is pending.')),
+  }),
 })
 export type RunPlan = Shape<typeof RunPlan>
 
-export const RunPlanDocument = DocumentOf('RunPlanDocument', RunPlan)
+export const RunPlanDocument = DocumentOf(RunPlan)
 export type RunPlanDocument = Shape<typeof RunPlanDocument>
 
 /**
  * The planning tool's JSON export. Only what the service itself reads is named; everything else is
  * passed to policies as it is (reference §5.4).
  */
-export const PlanExport = Type.Object(
-  {
-    format_version: Type.String(),
-    resource_changes: Type.Array(
-      Type.Object({
-        address: Type.Optional(Type.String()),
-        change: Type.Optional(
-          Type.Object({
-            actions: Type.Optional(Type.Array(Type.String())),
-            importing: Type.Optional(Type.Unknown()),
-          }),
-        ),
-      }),
-    ),
-  },
-  { $id: 'PlanExport' },
-)
-export type PlanExport = Shape<typeof PlanExport>
+export const PlanExport = Named('PlanExport', {
+  format_version: Type.String(),
+  resource_changes: Type.Array(
+    Type.Object({
+      address: Type.Optional(Type.String()),
+      change: Type.Optional(
+        Type.Object({
+          actions: Type.Optional(Type.Array(Type.String())),
+          importing: Type.Optional(Type.Unknown()),
+        }),
+      ),
+    }),
+  ),
+})
 
-const section = 'Runs'
-const unseen = 'Plan not found, or not visible to the caller.'
-
-export const runPlanRoutes = {
-  readPlan: route({
-    id: 'readPlan',
-    methods: ['GET'],
-    path: '/api/v2/plans/:plan_id',
+export const runPlanRoutes = routes('Runs', {
+  readPlan: read('/plans/:plan_id', {
     summary: 'Show the plan of a run.',
-    section,
-    params: PlanPath,
-    query: Type.Object(fieldsQuery('plans')),
-    answers: { 200: answer('The plan.', RunPlanDocument), ...refusals({ 404: unseen }) },
+    query: fieldsQuery('plans'),
+    returns: RunPlanDocument,
     needs: 'Permission to read the runs of the workspace.',
   }),
-  uploadPlan: route({
-    id: 'uploadPlan',
-    methods: ['PUT'],
-    path: '/api/v2/plans/:plan_id/upload',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+  uploadPlan: upload('/plans/:plan_id/upload', {
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
-    section,
-    params: PlanPath,
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: Octets,
     bodyType: OCTETS_TYPE,
-    answers: {
-      202: answer('Taken; the policies are running.', RunPlanDocument),
-      ...bodyRefusals({
-        404: 'Plan not found, or the caller may not queue plans in the workspace.',
-        409: 'The run has a plan already.',
-        413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
-        422: 'Not a JSON object with `format_version` and `resource_changes`.',
-      }),
+    answers: { 202: answer('Taken; the policies are running.', RunPlanDocument) },
+    errors: {
+      409: 'The run has a plan already.',
+      413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+      422: 'Not a JSON object with `format_version` and `resource_changes`.',
     },
     needs: 'Permission to queue plans.',
   }),
-  readPlanJson: route({
-    id: 'readPlanJson',
-    methods: ['GET'],
-    path: '/api/v2/plans/:plan_id/json-output',
+  readPlanJson: read('/plans/:plan_id/json-output', {
     summary: 'Show the uploaded plan, with sensitive values masked.',
-    section,
-    params: PlanPath,
     answers: {
       200: { ...answer('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
       204: emptyAnswer('No plan was uploaded yet.'),
-      ...refusals({ 404: unseen }),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),
-} as const
+})

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { act, create, list, read, update } from './define.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
   Flags,
@@ -24,9 +25,7 @@ import {
   RUN_VARIABLES_MAX,
   RUN_WAIT_SECONDS_MAX,
 } from './limits.ts'
-import { RunPath, WorkspacePath } from './paths.ts'
-import { PrefixedId } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 
 /** Reference §5.3. */
 export const RUN_STATUSES = [
@@ -76,161 +75,117 @@ const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
  * One plan on its way through the policies (reference §4.8, §5.4). The plan is uploaded, not made
  * here.
  */
-export const Run = ResourceOf({
-  $id: 'Run',
-  type: 'runs',
-  id: PrefixedId('runs'),
-  members: {
-    attributes: Type.Object({
-      message: Nullable(Type.String()),
-      status: OneOf(RUN_STATUSES),
-      'status-timestamps': StatusTimestamps(),
-      source: Type.String(),
-      'commit-sha': Nullable(Type.String()),
-      'is-destroy': Type.Boolean(),
-      refresh: Type.Boolean(),
-      'refresh-only': Type.Boolean(),
-      'plan-only': Type.Boolean(),
-      'auto-apply': Type.Boolean(),
-      'allow-empty-apply': Type.Boolean(),
-      'has-changes': Type.Boolean(),
-      'target-addrs': Type.Array(Type.String()),
-      'replace-addrs': Type.Array(Type.String()),
-      // Values may be secret, so only the names come back.
-      variables: Type.Array(Type.Object({ key: Type.String() })),
-      'created-at': Timestamp(),
-      actions: Flags(RUN_ACTIONS),
-      permissions: Flags(RUN_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      workspace: ToOne('workspaces'),
-      plan: ToOne('plans'),
-      'created-by': ToOne('users'),
-      'policy-checks': ToMany('policy-checks'),
-      'task-stages': ToMany('task-stages'),
-    }),
-    // `plan-upload` is there only while the run waits for its plan.
-    links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
-  },
+export const Run = ResourceOf('Run', 'runs', {
+  attributes: Type.Object({
+    message: Nullable(Type.String()),
+    status: OneOf(RUN_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    source: Type.String(),
+    'commit-sha': Nullable(Type.String()),
+    'is-destroy': Type.Boolean(),
+    refresh: Type.Boolean(),
+    'refresh-only': Type.Boolean(),
+    'plan-only': Type.Boolean(),
+    'auto-apply': Type.Boolean(),
+    'allow-empty-apply': Type.Boolean(),
+    'has-changes': Type.Boolean(),
+    'target-addrs': Type.Array(Type.String()),
+    'replace-addrs': Type.Array(Type.String()),
+    // Values may be secret, so only the names come back.
+    variables: Type.Array(Type.Object({ key: Type.String() })),
+    'created-at': Timestamp(),
+    actions: Flags(RUN_ACTIONS),
+    permissions: Flags(RUN_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    workspace: ToOne('workspaces'),
+    plan: ToOne('plans'),
+    'created-by': ToOne('users'),
+    'policy-checks': ToMany('policy-checks'),
+    'task-stages': ToMany('task-stages'),
+  }),
+  // `plan-upload` is there only while the run waits for its plan.
+  links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
 })
 export type Run = Shape<typeof Run>
 
-export const RunDocument = DocumentOf('RunDocument', Run)
+export const RunDocument = DocumentOf(Run)
 export type RunDocument = Shape<typeof RunDocument>
 
-export const RunPage = PageOf('RunPage', Run)
+export const RunPage = PageOf(Run)
 export type RunPage = Shape<typeof RunPage>
 
-export const RunCreateRequest = RequestOf({
-  $id: 'RunCreateRequest',
-  type: 'runs',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({
-        message: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
-        source: Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
-        'commit-sha': Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-        'is-destroy': Type.Optional(Type.Boolean()),
-        refresh: Type.Optional(Type.Boolean()),
-        'refresh-only': Type.Optional(Type.Boolean()),
-        'plan-only': Type.Optional(Type.Boolean()),
-        'auto-apply': Type.Optional(Type.Boolean()),
-        'allow-empty-apply': Type.Optional(Type.Boolean()),
-        'target-addrs': Type.Optional(Nullable(addresses)),
-        'replace-addrs': Type.Optional(Nullable(addresses)),
-        variables: Type.Optional(
-          Nullable(
-            Type.Array(
-              Type.Object({
-                key: Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
-                value: Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
-              }),
-              { maxItems: RUN_VARIABLES_MAX },
-            ),
+export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
+  attributes: Type.Optional(
+    Type.Object({
+      message: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+      source: Type.Optional(Type.String({ maxLength: LINE_LENGTH_MAX })),
+      'commit-sha': Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
+      'is-destroy': Type.Optional(Type.Boolean()),
+      refresh: Type.Optional(Type.Boolean()),
+      'refresh-only': Type.Optional(Type.Boolean()),
+      'plan-only': Type.Optional(Type.Boolean()),
+      'auto-apply': Type.Optional(Type.Boolean()),
+      'allow-empty-apply': Type.Optional(Type.Boolean()),
+      'target-addrs': Type.Optional(Nullable(addresses)),
+      'replace-addrs': Type.Optional(Nullable(addresses)),
+      variables: Type.Optional(
+        Nullable(
+          Type.Array(
+            Type.Object({
+              key: Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX }),
+              value: Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }),
+            }),
+            { maxItems: RUN_VARIABLES_MAX },
           ),
         ),
-      }),
-    ),
-    relationships: Type.Object({ workspace: ToOne('workspaces') }),
-  },
+      ),
+    }),
+  ),
+  relationships: Type.Object({ workspace: ToOne('workspaces') }),
 })
 export type RunCreateRequest = Shape<typeof RunCreateRequest>
 
 /** Reference §5.4: the executor's word on how the apply ended. */
-export const RunReportRequest = RequestOf({
-  $id: 'RunReportRequest',
-  type: 'runs',
-  members: { attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }) },
+export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
+  attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }),
 })
-export type RunReportRequest = Shape<typeof RunReportRequest>
 
 /** Plain JSON, not a JSON:API document: why a decision was taken. Also sent with overrides. */
-export const CommentRequest = Type.Object(
-  { comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))) },
-  { $id: 'CommentRequest' },
-)
-export type CommentRequest = Shape<typeof CommentRequest>
+export const CommentRequest = Named('CommentRequest', {
+  comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+})
 
 /** Who passed over policies, and why. Ours. */
-export const OverrideRecord = Type.Object(
-  {
-    'user-id': Type.String(),
-    username: Type.String(),
-    'overridden-at': Timestamp(),
-    comment: Nullable(Type.String()),
-  },
-  { $id: 'OverrideRecord' },
-)
+export const OverrideRecord = Named('OverrideRecord', {
+  'user-id': Type.String(),
+  username: Type.String(),
+  'overridden-at': Timestamp(),
+  comment: Nullable(Type.String()),
+})
 export type OverrideRecord = Shape<typeof OverrideRecord>
 
-const section = 'Runs'
-const unseen = 'Run not found, or not visible to the caller.'
-
-const decide = {
-  section,
-  params: RunPath,
-  body: OptionalBody(CommentRequest),
-} as const
-
-export const runRoutes = {
-  createRun: route({
-    id: 'createRun',
-    methods: ['POST'],
-    path: '/api/v2/runs',
+export const runRoutes = routes('Runs', {
+  createRun: create('/runs', {
     summary: 'Create a run in a workspace; its plan is uploaded to `links.plan-upload` afterwards.',
-    section,
     body: RunCreateRequest,
-    answers: {
-      201: answer('Created, pending.', RunDocument),
-      ...bodyRefusals({
-        404: 'Workspace not found, or the caller may not queue plans in it.',
-        422: 'A rule on an attribute is broken, or the workspace is missing.',
-      }),
+    returns: RunDocument,
+    result: 'Created, pending.',
+    errors: {
+      404: 'Workspace not found, or the caller may not queue plans in it.',
+      422: 'A rule on an attribute is broken, or the workspace is missing.',
     },
     needs: 'Permission to queue plans; an organization token never has it.',
   }),
-  listWorkspaceRuns: route({
-    id: 'listWorkspaceRuns',
-    methods: ['GET'],
-    path: '/api/v2/workspaces/:workspace_id/runs',
+  listWorkspaceRuns: list('/workspaces/:workspace_id/runs', {
     summary: 'List the runs of a workspace, newest first.',
-    section,
-    params: WorkspacePath,
-    query: Type.Object({ ...pageQuery, ...includeQuery(RUN_INCLUDES), ...fieldsQuery('runs') }),
-    answers: {
-      200: answer('One page of runs.', RunPage),
-      ...refusals({ 404: 'Workspace not found, or the caller may not read its runs.' }),
-    },
+    query: { ...includeQuery(RUN_INCLUDES), ...fieldsQuery('runs') },
+    returns: RunPage,
     needs: 'Permission to read the runs of the workspace.',
   }),
-  readRun: route({
-    id: 'readRun',
-    methods: ['GET'],
-    path: '/api/v2/runs/:run_id',
+  readRun: read('/runs/:run_id', {
     summary: 'Show a run, at once or when nothing more happens to it by itself.',
-    section,
-    params: RunPath,
-    query: Type.Object({
+    query: {
       wait: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -240,76 +195,48 @@ export const runRoutes = {
       ),
       ...includeQuery(RUN_INCLUDES),
       ...fieldsQuery('runs'),
-    }),
-    answers: { 200: answer('The run.', RunDocument), ...refusals({ 404: unseen }) },
+    },
+    returns: RunDocument,
     needs: 'Permission to read the runs of the workspace.',
   }),
-  reportRun: route({
-    id: 'reportRun',
-    methods: ['PATCH'],
-    path: '/api/v2/runs/:run_id',
+  reportRun: update('/runs/:run_id', {
     summary: 'Report how the apply of a confirmed run ended.',
-    section,
-    params: RunPath,
     body: RunReportRequest,
-    answers: {
-      200: answer('The run.', RunDocument),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The run is not confirmed, or the id in the body is not the one in the path.',
-        422: 'The status is not one that can be reported.',
-      }),
+    returns: RunDocument,
+    result: 'The run.',
+    errors: {
+      409: 'The run is not confirmed, or the id in the body is not the one in the path.',
+      422: 'The status is not one that can be reported.',
     },
     needs: 'Permission to apply runs.',
   }),
-  applyRun: route({
-    id: 'applyRun',
-    methods: ['POST'],
-    path: '/api/v2/runs/:run_id/actions/apply',
+  applyRun: act('/runs/:run_id/actions/apply', {
     summary: 'Confirm a run whose policies passed or were overridden.',
-    ...decide,
-    answers: {
-      202: emptyAnswer('Confirmed.'),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The run is not waiting for confirmation.',
-        422: 'The comment is too long or not text.',
-      }),
+    body: OptionalBody(CommentRequest),
+    answers: { 202: emptyAnswer('Confirmed.') },
+    errors: {
+      409: 'The run is not waiting for confirmation.',
+      422: 'The comment is too long or not text.',
     },
     needs: 'Permission to apply runs.',
   }),
-  discardRun: route({
-    id: 'discardRun',
-    methods: ['POST'],
-    path: '/api/v2/runs/:run_id/actions/discard',
-    growsState: false,
+  discardRun: act('/runs/:run_id/actions/discard', {
     summary: 'Discard a run that waits for a decision.',
-    ...decide,
-    answers: {
-      202: emptyAnswer('Discarded.'),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The run is not waiting for a decision.',
-        422: 'The comment is too long or not text.',
-      }),
+    growsState: false,
+    body: OptionalBody(CommentRequest),
+    answers: { 202: emptyAnswer('Discarded.') },
+    errors: {
+      409: 'The run is not waiting for a decision.',
+      422: 'The comment is too long or not text.',
     },
     needs: 'Permission to apply runs.',
   }),
-  cancelRun: route({
-    id: 'cancelRun',
-    methods: ['POST'],
-    path: '/api/v2/runs/:run_id/actions/cancel',
-    growsState: false,
+  cancelRun: act('/runs/:run_id/actions/cancel', {
     summary: 'Cancel a run that is still being worked on.',
-    ...decide,
-    answers: {
-      202: emptyAnswer('Canceled.'),
-      ...bodyRefusals({
-        404: unseen,
-        409: 'The run has ended already.',
-        422: 'The comment is too long or not text.',
-      }),
-    },
+    growsState: false,
+    body: OptionalBody(CommentRequest),
+    answers: { 202: emptyAnswer('Canceled.') },
+    errors: { 409: 'The run has ended already.', 422: 'The comment is too long or not text.' },
     needs: 'Permission to apply runs, or the user who created the run.',
   }),
-} as const
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { route } from '../route.ts'
-import { Nullable, Timestamp, type Shape } from '../shape.ts'
-import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import { routes } from '../route.ts'
+import { act, create, kind, list, read, remove, update } from './define.ts'
+import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import {
   AnyIdentifier,
   DocumentOf,
@@ -19,9 +19,8 @@ import {
 } from './json-api.ts'
 import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './limits.ts'
 import { EXECUTION_MODES } from './organization.ts'
-import { NamedWorkspacePath, OrganizationPath, WorkspacePath } from './paths.ts'
-import { AutoDestroyDuration, Name, PrefixedId } from './patterns.ts'
-import { fieldsQuery, includeQuery, pageQuery, taggedQuery } from './query.ts'
+import { AutoDestroyDuration, Name } from './patterns.ts'
+import { fieldsQuery, includeQuery, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
 /** Reference §4.6. */
@@ -64,60 +63,53 @@ export const WORKSPACE_SOURCES = ['api', 'ui', 'cli'] as const
 export const AUTO_DESTROY_STATUSES = ['scheduled', 'destroying', 'destroyed', 'errored'] as const
 
 /** Reference §4.6: the attributes, relationships and links of a workspace. */
-export const Workspace = ResourceOf({
-  $id: 'Workspace',
-  type: 'workspaces',
-  id: PrefixedId('workspaces'),
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization, not only in its project; case ignored.'),
-      description: Nullable(Type.String()),
-      'created-at': Timestamp(),
-      'updated-at': Timestamp(),
-      'latest-change-at': Timestamp(),
-      locked: Type.Boolean(),
-      'locked-reason': Nullable(Type.String()),
-      'execution-mode': OneOf(EXECUTION_MODES),
-      'auto-apply': Type.Boolean(),
-      'auto-destroy-at': Nullable(Timestamp()),
-      // Mirrors the project's value while it inherits (reference §2.6).
-      'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
-      'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
-      'inherits-project-auto-destroy': Type.Boolean(),
-      'resource-count': Type.Integer({ minimum: 0 }),
-      'policy-check-failures': Type.Integer({ minimum: 0 }),
-      'run-failures': Type.Integer({ minimum: 0 }),
-      source: OneOf(WORKSPACE_SOURCES),
-      'source-name': Nullable(Type.String()),
-      'source-url': Nullable(Type.String()),
-      'working-directory': Nullable(Type.String()),
-      'tool-version': Nullable(Type.String()),
-      'tag-names': Type.Array(
-        Type.String({ description: 'Keys of own bindings without a value.' }),
-      ),
-      'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
-      actions: Flags(['is-destroyable']),
-      permissions: Flags(WORKSPACE_PERMISSIONS),
-    }),
-    relationships: Type.Object({
-      organization: ToOne('organizations'),
-      project: ToOne('projects'),
-      'current-run': ToOneOrNone('runs'),
-      'latest-run': ToOneOrNone('runs'),
-      'locked-by': Type.Object({ data: Nullable(AnyIdentifier(['users', 'teams', 'runs'])) }),
-      'tag-bindings': LinkedOnly(),
-      'effective-tag-bindings': Linked('effective-tag-bindings'),
-    }),
-    // The path by name, which is the one that people read.
-    links: SelfLink(),
-  },
+export const Workspace = ResourceOf('Workspace', 'workspaces', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization, not only in its project; case ignored.'),
+    description: Nullable(Type.String()),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+    'latest-change-at': Timestamp(),
+    locked: Type.Boolean(),
+    'locked-reason': Nullable(Type.String()),
+    'execution-mode': OneOf(EXECUTION_MODES),
+    'auto-apply': Type.Boolean(),
+    'auto-destroy-at': Nullable(Timestamp()),
+    // Mirrors the project's value while it inherits (reference §2.6).
+    'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
+    'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
+    'inherits-project-auto-destroy': Type.Boolean(),
+    'resource-count': Type.Integer({ minimum: 0 }),
+    'policy-check-failures': Type.Integer({ minimum: 0 }),
+    'run-failures': Type.Integer({ minimum: 0 }),
+    source: OneOf(WORKSPACE_SOURCES),
+    'source-name': Nullable(Type.String()),
+    'source-url': Nullable(Type.String()),
+    'working-directory': Nullable(Type.String()),
+    'tool-version': Nullable(Type.String()),
+    'tag-names': Type.Array(Type.String({ description: 'Keys of own bindings without a value.' })),
+    'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
+    actions: Flags(['is-destroyable']),
+    permissions: Flags(WORKSPACE_PERMISSIONS),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    project: ToOne('projects'),
+    'current-run': ToOneOrNone('runs'),
+    'latest-run': ToOneOrNone('runs'),
+    'locked-by': Type.Object({ data: Nullable(AnyIdentifier(['users', 'teams', 'runs'])) }),
+    'tag-bindings': LinkedOnly(),
+    'effective-tag-bindings': Linked('effective-tag-bindings'),
+  }),
+  // The path by name, which is the one that people read.
+  links: SelfLink(),
 })
 export type Workspace = Shape<typeof Workspace>
 
-export const WorkspaceDocument = DocumentOf('WorkspaceDocument', Workspace)
+export const WorkspaceDocument = DocumentOf(Workspace)
 export type WorkspaceDocument = Shape<typeof WorkspaceDocument>
 
-export const WorkspacePage = PageOf('WorkspacePage', Workspace)
+export const WorkspacePage = PageOf(Workspace)
 export type WorkspacePage = Shape<typeof WorkspacePage>
 
 const line = Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })))
@@ -145,104 +137,62 @@ const relationships = Type.Optional(
 )
 
 /** Without a project relationship the workspace goes to the default project (reference §2.2). */
-export const WorkspaceCreateRequest = RequestOf({
-  $id: 'WorkspaceCreateRequest',
-  type: 'workspaces',
-  members: {
-    attributes: Type.Object({
-      name: Name('Unique in the organization.'),
-      'source-name': line,
-      'source-url': line,
-      ...writable,
-    }),
-    relationships,
-  },
+export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'workspaces', {
+  attributes: Type.Object({
+    name: Name('Unique in the organization.'),
+    'source-name': line,
+    'source-url': line,
+    ...writable,
+  }),
+  relationships,
 })
 export type WorkspaceCreateRequest = Shape<typeof WorkspaceCreateRequest>
 
 /** A new project moves the workspace; tag bindings that are present replace the whole set. */
-export const WorkspaceUpdateRequest = RequestOf({
-  $id: 'WorkspaceUpdateRequest',
-  type: 'workspaces',
-  members: {
-    attributes: Type.Optional(
-      Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
-    ),
-    relationships,
-  },
+export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'workspaces', {
+  attributes: Type.Optional(
+    Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
+  ),
+  relationships,
 })
 export type WorkspaceUpdateRequest = Shape<typeof WorkspaceUpdateRequest>
 
 /** Plain JSON, not a JSON:API document (reference §4.6). */
-export const WorkspaceLockRequest = Type.Object(
-  { reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))) },
-  { $id: 'WorkspaceLockRequest' },
-)
-export type WorkspaceLockRequest = Shape<typeof WorkspaceLockRequest>
-
-const section = 'Workspaces'
-const unseen = 'Workspace not found, or not visible to the caller.'
-const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
-const readQuery = Type.Object({
-  ...includeQuery(WORKSPACE_INCLUDES),
-  ...fieldsQuery('workspaces'),
+export const WorkspaceLockRequest = Named('WorkspaceLockRequest', {
+  reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
 })
 
-const read = {
-  section,
-  query: readQuery,
-  answers: { 200: answer('The workspace.', WorkspaceDocument), ...refusals({ 404: unseen }) },
+const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'
+const reads = {
+  query: { ...includeQuery(WORKSPACE_INCLUDES), ...fieldsQuery('workspaces') },
+  returns: WorkspaceDocument,
   needs: 'Read access to the workspace.',
 } as const
 
-const update = {
-  section,
+const updates = {
   body: WorkspaceUpdateRequest,
-  answers: {
-    200: answer('The changed workspace.', WorkspaceDocument),
-    ...bodyRefusals({
-      404: 'Workspace not found, or the caller may not change or move it.',
-      409: 'The id in the body is not the one in the path.',
-      422: brokenRule,
-    }),
-  },
+  returns: WorkspaceDocument,
+  errors: { 422: brokenRule },
   needs: 'Permission to update the workspace; moving needs it in both projects.',
 } as const
 
-const forceDelete = {
-  section,
-  answers: {
-    204: emptyAnswer('Deleted.'),
-    ...refusals({
-      403: 'The caller may delete the workspace only safely, not by force.',
-      404: 'Workspace not found, or the caller may not delete it.',
-    }),
-  },
+const deletesByForce = {
+  errors: { 403: 'The caller may delete the workspace only safely, not by force.' },
   needs: 'Owners, or permission to delete where the organization allows force-delete.',
 } as const
 
-const safeDelete = {
-  section,
-  answers: {
-    204: emptyAnswer('Deleted.'),
-    ...refusals({
-      404: 'Workspace not found, or the caller may not delete it.',
-      409: 'The workspace is locked, being processed, or manages resources.',
-    }),
-  },
+const safeDelete = kind({ method: 'POST', status: 204, result: 'Deleted.', query: {} })
+
+const deletesSafely = {
+  growsState: false,
+  errors: { 409: 'The workspace is locked, being processed, or manages resources.' },
   needs: 'Permission to delete the workspace.',
 } as const
 
-export const workspaceRoutes = {
-  listWorkspaces: route({
-    id: 'listWorkspaces',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/workspaces',
+export const workspaceRoutes = routes('Workspaces', {
+  listWorkspaces: list('/organizations/:organization_name/workspaces', {
     summary: 'List the workspaces of an organization that the caller may read.',
-    section,
-    params: OrganizationPath,
-    query: Type.Object({
-      ...pageQuery,
+    query: {
       'search[name]': Type.Optional(
         Type.String({ description: 'Part of the name, case ignored.' }),
       ),
@@ -263,147 +213,69 @@ export const workspaceRoutes = {
       sort: Type.Optional(OneOf(WORKSPACE_SORTS, 'Newest first when omitted.')),
       ...includeQuery(WORKSPACE_INCLUDES),
       ...fieldsQuery('workspaces'),
-    }),
-    answers: {
-      200: answer('One page of workspaces.', WorkspacePage),
-      ...refusals({ 404: 'Organization not found, or not visible to the caller.' }),
     },
+    returns: WorkspacePage,
     needs: 'Any member of the organization; the list holds what the caller may read.',
   }),
-  createWorkspace: route({
-    id: 'createWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/workspaces',
+  createWorkspace: create('/organizations/:organization_name/workspaces', {
     summary: 'Create a workspace.',
-    section,
-    params: OrganizationPath,
     body: WorkspaceCreateRequest,
-    answers: {
-      201: answer('Created.', WorkspaceDocument),
-      ...bodyRefusals({
-        404: 'Organization not found, or the caller may not create workspaces in the project.',
-        422: brokenRule,
-      }),
-    },
+    returns: WorkspaceDocument,
+    errors: { 422: brokenRule },
     needs: 'Permission to create workspaces in the project.',
   }),
-  readWorkspace: route({
-    id: 'readWorkspace',
-    methods: ['GET'],
-    path: '/api/v2/workspaces/:workspace_id',
-    summary: 'Show a workspace.',
-    params: WorkspacePath,
-    ...read,
-  }),
-  readNamedWorkspace: route({
-    id: 'readNamedWorkspace',
-    methods: ['GET'],
-    path: '/api/v2/organizations/:organization_name/workspaces/:workspace_name',
+  readWorkspace: read('/workspaces/:workspace_id', { summary: 'Show a workspace.', ...reads }),
+  readNamedWorkspace: read('/organizations/:organization_name/workspaces/:workspace_name', {
     summary: 'Show a workspace by name.',
-    params: NamedWorkspacePath,
-    ...read,
+    ...reads,
   }),
-  updateWorkspace: route({
-    id: 'updateWorkspace',
-    methods: ['PATCH'],
-    path: '/api/v2/workspaces/:workspace_id',
+  updateWorkspace: update('/workspaces/:workspace_id', {
     summary: 'Change a workspace.',
-    params: WorkspacePath,
-    ...update,
+    ...updates,
   }),
-  updateNamedWorkspace: route({
-    id: 'updateNamedWorkspace',
-    methods: ['PATCH'],
-    path: '/api/v2/organizations/:organization_name/workspaces/:workspace_name',
+  updateNamedWorkspace: update('/organizations/:organization_name/workspaces/:workspace_name', {
     summary: 'Change a workspace by name.',
-    params: NamedWorkspacePath,
-    ...update,
+    ...updates,
   }),
-  deleteWorkspace: route({
-    id: 'deleteWorkspace',
-    methods: ['DELETE'],
-    path: '/api/v2/workspaces/:workspace_id',
+  deleteWorkspace: remove('/workspaces/:workspace_id', {
     summary: 'Delete a workspace by force, whatever it manages.',
-    params: WorkspacePath,
-    ...forceDelete,
+    ...deletesByForce,
   }),
-  deleteNamedWorkspace: route({
-    id: 'deleteNamedWorkspace',
-    methods: ['DELETE'],
-    path: '/api/v2/organizations/:organization_name/workspaces/:workspace_name',
+  deleteNamedWorkspace: remove('/organizations/:organization_name/workspaces/:workspace_name', {
     summary: 'Delete a workspace by force, whatever it manages, by name.',
-    params: NamedWorkspacePath,
-    ...forceDelete,
+    ...deletesByForce,
   }),
-  safeDeleteWorkspace: route({
-    id: 'safeDeleteWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/safe-delete',
-    growsState: false,
+  safeDeleteWorkspace: safeDelete('/workspaces/:workspace_id/actions/safe-delete', {
     summary: 'Delete a workspace that is unlocked and manages nothing.',
-    params: WorkspacePath,
-    ...safeDelete,
+    ...deletesSafely,
   }),
-  safeDeleteNamedWorkspace: route({
-    id: 'safeDeleteNamedWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/organizations/:organization_name/workspaces/:workspace_name/actions/safe-delete',
-    growsState: false,
-    summary: 'Delete a workspace that is unlocked and manages nothing, by name.',
-    params: NamedWorkspacePath,
-    ...safeDelete,
-  }),
-  lockWorkspace: route({
-    id: 'lockWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/lock',
-    growsState: false,
-    summary: 'Lock a workspace, so that no run starts in it.',
-    section,
-    params: WorkspacePath,
-    body: OptionalBody(WorkspaceLockRequest),
-    answers: {
-      200: answer('The locked workspace.', WorkspaceDocument),
-      ...bodyRefusals({
-        404: 'Workspace not found, or the caller may not lock it.',
-        409: 'The workspace is locked already.',
-        422: 'The reason is too long or not text.',
-      }),
+  safeDeleteNamedWorkspace: safeDelete(
+    '/organizations/:organization_name/workspaces/:workspace_name/actions/safe-delete',
+    {
+      summary: 'Delete a workspace that is unlocked and manages nothing, by name.',
+      ...deletesSafely,
     },
+  ),
+  lockWorkspace: act('/workspaces/:workspace_id/actions/lock', {
+    summary: 'Lock a workspace, so that no run starts in it.',
+    growsState: false,
+    body: OptionalBody(WorkspaceLockRequest),
+    returns: WorkspaceDocument,
+    errors: { 409: 'The workspace is locked already.', 422: 'The reason is too long or not text.' },
     needs: 'Permission to lock the workspace.',
   }),
-  unlockWorkspace: route({
-    id: 'unlockWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/unlock',
-    growsState: false,
+  unlockWorkspace: act('/workspaces/:workspace_id/actions/unlock', {
     summary: 'Unlock a workspace that the caller locked.',
-    section,
-    params: WorkspacePath,
-    answers: {
-      200: answer('The unlocked workspace.', WorkspaceDocument),
-      ...refusals({
-        404: 'Workspace not found, or the caller may not unlock it.',
-        409: 'The workspace is not locked, or is locked by another user, a team or a run.',
-      }),
-    },
+    growsState: false,
+    returns: WorkspaceDocument,
+    errors: { 409: 'The workspace is not locked, or is locked by another user, a team or a run.' },
     needs: 'Permission to lock the workspace, for a lock of one’s own.',
   }),
-  forceUnlockWorkspace: route({
-    id: 'forceUnlockWorkspace',
-    methods: ['POST'],
-    path: '/api/v2/workspaces/:workspace_id/actions/force-unlock',
-    growsState: false,
+  forceUnlockWorkspace: act('/workspaces/:workspace_id/actions/force-unlock', {
     summary: 'Unlock a workspace, whoever locked it.',
-    section,
-    params: WorkspacePath,
-    answers: {
-      200: answer('The unlocked workspace.', WorkspaceDocument),
-      ...refusals({
-        404: 'Workspace not found, or the caller has no admin access to it.',
-        409: 'The workspace is not locked.',
-      }),
-    },
+    growsState: false,
+    returns: WorkspaceDocument,
+    errors: { 409: 'The workspace is not locked.' },
     needs: 'Admin access to the workspace.',
   }),
-} as const
+})

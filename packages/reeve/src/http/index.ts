@@ -1,6 +1,7 @@
 export { createApp } from './app.ts'
 export type { App, AppOptions } from './app.ts'
 export { openApiDocument } from './docs/openapi.ts'
+export { routeSignatures } from './docs/signatures.ts'
 export type {
   ForwardCallbacks,
   LeaderRoute,

@@ -1,11 +1,17 @@
-import { openApiDocument } from '../http/index.ts'
+import { openApiDocument, routeSignatures } from '../http/index.ts'
 import { openMemoryEngine } from '../storage/index.ts'
 import { describeAgent } from './self.ts'
 import { Server } from './server.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
-/** The OpenAPI document of exactly the routes that a server mounts, made without listening. */
-export async function apiDocument(config: AgentConfig, version: string): Promise<object> {
+export interface ApiDescription {
+  /** OpenAPI. */
+  readonly document: object
+  readonly signatures: string
+}
+
+/** Describes exactly the routes that a server mounts, without listening. */
+export async function describeApi(config: AgentConfig, version: string): Promise<ApiDescription> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const server = await Server.open({
     config,
@@ -15,7 +21,7 @@ export async function apiDocument(config: AgentConfig, version: string): Promise
     version,
     agent: describeAgent(config, version),
   })
-  const document = openApiDocument(server.app.routes, version)
+  const { routes } = server.app
   await server.stop()
-  return document
+  return { document: openApiDocument(routes, version), signatures: routeSignatures(routes) }
 }

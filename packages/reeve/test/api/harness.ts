@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import {
-  COMMON_ANSWERS,
   HEADERS,
+  METHOD_NOT_ALLOWED,
   v1Routes,
   type AgentMember,
   type Answer,
@@ -376,7 +376,7 @@ const HEALTH: ReadonlySet<string> = new Set(['readAgentHealth'])
 
 /** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply): void {
-  const answers: Readonly<Record<number, Answer>> = { ...COMMON_ANSWERS, ...route.answers }
+  const answers: Readonly<Record<number, Answer>> = { 405: METHOD_NOT_ALLOWED, ...route.answers }
   const answer = answers[reply.status]
   const what = `${route.id} answered ${reply.status} ${reply.text.slice(0, 200)}`
   assert.ok(answer !== undefined, `${what}: the contract has no such status`)

@@ -1,24 +1,15 @@
-import type { Answer, Route } from '@reeve/contract'
-
-type Json = Readonly<Record<string, unknown>>
+import { InputSchema, type Answer, type Route } from '@reeve/contract'
+import { compare, plain, SchemaComponents, type Json } from './schema-components.ts'
+import { SharedComponents, textOf } from './shared-components.ts'
 
 /** OpenAPI 3.1 of the routes that exist: made from the same schemas that validate and type them. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
-  const components = new Components()
-  const paths: Record<string, Record<string, Json>> = {}
-  for (const route of [...routes].toSorted(
-    (a, b) => compare(a.path, b.path) || compare(a.id, b.id),
-  )) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-    const operations = (paths[path] ??= {})
-    route.methods.forEach((method, i) => {
-      operations[method.toLowerCase()] = operation(
-        route,
-        i === 0 ? route.id : `${route.id}By${method}`,
-        components,
-      )
-    })
-  }
+  const schemas = new SchemaComponents()
+  const writing = { schemas, responses: new Map<Answer, Json>() }
+  const operations = routes
+    .toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))
+    .flatMap((route) => operationsOf(route, writing))
+  const shared = shareParts(operations)
   return {
     openapi: '3.1.0',
     info: {
@@ -26,9 +17,11 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       version,
       description: 'One program that says what may run, and runs it.',
     },
-    paths,
+    paths: shared.paths,
     components: {
-      schemas: components.sorted(),
+      schemas: schemas.sorted(),
+      parameters: shared.parameters,
+      responses: shared.responses,
       securitySchemes: {
         serviceToken: { type: 'apiKey', in: 'header', name: 'X-Service-Token' },
         bearer: { type: 'http', scheme: 'bearer' },
@@ -38,46 +31,140 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
   }
 }
 
-function operation(route: Route, operationId: string, components: Components): Json {
+/** One operation: a route with one of its methods. */
+interface Operation {
+  readonly path: string
+  readonly method: string
+  /** What operations never share. */
+  readonly own: Json
+  readonly parameters: readonly Json[]
+  readonly responses: Readonly<Record<string, Json>>
+}
+
+/** What has been written so far. Most routes share the objects of their errors. */
+interface Writing {
+  readonly schemas: SchemaComponents
+  readonly responses: Map<Answer, Json>
+}
+
+function operationsOf(route: Route, writing: Writing): readonly Operation[] {
+  const { schemas } = writing
+  const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+  const jsonType = isGovernance(route) ? 'application/vnd.api+json' : 'application/json'
+  const parameters = [...parametersOf(route, 'path'), ...parametersOf(route, 'query')]
+  const responses = Object.fromEntries(
+    Object.entries(route.answers).map(([status, answer]) => [
+      status,
+      responseOf(answer, jsonType, writing),
+    ]),
+  )
+  return route.methods.map((method, i) => ({
+    path,
+    method: method.toLowerCase(),
+    own: ownPart(route, i === 0 ? route.id : `${route.id}By${method}`, { jsonType, schemas }),
+    parameters,
+    responses,
+  }))
+}
+
+function shareParts(operations: readonly Operation[]) {
+  const parameters = new SharedComponents('parameters')
+  const responses = new SharedComponents('responses')
+  for (const operation of operations) {
+    for (const parameter of operation.parameters) parameters.add(parameter, hintOf(parameter))
+    for (const [status, response] of Object.entries(operation.responses))
+      responses.add(response, `R${status}`)
+  }
+  const sealed = { parameters: parameters.seal(), responses: responses.seal() }
+  return {
+    paths: Object.fromEntries(
+      [...Map.groupBy(operations, ({ path }) => path)].map(([path, ofPath]) => [
+        path,
+        pathItem(ofPath, sealed.parameters.refer, sealed.responses.refer),
+      ]),
+    ),
+    parameters: sealed.parameters.components,
+    responses: sealed.responses.components,
+  }
+}
+
+type Refer = (value: Json) => Json
+
+/** The operations of one path. Parameters that all of them take stand beside them, once. */
+function pathItem(operations: readonly Operation[], parameter: Refer, response: Refer): Json {
+  const counts = new Map<string, number>()
+  for (const text of operations.flatMap(({ parameters }) => parameters.map(textOf)))
+    counts.set(text, (counts.get(text) ?? 0) + 1)
+  const isCommon = (value: Json): boolean => counts.get(textOf(value)) === operations.length
+  const common = (operations[0]?.parameters ?? []).filter(isCommon).map(parameter)
+  const items = operations.map(({ method, own, parameters, responses }) => {
+    const rest = parameters.filter((value) => !isCommon(value)).map(parameter)
+    const answers = Object.entries(responses).map(([status, value]) => [status, response(value)])
+    return [
+      method,
+      {
+        ...own,
+        ...(rest.length === 0 ? {} : { parameters: rest }),
+        responses: Object.fromEntries(answers),
+      },
+    ]
+  })
+  return {
+    ...(common.length === 0 ? {} : { parameters: common }),
+    ...Object.fromEntries(items),
+  }
+}
+
+function hintOf(parameter: Json): string {
+  return `${String(parameter['in'])} ${String(parameter['name'])}`
+}
+
+function isGovernance(route: Route): boolean {
+  return route.path.startsWith('/api/v2')
+}
+
+interface BodyWriting {
+  readonly jsonType: string
+  readonly schemas: SchemaComponents
+}
+
+function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyWriting): Json {
   const notes = [`Needs: ${route.needs.replace(/\.$/, '')}.`]
   if (route.blocking === true) notes.push('Blocking queries: yes.')
-  const jsonType = route.path.startsWith('/api/v2')
-    ? 'application/vnd.api+json'
-    : 'application/json'
-  const isLenient = route.path.startsWith('/v1')
-  const body =
-    route.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            content: {
-              [route.bodyType ?? jsonType]: { schema: components.refer(route.body, isLenient) },
-            },
-          },
-        }
-  return {
+  const head = {
     operationId,
     summary: route.summary,
     description: notes.join(' '),
     tags: [route.section],
-    parameters: [...parameters(route, 'path'), ...parameters(route, 'query')],
-    ...body,
-    responses: Object.fromEntries(
-      Object.entries(route.answers).map(([status, answer]) => [
-        status,
-        response(answer, jsonType, components),
-      ]),
-    ),
   }
+  if (route.body === undefined) return head
+  const schema = schemas.refer(isGovernance(route) ? route.body : inputOf(route.body))
+  return { ...head, requestBody: { content: { [route.bodyType ?? jsonType]: { schema } } } }
 }
 
-function response(answer: Answer, jsonType: string, components: Components): Json {
-  if (answer.schema === undefined) return { description: answer.description }
-  const content = { [answer.contentType ?? jsonType]: { schema: components.refer(answer.schema) } }
-  return { description: answer.description, content }
+/** Any field of a record of `/v1` may be absent or null in a request. */
+function inputOf(body: NonNullable<Route['body']>): object {
+  const { $id } = plain(body)
+  // What is only ever a request keeps its name.
+  const isRequest = typeof $id === 'string' && $id.endsWith('Request')
+  return InputSchema(body, isRequest ? { $id } : {})
 }
 
-function parameters(route: Route, place: 'path' | 'query'): Json[] {
+function responseOf(answer: Answer, jsonType: string, { schemas, responses }: Writing): Json {
+  const { description, schema, contentType = jsonType } = answer
+  const known = responses.get(answer)
+  if (known !== undefined) return known
+  const content = schema === undefined ? {} : { content: contentOf(contentType, schema, schemas) }
+  const made = { description, ...content }
+  responses.set(answer, made)
+  return made
+}
+
+function contentOf(contentType: string, schema: object, schemas: SchemaComponents): Json {
+  return { [contentType]: { schema: schemas.refer(schema) } }
+}
+
+function parametersOf(route: Route, place: 'path' | 'query'): Json[] {
   const schema = place === 'path' ? route.params : route.query
   const required = new Set<string>(
     place === 'path' ? Object.keys(schema?.properties ?? {}) : (schema?.required ?? []),
@@ -92,67 +179,4 @@ function parameters(route: Route, place: 'path' | 'query'): Json[] {
       schema: rest,
     }
   })
-}
-
-/** Named schemas, each written once and referred to by name everywhere. */
-class Components {
-  readonly #schemas = new Map<string, Json>()
-
-  /**
-   * With `isInput`, the shape as `/v1` takes it in a request: every field may be absent (reference
-   * §0.2).
-   */
-  refer(schema: object, isInput = false): Json {
-    const { $id, ...all } = plain(schema)
-    const { required: _required, ...relaxed } = all
-    const rest = isInput ? relaxed : all
-    if (typeof $id !== 'string') return this.#inside(rest, isInput)
-    const name = isInput && !$id.endsWith('Request') ? `${$id}Input` : $id
-    if (!this.#schemas.has(name)) {
-      // Entered before it is filled, so that a shape that contains itself ends.
-      this.#schemas.set(name, {})
-      this.#schemas.set(name, this.#inside(rest, isInput))
-    }
-    return { $ref: `#/components/schemas/${name}` }
-  }
-
-  sorted(): Json {
-    return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => compare(a, b)))
-  }
-
-  #inside(schema: Json, isInput: boolean): Json {
-    return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, this.#value(key, value, isInput)]),
-    )
-  }
-
-  #value(key: string, value: unknown, isInput: boolean): unknown {
-    if (Array.isArray(value))
-      return value.map((one: unknown) => (isObject(one) ? this.refer(one, isInput) : one))
-    if (!isObject(value)) return value
-    // `properties` and `patternProperties` map names to schemas; they are no schemas themselves.
-    if (key === 'properties' || key === 'patternProperties')
-      return Object.fromEntries(
-        Object.entries(value).map(([name, inner]) => [
-          name,
-          isObject(inner) ? this.refer(inner, isInput) : inner,
-        ]),
-      )
-    return this.refer(value, isInput)
-  }
-}
-
-/**
- * A schema as data: TypeBox's own marks (`~kind` and the like) are not enumerable and fall away.
- */
-function plain(schema: object): Json {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !key.startsWith('~')))
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

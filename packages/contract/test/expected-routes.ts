@@ -65,7 +65,7 @@ export const SPEC_ROUTES: readonly SpecRoute[] = [
 ]
 
 /** Reference §2.3, §6.6, §7 and §8: endpoints beside those of Spec W, and our own three. */
-export const NEIGHBOURS: readonly string[] = [
+export const ADDITIONAL_ROUTES: readonly string[] = [
   'POST /job/:id/dispatch/payload',
   'POST /job/:id/versions/:tag/tag',
   'DELETE /job/:id/versions/:tag/tag',
