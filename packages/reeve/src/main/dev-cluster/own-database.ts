@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Client } from 'pg'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
 import type { Guard } from './guard.ts'
@@ -109,21 +110,30 @@ export class OwnDatabase {
   }
 
   async #untilReady(child: ChildProcess): Promise<void> {
-    const { programs, logFile } = this.#options
-    const ask = promisify(execFile)
-    const args = ['-h', this.#sockets, '-p', String(PORT), '-q']
+    const { logFile } = this.#options
     const untilMs = performance.now() + START_MS_MAX
     while (isAlive(child) && performance.now() < untilMs) {
-      const isReady = await ask(join(programs.folder, 'pg_isready'), args).then(
-        () => true,
-        () => false,
-      )
-      if (isReady) return
+      if (await this.#acceptsConnections()) return
       await wait(LOOK_MS)
     }
     await endChild(child, { signal: 'SIGQUIT', withinMs: STOP_MS_MAX })
     const said = (await readFile(logFile, 'utf8')).slice(-LAST_CHARS).trim()
     throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
+  }
+
+  async #acceptsConnections(): Promise<boolean> {
+    const client = new Client({ connectionString: this.url })
+    // A connection that is lost again is the same answer as one that is refused.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return true
+    } catch {
+      // Not yet: it refuses connections until it has recovered.
+      return false
+    } finally {
+      await client.end()
+    }
   }
 }
 
