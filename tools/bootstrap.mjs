@@ -56,7 +56,7 @@ function findBenches(names) {
     .readdirSync(path.join(root, folder))
     .filter((file) => file.endsWith(suffix))
     .map((file) => file.slice(0, -suffix.length))
-    .sort()
+    .toSorted()
   const isFlag = (name) => name.startsWith('-')
   const flags = names.filter(isFlag)
   if (flags.includes('--help')) {

@@ -1,8 +1,8 @@
 /**
  * `npm run build`: writes the program to packages/reeve/dist, the web UI to packages/web/dist and
  * compiles the task helper. `npm start` and `npm test` run it first, without `--force`: it then
- * builds only what is older than its sources. `--native`, `--web`, `--program` build that part only,
- * `--sanitize` the helper with the compiler's checks; the path of what was built is printed.
+ * builds only what is older than its sources. `--native`, `--web` and `--program` build that part
+ * only, `--sanitize` the helper with the compiler's checks; the path of the result is printed.
  */
 import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { isProgramUpToDate, PROGRAM } from './build/paths.ts'

@@ -53,7 +53,7 @@ async function runInstallation(root, { dev }) {
  * npm leaves a list of what it installed after each success. It is compared with the lock, so that
  * an installation made by hand counts, and nothing of ours has to be remembered.
  */
-export function isInstalled(root, { dev }) {
+function isInstalled(root, { dev }) {
   const wanted = readPackages(path.join(root, 'package-lock.json'))
   const present = readPackages(path.join(root, 'node_modules/.package-lock.json'))
   if (wanted === undefined || present === undefined) return false
@@ -90,7 +90,7 @@ function declaresSame(entry, folder) {
 }
 
 function canonical(record) {
-  return JSON.stringify(Object.entries(record ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return JSON.stringify(Object.entries(record ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
@@ -111,7 +111,7 @@ function runNpm(root, args) {
       cwd: root,
       env: { ...process.env, PATH },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // npm is a command file on Windows, which only a shell can start; the arguments are constants.
+      // On Windows npm is a command file, which only a shell starts; the arguments are constants.
       shell: process.platform === 'win32' && command === 'npm',
     })
     const { lines, stop } = showProgress(child)

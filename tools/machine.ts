@@ -1,6 +1,6 @@
 /**
- * `node tools/machine.ts`: what tests need of the machine itself, which no npm package can bring. In
- * CI (`CI=true`), as root on Debian, it installs what is missing; on a developer's machine it
+ * `node tools/machine.ts`: what tests need of the machine itself, which no npm package can bring.
+ * In CI (`CI=true`), as root on Debian, it installs what is missing; on a developer's machine it
  * changes nothing and prints one line for each group of tests that will be skipped.
  */
 import { execFile } from 'node:child_process'

@@ -20,7 +20,7 @@ const SHARED_FILES_MAX = 20
 const TEST_MS_MAX = 10 * 60_000
 /** A test's server lives for some milliseconds: with more room it dies before it is moved. */
 const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=64']
-const PROCESS_MODULE = path.join(import.meta.dirname, 'test-process.ts')
+const PROCESS_MODULE = path.join(import.meta.dirname, '../test-process.ts')
 
 export function findTests(patterns: readonly string[]): string[] {
   const exclude = (name: string) => name === 'node_modules'

@@ -24,7 +24,7 @@ describe('numbers', () => {
 function runTests(t: TestContext, files: Readonly<Record<string, string>>, args: string[] = []) {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'reeve-test-run-')))
   t.after(() => fs.rmSync(root, { recursive: true, force: true }))
-  for (const name of ['test.ts', 'test', 'source'])
+  for (const name of ['test.ts', 'test-process.ts', 'test', 'source'])
     fs.cpSync(join(tools, name), join(root, 'tools', name), {
       recursive: true,
       filter: (file) => !file.endsWith('.test.ts'),

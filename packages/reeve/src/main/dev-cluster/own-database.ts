@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { Client } from 'pg'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
 import type { Guard } from './guard.ts'
@@ -121,19 +120,12 @@ export class OwnDatabase {
     throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
   }
 
+  /** PostgreSQL keeps its process id and its state in the first and the eighth line of this file. */
   async #acceptsConnections(): Promise<boolean> {
-    const client = new Client({ connectionString: this.url })
-    // A connection that is lost again is the same answer as one that is refused.
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      return true
-    } catch {
-      // Not yet: it refuses connections until it has recovered.
-      return false
-    } finally {
-      await client.end()
-    }
+    const file = join(this.#options.directory, 'postmaster.pid')
+    // Not there yet: it has just been started.
+    const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n')
+    return lines[0]?.trim() === String(this.pid) && lines[7]?.trim() === 'ready'
   }
 }
 

@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { beginOf, endOf, leakOf } from './file-events.ts'
-import { FileTimes } from './file-times.ts'
-import { root } from './script.ts'
+import { beginOf, endOf, leakOf } from './test/file-events.ts'
+import { FileTimes } from './test/file-times.ts'
+import { root } from './test/script.ts'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */
 const EXIT_MS_MAX = Number(process.env['REEVE_TEST_EXIT_MS'] ?? 10_000)
