@@ -1,6 +1,6 @@
 /**
  * Who may import whom: the design's drawing "One direction" as data, checked by `tools/arrows.ts`.
- * Changing an arrow is a decision record in `docs/decisions/`.
+ * Changing an arrow is a decision record in `docs/contributing/decisions/`.
  *
  *   folder    where the area's files are
  *   may       areas it may import; `types` only with `import type`
@@ -51,7 +51,7 @@ export const areas = {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
     doors: ['index.ts', 'stored/index.ts'],
-    // Periodic jobs carry cron expressions (decision 0014).
+    // Periodic jobs carry cron expressions (decision 0013).
     may: ['contract', 'lang'],
     packages: ['typebox', 're2js'],
     pure,
@@ -99,13 +99,13 @@ export const areas = {
   },
   control: {
     folder: `${reeve}/control`,
-    // The rows of a plan are workload's: a registration commits them too (decision 0069).
+    // The rows of a plan are workload's: a registration commits them too (decision 0052).
     may: ['workload', 'scheduler', 'state', 'policy', 'model'],
     types: ['contract'],
     packages: ['pino', 'prom-client'],
     builtins,
   },
-  // Work that must not hold requests, on threads of their own (decision 0016).
+  // Work that must not hold requests, on threads of their own (decision 0065).
   threads: { folder: `${reeve}/threads`, builtins },
   // Policies are asked on such a thread; workload and governance get it handed in.
   judging: { folder: `${reeve}/judging`, may: ['threads', 'policy'], builtins },
@@ -138,7 +138,7 @@ export const areas = {
   },
   agent: {
     folder: `${reeve}/agent`,
-    // Templates are rendered on threads of their own (decision 0060).
+    // Templates are rendered on threads of their own (decision 0065).
     may: ['model', 'lang', 'sdk', 'contract', 'threads'],
     packages: ['typebox', 'ws'],
     builtins,
@@ -158,12 +158,12 @@ export const areas = {
     packages: ['commander', 'ws'],
     builtins,
   },
-  // Commands over files of policies: the engines, and a disk (decision 0029).
+  // Commands over files of policies: the engines, and a disk (decision 0035).
   'policy-tools': { folder: `${reeve}/policy-tools`, may: ['policy', 'lang'], builtins },
   main: {
     folder: `${reeve}/main`,
     may: '*',
-    // Backups are signed for S3 (decision 0076).
+    // Backups are signed for S3 (decision 0036).
     packages: ['aws4fetch', 'commander', 'fastify', 'pino', 'prom-client', 'ws'],
     builtins,
   },

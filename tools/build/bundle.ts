@@ -21,7 +21,7 @@ const BUNDLED_PACKAGE = /^(?:@reeve\/\w+|commander|typebox)(?:\/|$)/
 
 /**
  * Builds the program from the sources in the checkout; `reeve.js` in its directory starts the
- * newest build from then on (docs/decisions/0098-one-build.md).
+ * newest build from then on (docs/contributing/decisions/0098-one-build.md).
  */
 export async function bundleProgram(checkout: string): Promise<void> {
   // As the bundler names modules.

@@ -24,7 +24,7 @@ const checks: readonly Check[] = [
   {
     name: 'format',
     script: ['node_modules/oxfmt/bin/oxfmt', '--list-different'],
-    // The registry lacks it for some platforms; see docs/decisions/0009-dependencies.md.
+    // The registry lacks it for some platforms (decision 0009).
     needs: 'node_modules/@oxfmt',
   },
 ]

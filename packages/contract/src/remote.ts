@@ -118,6 +118,12 @@ export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
 export const RemoteError = Type.Object({
   status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status it means.' }),
   message: Type.String({ maxLength: 64 * 1024 }),
+  code: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'The error code, where the status says too little.',
+    }),
+  ),
 })
 export type RemoteError = Shape<typeof RemoteError>
 

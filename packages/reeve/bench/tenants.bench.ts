@@ -4,7 +4,7 @@
  *
  *   npm run bench -- tenants [--quick] [--only=plan,parse] [--list] [--json=FILE] [--priority]
  *
- * How to read the tables: docs/internals/tenant-isolation.md.
+ * How to read the tables: docs/contributing/tenant-isolation.md.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, constants, loadavg, setPriority, tmpdir } from 'node:os'

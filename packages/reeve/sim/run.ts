@@ -3,7 +3,7 @@
  * `--seeds 1..2000` many, `--minutes 5` as many as fit from `--seed` on, `--cluster` those of three
  * servers on one database, `--losses` those whose database loses commits, `--clocks` those whose
  * clocks jump.
- * See docs/internals/simulation.md.
+ * See docs/contributing/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { messageOf } from '../src/kit/fault.ts'

@@ -5,7 +5,12 @@ import { ApiError } from './errors.ts'
 
 function anError(text: string): ApiError {
   const about = { errors: [], requestId: undefined, index: undefined, retryAfterMs: undefined }
-  return new ApiError({ call: 'GET /v1/agent/health', status: 500, text, ...about })
+  return new ApiError({
+    route: { method: 'GET', path: '/v1/agent/health' },
+    status: 500,
+    text,
+    ...about,
+  })
 }
 
 test('agent health: an agent that is not well reports its parts in the error', () => {

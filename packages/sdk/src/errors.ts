@@ -1,10 +1,17 @@
 import type { v2 } from '@reeve/contract'
 import { LIMITS } from './limits.ts'
 
+/** The route of a call, without the values in its path, which may be secret. */
+export interface ErrorRoute {
+  readonly method: string
+  /** `/v1/job/:job_id` */
+  readonly path: string
+}
+
 interface ApiErrorParts {
-  /** `GET /v1/job/:job_id`: the route, not the values, which may be secret. */
-  readonly call: string
+  readonly route: ErrorRoute
   readonly status: number
+  readonly code?: string | undefined
   readonly text: string
   readonly errors: readonly v2.ErrorObject[]
   readonly requestId: string | undefined
@@ -12,24 +19,32 @@ interface ApiErrorParts {
   readonly retryAfterMs: number | undefined
 }
 
-/** The server was reached and said no. */
+/** The server was reached, and answered with an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
+  readonly route: ErrorRoute
   readonly status: number
+  /**
+   * Which error it is: `job-not-found`, `policy-denied` … Undefined when the answer does not come
+   * from a server, or from one of a version without codes. Compare this, never the text.
+   */
+  readonly code: string | undefined
   /** Workload API: the body. Governance API: the details of all errors, one on each line. */
   readonly text: string
   /** Governance API: the errors of the document. Empty for the workload API. */
   readonly errors: readonly v2.ErrorObject[]
   /** Names the call in the logs of the server. */
   readonly requestId: string | undefined
-  /** What to block on until a missing record appears (reference §1.4: not found blocks too). */
+  /** What to block on until a missing record appears: a query for it blocks too. */
   readonly index: number | undefined
   /** How long the server asked to be left alone. */
   readonly retryAfterMs: number | undefined
 
   constructor(parts: ApiErrorParts) {
     super(messageOf(parts))
+    this.route = parts.route
     this.status = parts.status
+    this.code = parts.code
     this.text = parts.text
     this.errors = parts.errors
     this.requestId = parts.requestId
@@ -44,20 +59,31 @@ export class ApiError extends Error {
   }
 }
 
-function messageOf({ call, status, text, requestId }: ApiErrorParts): string {
+function messageOf({ route, status, text, requestId }: ApiErrorParts): string {
   const said = text === '' ? '' : ` ${text.slice(0, LIMITS.messageCharsMax)}`
   const where = requestId === undefined || status < 500 ? '' : ` (request ${requestId})`
-  return `${call}: ${status}${said}${where}`
+  return `${route.method} ${route.path}: ${status}${said}${where}`
 }
 
 /**
  * - `unreachable`: no answer came.
+ * - `wrong-scheme`: the server speaks http where https was used, or closed the connection at once.
+ * - `untrusted`: the certificate of the server is not trusted.
+ * - `certificate-rejected`: the server asks for a certificate, or rejects the one it was shown.
  * - `timeout`: none came in time.
  * - `redirect`: the address leads elsewhere; following it would carry the token there.
  * - `cut`: the answer ended before its end.
  * - `unreadable`: it is not what this server would send.
  */
-export type ConnectionFailure = 'unreachable' | 'timeout' | 'redirect' | 'cut' | 'unreadable'
+export type ConnectionFailure =
+  | 'unreachable'
+  | 'wrong-scheme'
+  | 'untrusted'
+  | 'certificate-rejected'
+  | 'timeout'
+  | 'redirect'
+  | 'cut'
+  | 'unreadable'
 
 interface ConnectionErrorParts {
   readonly reason: ConnectionFailure
@@ -96,13 +122,3 @@ export class ExecError extends Error {
     this.reason = reason
   }
 }
-
-/**
- * Whether a node was asked for files of an allocation that it has nothing of: it has removed them,
- * as nodes do with ended allocations, or has not begun with it.
- */
-export function isGoneFromNode({ status, text }: ApiError): boolean {
-  return status === 404 && GONE_FROM_NODE.test(text)
-}
-
-const GONE_FROM_NODE = /^state for allocation \S+ not found on client$/

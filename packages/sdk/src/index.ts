@@ -2,13 +2,7 @@ export { CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from './agent-
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
 export { governance, v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
 export type { Answered, ClientOptions, Fetch, FetchInit } from './call/connection.ts'
-export {
-  ApiError,
-  ConnectionError,
-  ExecError,
-  isGoneFromNode,
-  type ConnectionFailure,
-} from './errors.ts'
+export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
 export {
   isEventOf,
   type EventsRequest,

@@ -15,7 +15,7 @@ function aConnection(timing: Timing): Connection {
 
 function anApiError(status: number, retryAfterMs?: number): ApiError {
   const rest = {
-    call: 'GET /v1/jobs',
+    route: { method: 'GET', path: '/v1/jobs' },
     text: '',
     errors: [],
     requestId: undefined,

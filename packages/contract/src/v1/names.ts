@@ -12,6 +12,8 @@ export const HEADERS = {
   nextToken: 'X-Service-NextToken',
   /** The index to block on next. */
   index: 'X-Service-Index',
+  /** Which error it is, as a code that stays when its text is reworded (docs/errors.md). */
+  errorCode: 'X-Service-Error-Code',
   /** `true` when a list holds only a part of what there is, and the rest cannot be asked for. */
   truncated: 'X-Service-Truncated',
   /** Whether the answering server knows a leader: `true` or `false`. */

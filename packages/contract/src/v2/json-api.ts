@@ -258,6 +258,9 @@ export function OptionalBody<S extends TSchema>(schema: S) {
 export const ErrorObject = Type.Object(
   {
     status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
+    code: Type.Optional(
+      Type.String({ description: 'Which error it is; stays when the detail is reworded.' }),
+    ),
     title: Type.String(),
     detail: Type.String(),
     source: Type.Optional(

@@ -11,7 +11,7 @@ import type { Model } from './model.ts'
  */
 export function checkServiceCounts(model: Model, job: Job): void {
   if (job.Stop || job.Type !== 'service' || isParent(job)) return
-  // Nodes were lost with it: an operator decides (docs/decisions/0061-quarantine.md).
+  // Nodes were lost with it: an operator decides (docs/contributing/decisions/0061-quarantine.md).
   if (job.Quarantine !== undefined) return
   for (const group of job.TaskGroups) checkCount(model, job, group)
 }

@@ -88,11 +88,11 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
     return await run(await invocationOf({ host, call, settings, signal: interruption.signal }))
   } catch (thrown) {
     if (interruption.signal.aborted) return EXIT_CODES.interrupted
-    const { tell } = await import('./tell.ts')
-    const about = { overridesPolicies: flags.has('policy-override') }
-    const { code, what, next } = tell(thrown, settings, about)
-    host.err(`reeve ${spec.path}: ${what}\n${next === '' ? '' : `${next}\n`}`)
-    return code
+    const { describeError } = await import('./describe-error.ts')
+    const context = { overridesPolicies: flags.has('policy-override') }
+    const { exitCode, message, hint } = describeError(thrown, settings, context)
+    host.err(`reeve ${spec.path}: ${message}\n${hint === '' ? '' : `${hint}\n`}`)
+    return exitCode
   } finally {
     letGo()
   }

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const SENT_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token].join(', ')
 const READ_HEADERS = [
+  HEADERS.errorCode,
   HEADERS.index,
   HEADERS.knownLeader,
   HEADERS.lastContact,

@@ -7,7 +7,7 @@ import { LIMITS } from '../model/index.ts'
  */
 const UNMEASURED_CHARS_MAX = 64 * 1024
 
-/** A text that is JSON, but would hold up everybody else while it is parsed. Decision 0021. */
+/** A text that is JSON, but would hold up everybody else while it is parsed. Decision 0007. */
 export class JsonLimitError extends Error {}
 
 /**

@@ -22,7 +22,8 @@ export interface QuickAnswer {
 /**
  * Writes the head of most answers as one text, made of few pieces, together with the body. To hand
  * the runtime a dozen headers one by one, which it then checks one by one and puts into such a
- * text, was a third of what a small read costs beyond a bare server (decision 0043).
+ * text, was a third of what a small read costs beyond a bare server
+ * (docs/contributing/measurements/requests.md).
  *
  * As `transport/parked-connection.ts`, this knows something of the runtime: that a response keeps
  * the text of its head in a field, and writes it before the body. Where that is otherwise, and for

@@ -5,6 +5,7 @@ import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from './compression.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
 import { HttpError } from './http-error.ts'
 import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import type { RequestPipeline } from './pipeline/pipeline.ts'
@@ -16,6 +17,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 import { CONNECTION_CHECK_MS } from './transport/connections.ts'
 import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
 import { refuseUnreadable } from './unreadable.ts'
+import { sendText } from './v1/send.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
@@ -92,7 +94,9 @@ export function createShell(options: ShellOptions): FastifyInstance {
   options.pipeline.addTo(app)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
-    isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),
+    isV2(request)
+      ? sendV2Error(reply, { status: 404, detail: 'no route has this path' })
+      : reply.code(404).header(ERROR_CODE_HEADER, codeOfStatus(404)).send(),
   )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
@@ -168,7 +172,8 @@ function retractAfterDeposition(
   app.addHook('onSend', (request, reply, payload, done) => {
     if (reply.statusCode >= 500 || leader.isStillLeader(request.raw)) return done(null, payload)
     destroyPayload(payload)
-    void reply.removeHeader('content-length').removeHeader('etag').code(503).type(TEXT_TYPE)
+    void reply.removeHeader('content-length').removeHeader('etag')
+    void reply.code(503).header(ERROR_CODE_HEADER, 'no-leader').type(TEXT_TYPE)
     done(null, DEPOSED_MESSAGE)
   })
 }
@@ -273,8 +278,9 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
     )
   removeUnwritable(reply)
   if (error instanceof HttpError) void reply.headers(error.headers)
-  if (isV2(request)) return sendV2Error(reply, status, message)
-  return reply.code(status).type(TEXT_TYPE).send(message)
+  const code = codeOf(error, status)
+  if (isV2(request)) return sendV2Error(reply, { status, detail: message, code })
+  return sendText(reply, { status, code, text: message })
 }
 
 /** A header that no answer can be sent with: the answer may have failed for it. */
@@ -304,6 +310,12 @@ function statusOf(error: unknown): number {
   const given: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
   if (typeof given === 'number' && given >= 400 && given < 500) return given
   return isNotInflatable(error) ? 400 : 500
+}
+
+/** The kind of a fault is its code: `storage-full`, `no-leader`, `region-unreached` … */
+function codeOf(error: unknown, status: number): string {
+  if (error instanceof Fault) return error.kind
+  return error instanceof HttpError ? error.code : codeOfStatus(status)
 }
 
 /** What the caller is told: nothing of our mistakes, and of zlib's findings what they mean. */

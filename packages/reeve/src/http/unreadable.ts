@@ -1,6 +1,7 @@
 import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TEXT_TYPE } from './answer.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
 import { PIPELINE_OVERFLOW } from './transport/pipelining.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -40,6 +41,7 @@ function refuseInTurn(socket: Socket, line: string): void {
   const body = line.slice(4)
   const headers = Object.entries({
     ...SECURITY_HEADERS,
+    [ERROR_CODE_HEADER]: codeOfStatus(Number(line.slice(0, 3))),
     'content-type': TEXT_TYPE,
     connection: 'close',
   })

@@ -9,7 +9,7 @@ const PARTS = 64
  * A map whose growth nobody waits for. A full `Map` copies all its entries into one of twice the
  * size, and everything else stands still meanwhile: for 12 ms at 131,000 entries, for 160 ms at a
  * million, and tables that are filled together grow in the same moment. Here each of many small
- * ones grows in a moment of its own (decision 0051).
+ * ones grows in a moment of its own (docs/contributing/measurements/commits-and-log.md).
  */
 export class StaggeredMap<Value> {
   #parts: readonly Map<string, Value>[] = [new Map()]

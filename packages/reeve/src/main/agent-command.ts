@@ -39,8 +39,8 @@ export async function runAgentCommand(request: AgentRequest): Promise<number> {
 const LINGER_MS_MAX = 1_000
 const STAY_ALIVE_MS = 60 * 60 * 1_000
 /**
- * V8 compiles for speed what was called 3,000 times. A request calls most functions once: so a
- * server reaches its speed after a third of the requests (decision 0001).
+ * V8 optimizes a function after 3,000 calls. A request calls most functions once, so with 1,000 a
+ * server is fast after a third of the requests (docs/contributing/measurements/requests.md).
  */
 const COMPILE_SOON = '--invocation-count-for-turbofan=1000'
 

@@ -108,7 +108,7 @@ export type { StatusChange } from './job/job-summary.ts'
 export {
   dispatchedChild,
   dispatchedChildId,
-  dispatchProblem,
+  dispatchRefusal,
   type DispatchParts,
 } from './launch/dispatch.ts'
 export {
@@ -135,11 +135,12 @@ export {
 } from './governance/run-records.ts'
 export * from './governance/rows.ts'
 export type * from './governance/run-rows.ts'
-export { invalid, UNSEEN } from './governance/refusal.ts'
+export { invalid, REFUSAL_REASONS, UNSEEN } from './governance/refusal.ts'
 export type {
   AttributeProblem,
   GovernanceRefusal,
   GovernanceRefusalCode,
+  RefusalReason,
 } from './governance/refusal.ts'
 export { blockingWaitMs } from './blocking-wait.ts'
 export { LIMITS } from './limits.ts'

@@ -18,15 +18,15 @@ export const LIMITS = {
   largeBodyWaitMsMax: 60_000,
   /**
    * Bytes of an uploaded plan in one write to the log: commits of others wait behind it. A larger
-   * plan is stored in parts of this size. Decision 0082.
+   * plan is stored in parts of this size. Decision 0081.
    */
   planPartBytes: 1024 * 1024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
-  /** Nesting of the JSON of a body, and its objects and lists together. Decision 0021. */
+  /** Nesting of the JSON of a body, and its objects and lists together. Decision 0007. */
   jsonBodyDepthMax: 512,
   jsonContainersMax: 100_000,
-  /** Different names in the JSON of a body; one counts anew after other names. Decision 0021. */
+  /** Different names in the JSON of a body; one counts anew after other names. Decision 0007. */
   jsonShapesMax: 30_000,
   /** Length of a URL with its query. Decision 0007. */
   urlBytesMax: 64 * 1024,
@@ -110,9 +110,9 @@ export const LIMITS = {
   diffValuesMax: 100_000,
   /** Length of all diffs in one list of versions. Decision 0013. */
   diffsCharsMax: 64 * 1024 * 1024,
-  /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0016. */
+  /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0065. */
   parsedJobCharsMax: 4 * 1024 * 1024,
-  /** How long reading one job file may take. Decision 0016. */
+  /** How long reading one job file may take. Decision 0065. */
   jobFileMsMax: 2_000,
   /**
    * Job files that wait for the thread: of one tenant, so that its backlog is its own, and of all,
@@ -121,7 +121,7 @@ export const LIMITS = {
   jobFilesWaitingPerTenantMax: 32,
   jobFilesWaitingMax: 256,
   jobFileWaitMsMax: 30_000,
-  /** Memory of the thread that reads job files. Decision 0016. */
+  /** Memory of the thread that reads job files. Decision 0065. */
   jobFileMegabytesMax: 256,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,
@@ -134,23 +134,23 @@ export const LIMITS = {
   largePlansWaitingPerTenantMax: 8,
   largePlansWaitingMax: 64,
   largePlanWaitMsMax: 30_000,
-  /** Task groups and tasks of one job together. Decision 0020. */
+  /** Task groups and tasks of one job together. Decision 0007. */
   jobPartsMax: 2_000,
-  /** Entries of all lists and maps of one job. Decision 0020. */
+  /** Entries of all lists and maps of one job. Decision 0007. */
   jobEntriesMax: 10_000,
-  /** Length of what a constraint or affinity compares with. Decision 0020. */
+  /** Length of what a constraint or affinity compares with. Decision 0007. */
   constraintCharsMax: 65_536,
-  /** Instructions of a regular expression, and of all those of one job. Decision 0021. */
+  /** Instructions of a regular expression, and of all those of one job. Decision 0007. */
   patternInstructionsMax: 20_000,
-  /** Violations of one job that are told one by one. Decision 0020. */
+  /** Violations of one job that are told one by one. Decision 0007. */
   jobProblemsMax: 1_000,
   /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
   dispatchPayloadBytesMax: 16_384,
-  /** Cron expressions of one periodic job. Decision 0014. */
+  /** Cron expressions of one periodic job. Decision 0013. */
   periodicSpecsMax: 64,
   /** Reference §4.16: scaling events that are kept of a group. */
   scalingEventsMax: 20,
-  /** Characters of message and metadata of one scaling event, as JSON. Decision 0014. */
+  /** Characters of message and metadata of one scaling event, as JSON. Decision 0013. */
   scalingEventCharsMax: 64 * 1024,
   /** Reference §8.2: evaluations that one request may delete by id. */
   deletedEvaluationsMax: 7_281,

@@ -33,6 +33,8 @@ export interface RegionCall {
 export interface RegionAnswer {
   readonly status: number
   readonly text: string
+  /** `X-Service-Error-Code`; empty when it is not there. */
+  readonly errorCode: string
   /** `X-Service-Index`; 0 when it is not there. */
   readonly index: number
 }
@@ -124,9 +126,11 @@ async function readAnswer(answer: IncomingMessage): Promise<RegionAnswer> {
     parts.push(bytes)
   }
   const index = Number(answer.headers[HEADERS.index.toLowerCase()] ?? 0)
+  const errorCode = answer.headers[HEADERS.errorCode.toLowerCase()]
   return {
     status: answer.statusCode ?? 502,
     text: Buffer.concat(parts).toString('utf8'),
+    errorCode: typeof errorCode === 'string' ? errorCode : '',
     index: Number.isSafeInteger(index) ? index : 0,
   }
 }

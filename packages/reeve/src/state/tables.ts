@@ -40,7 +40,7 @@ import { Table, type TableSpec } from './table.ts'
 
 /**
  * What each table holds. A new table is a line here, a spec below and a step in
- * docs/checklists/add-a-table.md.
+ * docs/contributing/checklists/add-a-table.md.
  */
 export interface TableRows extends GovernanceRows {
   readonly acl_policies: AclPolicyRecord

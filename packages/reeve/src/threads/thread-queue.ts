@@ -67,7 +67,7 @@ interface Waiting<Task, Outcome> {
 const TURN_MS = 50
 
 /**
- * Runs tasks on a separate thread (decision 0016), so that requests are answered meanwhile. The
+ * Runs tasks on a separate thread (decision 0065), so that requests are answered meanwhile. The
  * thread runs one task at a time and serves tenants in turn: a tenant with a long backlog delays
  * only itself. The thread starts with the first task, does not keep the process alive while it is
  * idle, and is replaced when a task takes too long or too much memory.

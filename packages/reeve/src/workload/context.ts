@@ -22,7 +22,15 @@ export interface OtherRegions {
    * Throws a Fault when the region does not answer: of the kind REGION_UNREACHED, or of the kind
    * REGION_IN_DOUBT when what was asked for may have happened all the same.
    */
-  ask(region: string, call: RegionCall): Promise<{ readonly status: number; readonly text: string }>
+  ask(region: string, call: RegionCall): Promise<RegionResponse>
+}
+
+/** The response of a server of another region. */
+export interface RegionResponse {
+  readonly status: number
+  readonly text: string
+  /** The code of its error; empty when it sent none. */
+  readonly errorCode: string
 }
 
 export interface RegionCall {

@@ -371,12 +371,22 @@ export function itemsOf(reply: Reply): readonly Item[] {
   return reply.body
 }
 
+/** An agent that is not well answers 500 with the same body. */
+const HEALTH: ReadonlySet<string> = new Set(['readAgentHealth'])
+
 /** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply): void {
   const answers: Readonly<Record<number, Answer>> = { ...COMMON_ANSWERS, ...route.answers }
   const answer = answers[reply.status]
   const what = `${route.id} answered ${reply.status} ${reply.text.slice(0, 200)}`
   assert.ok(answer !== undefined, `${what}: the contract has no such status`)
+  const isError = reply.status >= 400
+  const hasCode = reply.headers[HEADERS.errorCode.toLowerCase()] !== undefined
+  assert.equal(
+    hasCode,
+    isError && !HEALTH.has(route.id),
+    `${what}: an error, and only that, has a code`,
+  )
   const type = reply.headers['content-type']
   if (answer.schema === undefined) {
     assert.deepEqual([reply.text, type], ['', undefined], `${what}: the body must be empty`)

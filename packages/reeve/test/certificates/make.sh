@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the certificates of the tests anew: sh packages/reeve/test/certificates/make.sh
 # They are committed, because node:crypto cannot issue any and not every machine has openssl
-# (docs/decisions/0039-tls.md). The keys are no secrets: nobody but tests believes these authorities.
+# (docs/contributing/decisions/0039-tls.md). The keys are no secrets: nobody but tests believes these authorities.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)

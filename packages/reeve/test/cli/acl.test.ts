@@ -17,7 +17,10 @@ test('acl', { timeout: 300_000 }, async (t) => {
   await t.test('without a token it says that none was sent', async () => {
     const { code, err } = await bench.run('acl token list')
     assert.equal(code, 5)
-    assert.match(err, /^reeve acl token list: Permission denied\nNo token was sent: "reeve login"/)
+    assert.match(
+      err,
+      /^reeve acl token list: Permission denied\nNo token was sent\. Run "reeve login"/,
+    )
   })
 
   await t.test('bootstrap makes the first token with a secret of your own, once', async () => {

@@ -76,7 +76,10 @@ test('doctor', async (t) => {
   await t.test('a server that does not answer ends the checks', async () => {
     const { code, out } = await reeve.run('doctor --address http://127.0.0.1:1')
     assert.equal(code, 1)
-    assert.match(out, /^✗ No server answers at http:\/\/127\.0\.0\.1:1 \(from --address\)/)
+    assert.match(
+      out,
+      /^✗ Cannot connect to the server at http:\/\/127\.0\.0\.1:1 \(from --address\)/,
+    )
     assert.match(out, /\n {2}Start one with "reeve agent --dev"/)
     assert.equal(out.split('\n').length, 3)
   })

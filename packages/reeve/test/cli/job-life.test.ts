@@ -212,7 +212,7 @@ test('jobs from their first version to their end', async (t) => {
         /\n {2}reeve job dispatch --meta name=VALUE asks FILE\n$/,
       )
       const without = await reeve.run('job dispatch asks -', { input: 'x' })
-      assert.match(without.err, /required meta keys: \[name\]\nMetadata is given with --meta /)
+      assert.match(without.err, /required meta keys: \[name\]\nSet metadata with --meta /)
       const line = 'job dispatch --json --meta name=Ada --idempotency-token one greet -'
       const first = JSON.parse(await reeve.ok(line, { input: 'payload\n' }))
       const second = JSON.parse(await reeve.ok(line, { input: 'payload\n' }))

@@ -65,8 +65,8 @@ test('mistakes: no server', async (t) => {
   const address = 'http://127.0.0.1:1'
   const reeve = commandLineAt({ address, client: createClient({ address }), directory })
   const lines = [
-    'reeve job status: No server answers at http://127.0.0.1:1 (from REEVE_ADDR).',
-    'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
+    'reeve job status: Cannot connect to the server at http://127.0.0.1:1 (from REEVE_ADDR).',
+    'Start one with "reeve agent --dev", or set another address with --address or REEVE_ADDR.',
   ]
   const wanted = { code: EXIT_CODES.unreachable, out: '', err: `${lines.join('\n')}\n` }
   assert.deepEqual(await reeve.run('job status'), wanted)
@@ -106,7 +106,7 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.denied,
       err: [
         'reeve job status: Permission denied',
-        'No token was sent: "reeve login" keeps one, --token or REEVE_TOKEN name one.',
+        'No token was sent. Run "reeve login", or set --token or REEVE_TOKEN.',
       ],
     },
     {
@@ -116,8 +116,8 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.denied,
       err: [
         'reeve job status: Permission denied',
-        'The token (from --token) lacks namespace:list-jobs, in namespace "default", or is not known ' +
-          'there: "reeve acl token self" shows what it may do.',
+        'The token (from --token) lacks namespace:list-jobs in namespace "default", or is unknown. ' +
+          '"reeve acl token self" shows what it may do.',
       ],
     },
     {
@@ -127,8 +127,8 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.denied,
       err: [
         'reeve job run: Permission denied',
-        'The token (from REEVE_TOKEN) lacks namespace:submit-job or namespace:register-job, ' +
-          'in namespace "default", or is not known there: "reeve acl token self" shows what it may do.',
+        'The token (from REEVE_TOKEN) lacks namespace:submit-job or namespace:register-job ' +
+          'in namespace "default", or is unknown. "reeve acl token self" shows what it may do.',
       ],
     },
     {
@@ -175,7 +175,7 @@ test('mistakes: what the server refuses', async (t) => {
         `${DENIAL} line 3, column 31: task.resources.memory_mb <= 100 is false (task.resources.memory_mb is 9000000)`,
         `${DENIAL} line 3, column 5: all group.tasks as task { task.resources.memory_mb <= 100 } is false (element of group.tasks is 0)`,
         `${DENIAL} line 2, column 3: all job.task_groups as group { all group.tasks as task { task.resources.memory_mb <= 100 } } is false (element of job.task_groups is 0)`,
-        'Change it so that the policy passes: it cannot be overridden.',
+        'This denial cannot be overridden; change the job so that the policies pass.',
       ],
     },
     {
@@ -225,7 +225,7 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.failed,
       err: [
         /^reeve job run: .*nonexistent namespace "nowhere"/,
-        'See which there are with "reeve namespace list".',
+        '"reeve namespace list" lists those that exist.',
       ],
     },
   ]

@@ -23,7 +23,10 @@ test('login', async (t) => {
   await t.test('a server that does not answer is named', async () => {
     const { code, err } = await reeve.run('login 127.0.0.1:1 -', { input: 'x' })
     assert.equal(code, 4)
-    assert.match(err, /^reeve login: No server answers at http:\/\/127\.0\.0\.1:1\.\nNothing was/)
+    assert.match(
+      err,
+      /^reeve login: Cannot connect to the server at http:\/\/127\.0\.0\.1:1\.\nNothing was/,
+    )
   })
 
   await t.test('a token is asked of a person only', async () => {

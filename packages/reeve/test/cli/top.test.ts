@@ -62,7 +62,7 @@ test('top', async (t) => {
     assert.equal(code, 4)
     assert.match(
       terminal.screen.text(),
-      /^reeve top: No server answers at http:\/\/127\.0\.0\.1:9 /,
+      /^reeve top: Cannot connect to the server at http:\/\/127\.0\.0\.1:9 /,
     )
     assert.equal(terminal.isRaw, false)
   })

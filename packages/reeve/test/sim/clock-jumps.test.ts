@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { simulate } from '../../sim/simulation.ts'
 import { clockOptionsOf } from '../../sim/sizes.ts'
 
-/** More of them are lived by `npm run sim -- --clocks`; see docs/internals/simulation.md. */
+/** More of them are lived by `npm run sim -- --clocks`; see docs/contributing/simulation.md. */
 const SEEDS = 16
 
 test(`simulation: ${SEEDS} clusters whose clocks jump by up to hours keep every promise and settle`, async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { clusterOptionsOf } from '../../sim/sizes.ts'
 import { simulate, type SimulationResult } from '../../sim/simulation.ts'
 
-/** More of them are lived by `npm run sim -- --cluster`; see docs/internals/simulation.md. */
+/** More of them are lived by `npm run sim -- --cluster`; see docs/contributing/simulation.md. */
 const SEEDS = 20
 const SEEDS_TWICE = 2
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { simulateLoss } from '../../sim/cluster/loss-world.ts'
 
-/** More of them are lived by `npm run sim -- --losses`; see docs/internals/simulation.md. */
+/** More of them are lived by `npm run sim -- --losses`; see docs/contributing/simulation.md. */
 const SEEDS = 12
 
 async function live(seed: number): Promise<number> {

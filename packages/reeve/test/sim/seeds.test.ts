@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { simulate, type SimulationResult } from '../../sim/simulation.ts'
 import { smallOptionsOf } from '../../sim/sizes.ts'
 
-/** More of them are lived by `npm run sim`; see docs/internals/simulation.md. */
+/** More of them are lived by `npm run sim`; see docs/contributing/simulation.md. */
 const SEEDS = 60
 const SEEDS_TWICE = 8
 

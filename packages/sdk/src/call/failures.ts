@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import type { CalledRoute } from '../called-routes.ts'
+import { headers as HEADERS, type CalledRoute } from '../called-routes.ts'
 import { isGovernance, type Answered, type Connection } from './connection.ts'
 import { ApiError, ConnectionError, type ConnectionFailure } from '../errors.ts'
 import { stateIn } from './headers.ts'
@@ -20,8 +20,9 @@ export async function apiErrorOf(
   const errors = isGovernance(route) ? errorsIn(body) : []
   const details = errors.map((error) => error.detail || error.title)
   return new ApiError({
-    call: `${route.methods[0] ?? 'GET'} ${route.path}`,
+    route: { method: route.methods[0] ?? 'GET', path: route.path },
     status,
+    code: headers.get(HEADERS.errorCode) ?? errors[0]?.code,
     text: details.length > 0 ? details.join('\n') : body,
     errors,
     requestId,
@@ -139,9 +140,10 @@ export function lostError(connection: Connection, cause: unknown, hasBegun: bool
   }
   if (hasBegun) return cutError(connection, cause)
   const isSecure = address.startsWith('https:')
-  const [why, attempt] = (isSecure ? SECURE_ADVICE[code] : undefined) ?? ADVICE[code] ?? UNKNOWN
+  const advice = (isSecure ? SECURE_ADVICE[code] : undefined) ?? ADVICE[code] ?? UNKNOWN
+  const [why, attempt, reason = 'unreachable'] = advice
   const says = [`cannot reach ${address}: ${why}.`, attempt] as const
-  return connectionError(connection, { reason: 'unreachable', says, cause })
+  return connectionError(connection, { reason, says, cause })
 }
 
 /** Node puts the system's code into the cause of the error; browsers tell nothing. */
@@ -151,22 +153,31 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-type Advice = readonly [why: string, attempt: string]
+type Advice = readonly [why: string, attempt: string, reason?: ConnectionFailure]
 
 const UNKNOWN: Advice = [
   'no answer',
   'Is the server running, and does it allow the origin of this page if this is one?',
 ]
-const CUT: Advice = ['the connection was cut', 'Does the server want https, or a proxy between?']
-const PLAIN: Advice = ['the server does not speak https', 'Use http.']
+const CUT: Advice = [
+  'the connection was cut',
+  'Does the server want https, or a proxy between?',
+  'wrong-scheme',
+]
+const PLAIN: Advice = ['the server does not speak https', 'Use http.', 'wrong-scheme']
 const NO_WAY: Advice = ['there is no way to the host', 'Is the network up?']
 const NO_ANSWER: Advice = ['the host does not answer', 'Is it right, or is a firewall between?']
-const UNTRUSTED: Advice = ['its certificate is not trusted', 'Trust the authority that signed it.']
+const UNTRUSTED: Advice = [
+  'its certificate is not trusted',
+  'Trust the authority that signed it.',
+  'untrusted',
+]
 
 /** A server that rejects a certificate ends the connection without a word. */
 const CUT_SECURE: Advice = [
   'the connection was cut',
   'It may reject the certificate that was shown: the log of the server says why.',
+  'certificate-rejected',
 ]
 const SECURE_ADVICE: Readonly<Record<string, Advice>> = {
   ECONNRESET: CUT_SECURE,
@@ -190,9 +201,17 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: ['it asks for a certificate', 'Show one.'],
-  CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew it, and check the clock.'],
-  ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host', 'Use that name.'],
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
+    'it asks for a certificate',
+    'Show one.',
+    'certificate-rejected',
+  ],
+  CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew it, and check the clock.', 'untrusted'],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    'its certificate is for another host',
+    'Use that name.',
+    'untrusted',
+  ],
 }
 
 /** Node's `fetch` waits five minutes for an answer, and as long for each part of its body. */

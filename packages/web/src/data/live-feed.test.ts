@@ -12,7 +12,7 @@ import {
 import { LiveFeed } from './live-feed.ts'
 
 const denied = new ApiError({
-  call: 'GET /v1/event/stream',
+  route: { method: 'GET', path: '/v1/event/stream' },
   status: 403,
   text: 'Permission denied',
   errors: [],

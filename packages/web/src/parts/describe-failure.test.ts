@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { ApiError } from '@reeve/sdk'
 import { describeFailure } from './describe-failure.ts'
 
-function notFound(text: string): ApiError {
+function notFound(code: string): ApiError {
   return new ApiError({
-    call: 'GET /v1/client/fs/logs/:alloc_id',
+    route: { method: 'GET', path: '/v1/client/fs/logs/:alloc_id' },
     status: 404,
-    text,
+    code,
+    text: '',
     errors: [],
     requestId: undefined,
     index: undefined,
@@ -16,13 +17,11 @@ function notFound(text: string): ApiError {
 }
 
 test('files that a node has removed are no matter of another token', () => {
-  const { title, canSignIn } = describeFailure(
-    notFound('state for allocation 046fb715-c498-406a-b3ba-21bb04e9ea26 not found on client'),
-  )
+  const { title, canSignIn } = describeFailure(notFound('allocation-not-on-node'))
   assert.equal(title, 'The node has no files of this allocation.')
   assert.equal(canSignIn, undefined)
 })
 
 test('what is not there may be there for another token', () => {
-  assert.equal(describeFailure(notFound('job not found')).canSignIn, true)
+  assert.equal(describeFailure(notFound('job-not-found')).canSignIn, true)
 })

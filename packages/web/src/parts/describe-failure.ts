@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, isGoneFromNode } from '@reeve/sdk'
+import { ApiError, ConnectionError } from '@reeve/sdk'
 
 interface Described {
   readonly title: string
@@ -24,7 +24,7 @@ export function describeFailure(error: unknown): Described {
 }
 
 function describeRefusal(error: ApiError): Described {
-  const { status, text, requestId } = error
+  const { code, status, text, requestId } = error
   if (status === 401 || status === 403)
     return {
       title: 'You may not see or do this.',
@@ -32,7 +32,7 @@ function describeRefusal(error: ApiError): Described {
       advice: 'Ask for a token with the right, or sign in with another one.',
       canSignIn: true,
     }
-  if (isGoneFromNode(error))
+  if (code === 'allocation-not-on-node')
     return {
       title: 'The node has no files of this allocation.',
       text,

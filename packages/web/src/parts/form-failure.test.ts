@@ -12,7 +12,13 @@ function refusal(...pointers: readonly (string | undefined)[]): ApiError {
     ...(pointer === undefined ? {} : { source: { pointer } }),
   }))
   const none = { requestId: undefined, index: undefined, retryAfterMs: undefined }
-  return new ApiError({ call: 'POST /', status: 422, text: '', errors, ...none })
+  return new ApiError({
+    route: { method: 'POST', path: '/' },
+    status: 422,
+    text: '',
+    errors,
+    ...none,
+  })
 }
 
 const FIELDS = new Set(['name', 'email'])

@@ -39,8 +39,7 @@ export async function findIdentity(api: Api, { hasToken, signal }: Asked): Promi
     return { isAclEnabled: true, token, rights, refusal: undefined }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500) throw error
-    // Reference §6.1: the text of every ACL route where access control is off.
-    if (error.status === 400 && /disabled/i.test(error.text)) return WITHOUT_ACCESS_CONTROL
+    if (error.code === 'acl-disabled') return WITHOUT_ACCESS_CONTROL
     return withoutToken(await readAnonymousRights(api, signal), error.text)
   }
 }

@@ -1,14 +1,22 @@
 import type { RemoteError } from '@reeve/contract'
 import { messageOf, withoutPaths } from '../../kit/fault.ts'
 
+interface RemoteRefusalOptions {
+  readonly code?: string
+  readonly cause?: unknown
+}
+
 /** The caller is told no by this node: reference §2.5 and §8.5 have statuses and texts. */
 export class RemoteRefusal extends Error {
   override readonly name: string = 'RemoteRefusal'
   readonly status: number
+  /** One of the codes that servers know (`refusalOfNode`), where the status says too little. */
+  readonly code: string | undefined
 
-  constructor(status: number, message: string, options?: { cause?: unknown }) {
+  constructor(status: number, message: string, options: RemoteRefusalOptions = {}) {
     super(message, options)
     this.status = status
+    this.code = options.code
   }
 }
 
@@ -19,5 +27,7 @@ const MESSAGE_CHARS_MAX = 4_096
 export function remoteError(thrown: unknown): RemoteError {
   const status = thrown instanceof RemoteRefusal ? thrown.status : 500
   const text = status >= 500 ? withoutPaths(messageOf(thrown)) : messageOf(thrown)
-  return { status, message: text.slice(0, MESSAGE_CHARS_MAX) }
+  const code = thrown instanceof RemoteRefusal ? thrown.code : undefined
+  const message = text.slice(0, MESSAGE_CHARS_MAX)
+  return code === undefined ? { status, message } : { status, message, code }
 }

@@ -323,7 +323,9 @@ export class Remote {
   #directory(id: string): string {
     const found = this.#host.directoryOf(id)
     if (found !== undefined) return found
-    throw new RemoteRefusal(404, `state for allocation ${id} not found on client`)
+    throw new RemoteRefusal(404, `state for allocation ${id} not found on client`, {
+      code: 'allocation-not-on-node',
+    })
   }
 
   /** Reference §7.1 and §8.5: a task that there is, and that was started once. */

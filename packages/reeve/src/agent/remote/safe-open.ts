@@ -115,7 +115,8 @@ function lexically(given: BytePath, path: string): BytePath {
 }
 
 function escapes(path: string): RemoteRefusal {
-  return new RemoteRefusal(403, `Path escapes the alloc directory: ${path}`)
+  const text = `Path escapes the alloc directory: ${path}`
+  return new RemoteRefusal(403, text, { code: 'path-outside-allocation' })
 }
 
 /** Reference scheduling §33: what a task keeps to itself, in a directory of each task. */
@@ -132,7 +133,7 @@ function requireVisible(inside: BytePath, path: string): void {
   const [task = '', directory = ''] = inside.split(sep)
   // `alloc` is shared by the tasks and has no such directories.
   if (task !== 'alloc' && HIDDEN.has(directory))
-    throw new RemoteRefusal(403, `Reading secret file prohibited: ${path}`)
+    throw new RemoteRefusal(403, `Reading secret file prohibited: ${path}`, { code: 'secret-file' })
 }
 
 /** A pipe would wait for its writer; a device may act when it is opened. */
@@ -151,9 +152,16 @@ const STATUS_OF: Readonly<Record<string, readonly [number, string]>> = {
   ENXIO: [400, 'no such device or address'],
 }
 
+const CODE_OF: Readonly<Record<number, string>> = {
+  400: 'file-unreadable',
+  403: 'file-forbidden',
+  404: 'file-not-found',
+}
+
 function refusalOf(thrown: unknown, path: string): unknown {
   const known = STATUS_OF[errorCode(thrown) ?? '']
   if (known === undefined) return thrown
   const [status, text] = known
-  return new RemoteRefusal(status, `open ${path}: ${text}`, { cause: thrown })
+  const code = CODE_OF[status] ?? 'file-unreadable'
+  return new RemoteRefusal(status, `open ${path}: ${text}`, { code, cause: thrown })
 }

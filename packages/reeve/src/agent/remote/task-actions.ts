@@ -20,7 +20,7 @@ export async function signalTasks(
     return
   }
   const running = allocation.tasks.filter((task) => task.state.State === 'running')
-  if (running.length === 0) throw new RemoteRefusal(400, 'Task not running')
+  if (running.length === 0) throw notRunning()
   const problems: string[] = []
   for (const task of running)
     await task.signal(signal).catch((thrown: unknown) => {
@@ -34,9 +34,12 @@ function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
   switch (kindOf(thrown)) {
     case 'task-not-running':
     case 'task-gone':
-      return new RemoteRefusal(400, 'Task not running', { cause: thrown })
+      return notRunning(thrown)
     case 'task-signal':
-      return new RemoteRefusal(400, `unknown signal ${JSON.stringify(signal)}`, { cause: thrown })
+      return new RemoteRefusal(400, `unknown signal ${JSON.stringify(signal)}`, {
+        code: 'signal-unknown',
+        cause: thrown,
+      })
     default:
       return new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
   }
@@ -56,7 +59,7 @@ export async function restartTasks(
       case 'allocation-ended':
         throw new RemoteRefusal(400, 'restart of an alloc that should not run', { cause: thrown })
       case 'task-not-running':
-        throw new RemoteRefusal(400, 'Task not running', { cause: thrown })
+        throw notRunning(thrown)
       default:
         throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
     }
@@ -69,4 +72,8 @@ export function findTask({ tasks }: Pick<Tasks, 'tasks'>, name: string): TaskCon
 
 function kindOf(thrown: unknown): string {
   return thrown instanceof Fault ? thrown.kind : ''
+}
+
+function notRunning(cause?: unknown): RemoteRefusal {
+  return new RemoteRefusal(400, 'Task not running', { code: 'task-not-running', cause })
 }

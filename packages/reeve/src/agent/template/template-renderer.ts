@@ -40,7 +40,7 @@ interface Waiting {
 type Thread = ThreadQueue<RenderTask, RenderOutcome>
 
 /**
- * Renders templates on threads of their own (decision 0060), so that no template can stall the
+ * Renders templates on threads of their own (decision 0065), so that no template can stall the
  * agent. A job has one rendering at a time, and jobs take turns. Threads start with the first
  * rendering and stop when there is nothing to do.
  */

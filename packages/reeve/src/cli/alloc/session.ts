@@ -129,4 +129,4 @@ export function refusalOf({ code, reason, message }: ExecError): CommandFailure 
 }
 
 const RIGHTS = 'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.'
-const NOT_RUNNING = '"reeve alloc status ALLOC" shows what its tasks do.'
+const NOT_RUNNING = '"reeve alloc status ALLOC" shows the state of its tasks.'

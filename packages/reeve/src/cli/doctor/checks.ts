@@ -86,7 +86,8 @@ async function tokenIsKnown({ client, settings }: Invocation): Promise<readonly 
     return [well(`The token ${from} is "${data.Name}", of type ${data.Type}${expiry}.`)]
   } catch (thrown) {
     if (!(thrown instanceof ApiError)) throw thrown
-    if (/disabled/i.test(thrown.text)) return [well('ACLs are off: /v1 does whatever it is asked.')]
+    if (thrown.code === 'acl-disabled')
+      return [well('ACLs are disabled: /v1 accepts every request.')]
     if (thrown.status !== UNKNOWN_TOKEN) throw thrown
     return [tokenFinding(token, sources.token)]
   }

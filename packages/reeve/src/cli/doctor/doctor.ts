@@ -59,8 +59,8 @@ function unreachable(error: ConnectionError, { settings }: Invocation): Finding 
   const { address, sources } = settings
   return {
     state: 'bad',
-    what: `No server answers at ${address} (from ${sources.address}): ${error.message}`,
-    next: 'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
+    what: `Cannot connect to the server at ${address} (from ${sources.address}): ${error.message}`,
+    next: 'Start one with "reeve agent --dev", or set another address with --address or REEVE_ADDR.',
   }
 }
 

@@ -38,6 +38,6 @@ async function versionOf({ client }: Invocation, at: Place, version: number) {
   if (found !== undefined) return found
   throw new CommandFailure(`Job "${at.params.job_id}" has no version ${version}.`, {
     code: EXIT_CODES.missing,
-    hint: `See which there are with "reeve job history ${at.params.job_id}".`,
+    hint: `"reeve job history ${at.params.job_id}" lists the versions.`,
   })
 }

@@ -42,14 +42,11 @@ export async function withPlaces(
   invocation: Invocation,
   read: ReadJob,
 ): Promise<unknown> {
-  if (!(thrown instanceof ApiError) || !PROBLEMS.test(thrown.text)) return thrown
+  if (!(thrown instanceof ApiError) || thrown.code !== 'job-invalid') return thrown
   const { ValidationErrors } = await validated(invocation, read).catch(nothingFound)
   const problems = ValidationErrors ?? []
   return problems.length === 0 ? thrown : await problemsFailure(invocation, read, problems)
 }
-
-/** What begins a list of what is wrong with a job; other refusals are not about the file. */
-const PROBLEMS = /^\d+ errors? occurred:/
 
 /** The first refusal says it all. */
 function nothingFound(thrown: unknown): { readonly ValidationErrors: null } {

@@ -51,6 +51,6 @@ async function versionOf({ client, args }: Invocation, at: Place): Promise<numbe
     given === undefined ? 'no earlier version that was stable' : `no version tagged "${given}"`
   throw new CommandFailure(`Job "${jobId}" has ${what}.`, {
     code: EXIT_CODES.missing,
-    hint: `See which there are with "reeve job history ${jobId}", and name one by its number.`,
+    hint: `"reeve job history ${jobId}" lists the versions; name one by its number.`,
   })
 }

@@ -88,7 +88,7 @@ async function whoIs(client: Client): Promise<string> {
 }
 
 function unreached(address: string): CommandFailure {
-  return new CommandFailure(`No server answers at ${address}.`, {
+  return new CommandFailure(`Cannot connect to the server at ${address}.`, {
     code: EXIT_CODES.unreachable,
     hint: 'Nothing was kept. Is the address right, and does the server run?',
   })

@@ -31,7 +31,7 @@ async function signInOf({ client, settings }: Invocation): Promise<SignIn | unde
     const secret = encodeURIComponent(data.OneTimeToken.OneTimeSecretID)
     return { path: `sign-in?ott=${secret}`, note: 'It signs in once, within a few minutes.' }
   } catch (thrown) {
-    if (!(thrown instanceof ApiError && /ACL support disabled/i.test(thrown.text))) throw thrown
+    if (!(thrown instanceof ApiError && thrown.code === 'acl-disabled')) throw thrown
     // Everyone is let in, except to the governance pages. No server is sent what follows a "#".
     if (!isLoopback(new URL(address).hostname)) return undefined
     const path = `sign-in#token=${encodeURIComponent(token)}`

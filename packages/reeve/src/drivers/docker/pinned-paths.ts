@@ -18,7 +18,7 @@ const MOUNTS = 'docker-mounts'
  * The sources of one container's mounts, bound where no task can write, for the time between its
  * creation and its start. The engine opens its sources by name: a name inside an allocation can be
  * replaced by a link between a check and that moment, a mount in the agent's own directory cannot
- * (docs/decisions/0085-pinned-sources-of-mounts.md).
+ * (docs/contributing/decisions/0068-task-isolation.md).
  */
 export class PinnedPaths {
   readonly #dir: string

@@ -192,6 +192,7 @@ export async function deleteProject(
     return err({
       code: 'invalid',
       problems: details.map((detail) => ({ pointer: '/data', detail })),
+      reason: 'project-not-empty',
     })
   await commitWrite(context, {
     action: 'ProjectDeleted',

@@ -27,7 +27,11 @@ export async function createRun(
   const { workspace } = seen.value
   // Reference §4.6: a lock keeps out what would change something.
   if (workspace.lock !== null && attributes['plan-only'] !== true)
-    return err({ code: 'unprocessable', detail: 'Workspace is locked; unlock it first' })
+    return err({
+      code: 'unprocessable',
+      detail: 'Workspace is locked; unlock it first',
+      reason: 'workspace-locked',
+    })
   const room = roomFor(context, workspace.id)
   if (!room.ok) return room
   const { run, plan } = newRun(context, caller, { seen: seen.value, attributes })

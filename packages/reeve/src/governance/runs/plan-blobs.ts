@@ -19,7 +19,7 @@ export interface StoredPlan {
 
 /**
  * Stores all of a large plan but its last part, one part in each commit, so that commits of others
- * are written in between (decision 0082). Gives what is left for the commit that completes the
+ * are written in between (decision 0081). Gives what is left for the commit that completes the
  * upload; until then nobody reads the parts. Undefined when `isWanted` says before a part that
  * nobody waits for the plan any more: then what was stored of it is removed.
  */

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../kit/result.ts'
-import type { GovernanceRefusal } from '../../model/index.ts'
+import type { GovernanceRefusal, RefusalReason } from '../../model/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -30,15 +30,16 @@ export async function safeDeleteWorkspace(
   if (!seen.ok) return seen
   const { workspace } = seen.value
   const runs = runsOf(context.store.tables, workspace.id)
-  if (workspace.lock !== null) return refuse('Workspace is locked; unlock it first')
+  if (workspace.lock !== null)
+    return refuse('Workspace is locked; unlock it first', 'workspace-locked')
   if (runs.isActive) return refuse('Workspace has a run that is being processed')
   if (runs.resourceCount > 0)
     return refuse(`Workspace manages ${runs.resourceCount} resource(s); destroy them first`)
   return end(context, caller, seen.value)
 }
 
-function refuse(detail: string): Result<never, GovernanceRefusal> {
-  return err({ code: 'conflict', detail })
+function refuse(detail: string, reason?: RefusalReason): Result<never, GovernanceRefusal> {
+  return err({ code: 'conflict', detail, ...(reason && { reason }) })
 }
 
 async function end(

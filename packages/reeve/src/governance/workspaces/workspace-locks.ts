@@ -1,5 +1,10 @@
 import { err, ok, type Result } from '../../kit/result.ts'
-import type { GovernanceRefusal, WorkspaceLock, WorkspaceRow } from '../../model/index.ts'
+import type {
+  GovernanceRefusal,
+  RefusalReason,
+  WorkspaceLock,
+  WorkspaceRow,
+} from '../../model/index.ts'
 import { put } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -15,7 +20,8 @@ export async function lockWorkspace(
 ): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
   const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
   if (!seen.ok) return seen
-  if (seen.value.workspace.lock !== null) return refuse('Workspace is locked already')
+  if (seen.value.workspace.lock !== null)
+    return refuse('Workspace is locked already', 'workspace-locked')
   return changeLock(context, caller, {
     seen: seen.value,
     lock: { ...holderOf(context, caller), reason: reason || null },
@@ -40,10 +46,10 @@ export async function unlockWorkspace(
   const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
   if (!seen.ok) return seen
   const { lock } = seen.value.workspace
-  if (lock === null) return refuse('Workspace is not locked')
+  if (lock === null) return refuse('Workspace is not locked', 'workspace-not-locked')
   const own = holderOf(context, caller)
   if (lock.byType !== own.byType || lock.byId !== own.byId)
-    return refuse(lockedBy(context, seen.value, lock))
+    return refuse(lockedBy(context, seen.value, lock), 'workspace-locked')
   return changeLock(context, caller, { seen: seen.value, lock: null })
 }
 
@@ -54,12 +60,13 @@ export async function forceUnlockWorkspace(
 ): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
   const seen = findLockable(context, caller, { workspaceId, right: 'forceUnlock' })
   if (!seen.ok) return seen
-  if (seen.value.workspace.lock === null) return refuse('Workspace is not locked')
+  if (seen.value.workspace.lock === null)
+    return refuse('Workspace is not locked', 'workspace-not-locked')
   return changeLock(context, caller, { seen: seen.value, lock: null })
 }
 
-function refuse(detail: string): Result<never, GovernanceRefusal> {
-  return err({ code: 'conflict', detail })
+function refuse(detail: string, reason: RefusalReason): Result<never, GovernanceRefusal> {
+  return err({ code: 'conflict', detail, reason })
 }
 
 /** A team's token locks for the team, everybody else for the user that it is. */

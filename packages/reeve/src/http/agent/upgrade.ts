@@ -1,6 +1,7 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { TEXT_TYPE } from '../answer.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 
 /** The path that a request asks for, without its query. */
 export function pathOf(request: IncomingMessage): string {
@@ -26,6 +27,7 @@ export function refuseUpgrade(
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
       `content-type: ${TEXT_TYPE}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n` +
+      `${ERROR_CODE_HEADER}: ${codeOfStatus(status)}\r\n` +
       `${lines.join('')}\r\n${message}`,
   )
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TEXT_TYPE } from '../answer.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 import { HttpError } from '../http-error.ts'
 import { requestId } from '../request-id.ts'
 
@@ -43,6 +44,8 @@ export function sendRateProblem(
     ...sharedHeaders,
     'x-request-id',
     requestId(request.headers['x-request-id']),
+    ERROR_CODE_HEADER,
+    codeOfStatus(TOO_MANY_REQUESTS),
     'retry-after',
     String(retrySeconds),
     'content-type',

@@ -6,7 +6,7 @@ export interface SchedulerLimits {
   readonly waitingPerTenantMax: number
   /**
    * Requests that are started in one tick. As few as eight of them make a request as cheap as
-   * sixty-four do; with more, their commits wait longer to be written (decision 0053).
+   * sixty-four do; with more, their commits wait longer to be written (decision 0056).
    */
   readonly batchSizeMax: number
   /** Time after which a tick starts nothing more, so that I/O has its turn. */
@@ -40,7 +40,7 @@ interface Work {
  *
  * Requests of one tick are started together: each step of their work is done for all of them
  * before the next one, while its code is in the processor's caches, which makes a registration by
- * a third cheaper (decision 0050).
+ * a third cheaper (decision 0056).
  */
 export class RequestScheduler {
   readonly #limits: SchedulerLimits

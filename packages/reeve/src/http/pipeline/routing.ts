@@ -176,5 +176,9 @@ function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): Read
 function rejectionOf(route: Extract<RegionRoute, { kind: 'unknown' | 'reject' }>): HttpError {
   return route.kind === 'reject'
     ? new HttpError(MISDIRECTED, route.message)
-    : new HttpError(STATUS_OF[NO_PATH_TO_REGION.code], NO_PATH_TO_REGION.message)
+    : refusalError(NO_PATH_TO_REGION)
+}
+
+function refusalError({ code, message }: Refusal): HttpError {
+  return new HttpError(STATUS_OF[code], message, {}, code)
 }

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 
 /**
  * Detaches connections from the HTTP server while their requests wait. A waiting request costs
- * mostly the HTTP parser and the two message objects, 12 of 15 KB (decision 0012). So the server
+ * mostly the HTTP parser and the two message objects, 12 of 15 KB (decision 0066). So the server
  * keeps the bytes of the request, gives up the rest, and parses the request once more when there is
  * something to answer. Only this file knows how the runtime ties a parser to a socket; where it is
  * tied otherwise, nothing is detached and the request waits as it is.

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TEXT_TYPE } from '../answer.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 
 /** Bounds on requests that a client sends without waiting for the responses. */
 export interface PipeliningLimits {
@@ -129,6 +130,7 @@ class Pipelines {
 function rejectLast({ served, rejected }: Pipeline): void {
   if (rejected === undefined || served > 0) return
   rejected.response.writeHead(429, {
+    [ERROR_CODE_HEADER]: codeOfStatus(429),
     'content-type': TEXT_TYPE,
     'content-length': Buffer.byteLength(TOO_MANY),
     'retry-after': '1',

@@ -3,27 +3,42 @@ import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import { LIMITS, type Refusal } from '../../model/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 import { tokenToHeader } from '../page-token.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
 const TOO_MANY_REQUESTS = 429
 
-/** Reference §2.1: an error is its bare text. */
+/** An error of this API. */
+export interface TextError {
+  readonly status: number
+  /** See docs/errors.md. */
+  readonly code: string
+  readonly text: string
+}
+
+/** Sends an error as this API does: its bare text, and its code in a header. */
+export function sendText(reply: FastifyReply, { status, code, text }: TextError): FastifyReply {
+  return reply.code(status).header(ERROR_CODE_HEADER, code).type(TEXT_TYPE).send(text)
+}
+
+/** Sends the refusal of a use case. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const status = STATUS_OF[refusal.code]
   if (status === TOO_MANY_REQUESTS) void reply.header('retry-after', '1')
-  return reply.code(status).type(TEXT_TYPE).send(refusal.message)
+  return sendText(reply, { status, code: refusal.code, text: refusal.message })
 }
 
 /** A path that exists, called by a method it has not. */
 export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
-  return reply.code(405).header('allow', allowed.join(', ')).type(TEXT_TYPE).send('Invalid method')
+  void reply.header('allow', allowed.join(', '))
+  return sendText(reply, { status: 405, code: codeOfStatus(405), text: 'Invalid method' })
 }
 
 /** A path below something that has actions, of which it names none. */
 export function refuseResource(reply: FastifyReply): FastifyReply {
-  return reply.code(404).type(TEXT_TYPE).send('resource not found')
+  return sendText(reply, { status: 404, code: codeOfStatus(404), text: 'resource not found' })
 }
 
 /** How an answer is sent. */

@@ -2,16 +2,38 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { REFUSAL_CODES } from '../../model/index.ts'
+import { CODES_OF_STATUS } from '../error-codes.ts'
+import { GOVERNANCE_ERROR_CODES } from '../v2/errors.ts'
 import { STATUS_OF } from './statuses.ts'
 
-test('refusals: docs/errors.md lists every code with its status, and no other', async () => {
+/** The rows of a section of docs/errors.md: code and status. */
+async function listedIn(heading: string): Promise<readonly (readonly [string, string])[]> {
   const text = await readFile(new URL('../../../../../docs/errors.md', import.meta.url), 'utf8')
-  const listed = [...text.matchAll(/^\| `([\w-]+)` \| (\d+) \|/gm)].map(([, code, status]) => [
-    code,
-    Number(status),
-  ])
+  const section = text.split(/^## /m).find((one) => one.startsWith(heading)) ?? ''
+  return Array.from(
+    section.matchAll(/^\| `([\w-]+)` \| (\d[^|]*) \|/gm),
+    ([, code = '', status = '']) => [code, status] as const,
+  )
+}
+
+test('errors: docs/errors.md lists every refusal of /v1 with its status, and no other', async () => {
   assert.deepEqual(
-    listed,
-    REFUSAL_CODES.map((code) => [code, STATUS_OF[code]]),
+    await listedIn('Refusals of the workload API'),
+    REFUSAL_CODES.map((code) => [code, String(STATUS_OF[code])]),
+  )
+})
+
+test('errors: docs/errors.md lists every error code of /api/v2, and no other', async () => {
+  const listed = await listedIn('Refusals of the governance API')
+  assert.deepEqual(
+    listed.map(([code]) => code),
+    GOVERNANCE_ERROR_CODES,
+  )
+})
+
+test('errors: docs/errors.md lists every code of the HTTP server, and no other', async () => {
+  assert.deepEqual(
+    await listedIn('Errors of the HTTP server'),
+    Object.entries(CODES_OF_STATUS).map(([status, code]) => [code, status]),
   )
 })

@@ -128,13 +128,17 @@ async function durableOutcome(
   }
 }
 
+function sendHttpError(reply: FastifyReply, { statusCode, message, code }: HttpError): void {
+  sendV2Error(reply, { status: statusCode, detail: message, code })
+}
+
 function reject(
   { store }: V2Host,
   reply: FastifyReply,
   rejection: Rejection,
 ): Promise<void> | undefined {
   const respond = (): void => {
-    if (rejection instanceof HttpError) sendV2Error(reply, rejection.statusCode, rejection.message)
+    if (rejection instanceof HttpError) sendHttpError(reply, rejection)
     else sendGovernanceRefusal(reply, rejection)
   }
   if (store.durableIndex !== store.index) return store.settled().then(respond)

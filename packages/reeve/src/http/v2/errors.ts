@@ -1,6 +1,11 @@
 import { v2 } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import type { GovernanceRefusal, GovernanceRefusalCode } from '../../model/index.ts'
+import {
+  REFUSAL_REASONS,
+  type GovernanceRefusal,
+  type GovernanceRefusalCode,
+} from '../../model/index.ts'
+import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 
@@ -40,8 +45,19 @@ export function asIs(text: string): string {
   return text
 }
 
-export function sendV2Error(reply: FastifyReply, status: number, detail: string): FastifyReply {
-  return sendErrors(reply, status, [errorObject(status, detail)])
+/** An error that no use case reports. */
+export interface PlainError {
+  readonly status: number
+  readonly detail: string
+  /** See docs/errors.md; by the status unless given. */
+  readonly code?: string
+}
+
+export function sendV2Error(
+  reply: FastifyReply,
+  { status, detail, code = codeOfStatus(status) }: PlainError,
+): FastifyReply {
+  return sendErrors(reply, status, [errorObject(status, detail, code)])
 }
 
 export function statusOf({ code }: GovernanceRefusal): number {
@@ -57,17 +73,19 @@ export function sendGovernanceRefusal(
 }
 
 function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.ErrorObject[] {
+  const code = errorCodeOf(refusal)
   switch (refusal.code) {
     case 'unseen':
       // The same text whatever is hidden, so that it tells nothing.
-      return [errorObject(status, 'Not found, or not for you to see or change.')]
+      return [errorObject(status, 'Not found, or not for you to see or change.', code)]
     case 'token-refused':
-      return [errorObject(status, 'The organization takes no tokens of users.')]
+      return [errorObject(status, 'The organization takes no tokens of users.', code)]
     case 'too-large':
-      return [errorObject(status, `The body is larger than ${refusal.bytesMax} bytes.`)]
+      return [errorObject(status, `The body is larger than ${refusal.bytesMax} bytes.`, code)]
     case 'invalid':
       return refusal.problems.map(({ pointer, detail, title }) => ({
         status: String(status),
+        code,
         title: title ?? ERROR_TITLES.invalidAttribute,
         detail,
         source: { pointer },
@@ -76,16 +94,39 @@ function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.Error
     case 'unprocessable': {
       const { parameter } = refusal
       const source = parameter === undefined ? {} : { source: { parameter } }
-      return [{ ...errorObject(status, refusal.detail), ...source }]
+      return [{ ...errorObject(status, refusal.detail, code), ...source }]
     }
     default:
-      return [errorObject(status, refusal.detail)]
+      return [errorObject(status, refusal.detail, code)]
   }
 }
 
-function errorObject(status: number, detail: string): v2.ErrorObject {
+/** The code of a refusal for clients; refusals that clients tell apart have a reason. */
+function errorCodeOf(refusal: GovernanceRefusal): string {
+  const reason = 'reason' in refusal ? refusal.reason : undefined
+  return reason ?? ERROR_CODES[refusal.code]
+}
+
+const ERROR_CODES = {
+  unseen: 'not-found',
+  'token-refused': 'token-rejected',
+  forbidden: 'forbidden',
+  conflict: 'conflict',
+  malformed: 'bad-request',
+  invalid: 'invalid-attribute',
+  unprocessable: 'unprocessable',
+  'too-large': 'body-too-large',
+} as const satisfies Record<GovernanceRefusalCode, string>
+
+/** Every code that a refusal of this API may have. */
+export const GOVERNANCE_ERROR_CODES: readonly string[] = [
+  ...Object.values(ERROR_CODES),
+  ...REFUSAL_REASONS,
+]
+
+function errorObject(status: number, detail: string, code: string): v2.ErrorObject {
   const other = status < 500 ? ERROR_TITLES.badRequest : ERROR_TITLES.internal
-  return { status: String(status), title: TITLE_OF[status] ?? other, detail }
+  return { status: String(status), code, title: TITLE_OF[status] ?? other, detail }
 }
 
 /** Reference §1.3: what passes says when to try again; whoever refuses may know it better. */
@@ -101,6 +142,7 @@ function sendErrors(
     void reply.header('retry-after', String(RETRY_SECONDS))
   return reply
     .code(status)
+    .header(ERROR_CODE_HEADER, errors[0]?.code ?? codeOfStatus(status))
     .type(JSON_API_TYPE)
     .serializer(asIs)
     .send(JSON.stringify({ errors: errors.slice(0, v2.ERRORS_MAX) }))

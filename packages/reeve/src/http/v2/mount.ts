@@ -23,7 +23,7 @@ export function mountV2(
         const params = request.params as Readonly<Record<string, string>>
         if (mounted !== undefined) return handle(host, api, mounted, { request, reply, params })
         void reply.header('allow', allowedMethods(ofPath).join(', '))
-        sendV2Error(reply, 405, `${request.method} is not possible here`)
+        sendV2Error(reply, { status: 405, detail: `${request.method} is not possible here` })
       },
     })
 }

@@ -9,14 +9,31 @@ export type GovernanceRefusal =
   | { readonly code: 'token-refused' }
   /** Spec G: Errors, only for a forced deletion and a move. */
   | { readonly code: 'forbidden'; readonly detail: string }
-  | { readonly code: 'conflict'; readonly detail: string }
+  | { readonly code: 'conflict'; readonly detail: string; readonly reason?: RefusalReason }
   /** A query or member that cannot be meant. */
   | { readonly code: 'malformed'; readonly detail: string; readonly parameter?: string }
   /** Rules on attributes or relationships, each told by itself. */
-  | { readonly code: 'invalid'; readonly problems: readonly AttributeProblem[] }
+  | {
+      readonly code: 'invalid'
+      readonly problems: readonly AttributeProblem[]
+      readonly reason?: RefusalReason
+    }
   /** It parses and cannot be done. */
-  | { readonly code: 'unprocessable'; readonly detail: string; readonly parameter?: string }
+  | {
+      readonly code: 'unprocessable'
+      readonly detail: string
+      readonly parameter?: string
+      readonly reason?: RefusalReason
+    }
   | { readonly code: 'too-large'; readonly bytesMax: number }
+
+/** Refusals that clients tell apart though they have one status. */
+export const REFUSAL_REASONS = [
+  'project-not-empty',
+  'workspace-locked',
+  'workspace-not-locked',
+] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 export type GovernanceRefusalCode = GovernanceRefusal['code']
 

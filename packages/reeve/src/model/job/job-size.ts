@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts'
  * Why a submitted job is too large to be looked at; undefined when it is not. Defaults make
  * seventeen times as much of a small group, and whatever a job has is checked, compared and placed
  * in one turn of the loop: without this bound a request of one megabyte would stop the server for
- * seconds (decision 0020).
+ * seconds (decision 0007).
  */
 export function jobSizeProblem(job: Input<Job>): string | undefined {
   const partCount = partsOf(job)
@@ -19,7 +19,7 @@ export function jobSizeProblem(job: Input<Job>): string | undefined {
     : undefined
 }
 
-/** Of the constraints and affinities of the job, wherever they are (decision 0021). */
+/** Of the constraints and affinities of the job, wherever they are (decision 0007). */
 function patternInstructions(job: Input<Job>): number {
   let size = patternsOf(job, 0)
   for (const group of job.TaskGroups ?? []) {

@@ -5,7 +5,7 @@ import { aJob } from '../../../test/build/job.ts'
 import {
   dispatchedChild,
   dispatchedChildId,
-  dispatchProblem,
+  dispatchRefusal,
   type DispatchParts,
 } from './dispatch.ts'
 
@@ -56,19 +56,19 @@ const cases: readonly {
 ]
 for (const { rules, parts, want } of cases)
   test(`dispatch: ${JSON.stringify({ ...rules, ...parts })} is ${want ?? 'in order'}`, () =>
-    assert.equal(dispatchProblem(parent(rules), { ...NOTHING, ...parts }), want))
+    assert.equal(dispatchRefusal(parent(rules), { ...NOTHING, ...parts })?.message, want))
 
 test('dispatch: only a parameterized job that is not stopped can be', () => {
   assert.equal(
-    dispatchProblem(aJob({ ID: 'mail' }), NOTHING),
+    dispatchRefusal(aJob({ ID: 'mail' }), NOTHING)?.message,
     'Specified job "mail" is not a parameterized job',
   )
   assert.equal(
-    dispatchProblem(parent({}, { Dispatched: true }), NOTHING),
+    dispatchRefusal(parent({}, { Dispatched: true }), NOTHING)?.message,
     'Specified job "mail" is not a parameterized job',
   )
   assert.equal(
-    dispatchProblem(parent({}, { Stop: true }), NOTHING),
+    dispatchRefusal(parent({}, { Stop: true }), NOTHING)?.message,
     'Specified job "mail" is stopped',
   )
 })

@@ -2,6 +2,7 @@ import type { Job, ParameterizedJobConfig } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { isParameterized } from '../job/job-change.ts'
 import { LIMITS } from '../limits.ts'
+import { refusal, type Refusal } from '../refusal.ts'
 import { childOf } from './periodic.ts'
 
 /** What a dispatch brings (Spec W: Dispatch). */
@@ -19,12 +20,18 @@ export interface DispatchParts {
  * Why a job cannot be dispatched in this way; undefined when it can. The texts are part of the
  * contract (reference §2.3).
  */
-export function dispatchProblem(parent: Job, parts: DispatchParts): string | undefined {
+export function dispatchRefusal(parent: Job, parts: DispatchParts): Refusal | undefined {
   const config = parent.ParameterizedJob
+  const name = `Specified job ${JSON.stringify(parent.ID)}`
   if (config === null || !isParameterized(parent))
-    return `Specified job ${JSON.stringify(parent.ID)} is not a parameterized job`
-  if (parent.Stop) return `Specified job ${JSON.stringify(parent.ID)} is stopped`
-  return payloadProblem(config, parts) ?? metaProblem(config, parts) ?? priorityProblem(parts)
+    return refusal('invalid-input', `${name} is not a parameterized job`)
+  if (parent.Stop) return refusal('invalid-input', `${name} is stopped`)
+  const payload = payloadProblem(config, parts)
+  if (payload !== undefined) return refusal('invalid-input', payload)
+  const meta = metaProblem(config, parts)
+  if (meta !== undefined) return refusal('dispatch-meta-invalid', meta)
+  const priority = priorityProblem(parts)
+  return priority === undefined ? undefined : refusal('invalid-input', priority)
 }
 
 function payloadProblem(

@@ -10,7 +10,7 @@ import { codeOf, storageFault } from './storage-faults.ts'
 
 /**
  * Changes when a program that knows only the old layout would misread the new one. 2: a commit may
- * refer to the text of the row before (decision 0022). 3: the log is in files of its own (0045).
+ * refer to the text of the row before (decision 0004). 3: the log is in files of its own (0003).
  */
 export const FORMAT_VERSION = 3
 /** The first format whose log is not in the database. */

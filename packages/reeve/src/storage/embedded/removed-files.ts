@@ -14,9 +14,9 @@ const STEP_BYTES = 2 * 1024 * 1024
 const LARGE_FILE = /^\d+\.(?:ldb|log)$/
 
 /**
- * Where large files go when they are not needed any more, to be shortened step by step before they
- * are removed (docs/decisions/0054-removed-piece-by-piece.md). The database removes its own; so
- * they are given a second name here, and have only that one left when it has.
+ * Folder of large files that are no longer needed. They are truncated step by step before they are
+ * removed, because removing them at once can block the disk (decision 0003). LevelDB removes its
+ * own files, so each gets a hard link here, which is the only name left once LevelDB removed it.
  */
 export class RemovedFiles {
   readonly #folder: string

@@ -26,7 +26,7 @@ interface MarksParts {
   readonly makeRetry: () => Retry
 }
 
-/** What a database says of itself, beside the state in it (decision 0049). Rejects with a Fault. */
+/** What a database says of itself, beside the state in it (decision 0036). Rejects with a Fault. */
 export class PostgresMarks {
   readonly #lane: Lane
   readonly #name: string

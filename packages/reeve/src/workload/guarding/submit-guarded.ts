@@ -9,7 +9,7 @@ import { commentProblem, type OverrideWish } from './override-comment.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 import type { GuardingSet } from './policy-source.ts'
 import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
-import { denialText, policyWarnings } from './verdict-text.ts'
+import { denial, policyWarnings } from './verdict-text.ts'
 
 /** Reference policy-languages §4: the flag needs its capability, whatever policies say. */
 export function checkOverride(
@@ -130,10 +130,10 @@ async function conclude<P extends Prepared, T>(
   if (!verdict.isAllowed) {
     // The request itself is recorded as rejected.
     await context.store.commit({ by: 'system', cause: 'PolicyDenied', ...record('denied') }).durable
-    return err(refusal('policy-denied', denialText(jobId, verdict)))
+    return err(denial(jobId, verdict))
   }
   const problem = commentProblem(context.guard, verdicts, override)
-  if (problem !== undefined) return err(refusal('invalid-input', problem))
+  if (problem !== undefined) return err(refusal('override-comment-required', problem))
   return ok(
     await write(prepared, {
       warnings: policyWarnings(verdict),

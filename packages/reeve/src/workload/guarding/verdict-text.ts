@@ -1,22 +1,24 @@
 import type { JobPolicyFinding, JobPolicyOutcome, v2 } from '@reeve/contract'
-import { LIMITS } from '../../model/index.ts'
+import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { objectionText, weightOf, type Objection, type Verdict } from '../../policy/index.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 
 /** Lines that a denial tells of policies; one policy may have many findings. */
 const LINES_MAX = 100
 
-/** design/choices: each policy that denies, with its level, its rule and the position. */
-export function denialText(jobId: string, { denials }: Verdict): string {
+/** Names each policy that denies the job, with its level, its rule and the position. */
+export function denial(jobId: string, { denials }: Verdict): Refusal {
+  const isOverridable = denials.every(({ weight }) => weight === 'overridable')
   const count = denials.length === 1 ? 'a policy' : `${denials.length} policies`
   const lines = denials.flatMap(objectionLines)
   const left = lines.length - LINES_MAX
-  return [
+  const text = [
     `job ${JSON.stringify(jobId)} is denied by ${count}:`,
     ...lines.slice(0, LINES_MAX).map((line) => `\t* ${line}`),
     ...(left > 0 ? [`\t* and ${left} more`] : []),
-    ...(denials.every(({ weight }) => weight === 'overridable') ? [OVERRIDE_HINT] : []),
+    ...(isOverridable ? [OVERRIDE_HINT] : []),
   ].join('\n')
+  return refusal(isOverridable ? 'policy-denied-overridable' : 'policy-denied', text)
 }
 
 const OVERRIDE_HINT =

@@ -15,7 +15,7 @@ export interface JobFileReaderOptions {
   readonly megabytesMax?: number
 }
 
-/** Reads job files on a separate thread, tenant by tenant (decisions 0016 and 0065). */
+/** Reads job files on a separate thread, tenant by tenant (decision 0065). */
 export class JobFileReader {
   readonly #queue: ThreadQueue<JobFileTask, JobFileOutcome>
   readonly #limits: ThreadLimits

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import {
   dispatchedChild,
   dispatchedChildId,
-  dispatchProblem,
+  dispatchRefusal,
   isParent,
   jobIdProblems,
   LIMITS,
@@ -88,8 +88,8 @@ function prepareDispatch(
   const { namespace, jobId, idempotencyToken } = request
   const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (parent === undefined) return err(refusal('job-not-found', 'parameterized job not found'))
-  const problem = dispatchProblem(parent, parts)
-  if (problem !== undefined) return invalid(problem)
+  const refused = dispatchRefusal(parent, parts)
+  if (refused !== undefined) return err(refused)
   const known = findDispatched(store, parent, idempotencyToken)
   const shared = { existing: undefined, jobId }
   if (known !== undefined) return ok({ ...shared, job: known, key: '', known })

@@ -15,7 +15,12 @@ import {
   refusal,
   type Refusal,
 } from '../../model/index.ts'
-import { REGION_UNREACHED, type OtherRegions, type WorkloadContext } from '../context.ts'
+import {
+  REGION_UNREACHED,
+  type OtherRegions,
+  type RegionResponse,
+  type WorkloadContext,
+} from '../context.ts'
 
 /** The regions of a job that is registered in each of them. */
 export interface RegionParts {
@@ -110,7 +115,7 @@ async function planHere(
   if (plan.ok) return undefined
   const { code, message } = plan.error
   // Every region has policies of its own; whatever else is wrong with a job is so everywhere.
-  return code === 'policy-denied' ? refusal(code, `region "${region}": ${message}`) : plan.error
+  return isPolicyDenial(code) ? refusal(code, `region "${region}": ${message}`) : plan.error
 }
 
 async function planThere(
@@ -238,13 +243,15 @@ function namespaceQuery(namespace: string): string {
   return new URLSearchParams({ namespace }).toString()
 }
 
+function isPolicyDenial(code: string): code is 'policy-denied' | 'policy-denied-overridable' {
+  return code === 'policy-denied' || code === 'policy-denied-overridable'
+}
+
 /** Refusals of another region, as this one passes them on. */
-function refusedThere(
-  region: string,
-  { status, text }: { readonly status: number; readonly text: string },
-): Refusal {
+function refusedThere(region: string, { status, text, errorCode }: RegionResponse): Refusal {
   const message = `region "${region}": ${text}`
   if (status >= 500) return refusal('region-unreached', message)
+  if (isPolicyDenial(errorCode)) return refusal(errorCode, message)
   if (status === 403) return refusal('permission-denied', message)
   return refusal(status === 409 ? 'index-conflict' : 'invalid-input', message)
 }

@@ -5,10 +5,11 @@ import {
   isLargeJob,
   validateJobSteps,
   type JobProblems,
+  type Refusal,
 } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
-import { namespaceProblem } from './namespace-rules.ts'
+import { namespaceRefusal } from './namespace-rules.ts'
 
 export interface ExaminedJob {
   /** In its canonical form. */
@@ -16,7 +17,7 @@ export interface ExaminedJob {
   /** What is wrong with it wherever it runs. */
   readonly problems: JobProblems
   /** Why its namespace does not take it. */
-  readonly unwanted: string | undefined
+  readonly unwanted: Refusal | undefined
 }
 
 type ExamineContext = Pick<WorkloadContext, 'region' | 'store'>
@@ -53,5 +54,5 @@ function* examineSteps(
   const job = yield* canonicalizeJobSteps({ ...submitted, ...own }, defaults)
   const problems = yield* validateJobSteps(job)
   // The namespace is looked at last: it may have changed between two steps.
-  return { job, problems, unwanted: namespaceProblem(store, job) }
+  return { job, problems, unwanted: namespaceRefusal(store, job) }
 }

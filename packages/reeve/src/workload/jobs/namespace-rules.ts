@@ -1,17 +1,25 @@
-import type { Job } from '@reeve/contract'
+import type { Job, Namespace } from '@reeve/contract'
 import { matchGlob } from '../../kit/glob.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 
 /**
- * Why a namespace does not take a job (scheduling reference §12: drivers, network modes, pools);
- * undefined when it does.
+ * Why a namespace does not take a job: it does not exist, or it does not allow the job's node pool,
+ * drivers or network modes. Undefined when it takes the job.
  */
-export function namespaceProblem({ tables }: Store, job: Job): string | undefined {
+export function namespaceRefusal({ tables }: Store, job: Job): Refusal | undefined {
   const namespace = tables.namespaces.find(job.Namespace)
-  if (namespace === undefined)
-    return `job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`
-  if (!tables.node_pools.has(job.NodePool))
-    return `job "${job.ID}" is in nonexistent node pool "${job.NodePool}"`
+  if (namespace === undefined) {
+    const text = `job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`
+    return refusal('unknown-namespace', text)
+  }
+  const problem = tables.node_pools.has(job.NodePool)
+    ? ruleProblem(namespace, job)
+    : `job "${job.ID}" is in nonexistent node pool "${job.NodePool}"`
+  return problem === undefined ? undefined : refusal('invalid-input', problem)
+}
+
+function ruleProblem(namespace: Namespace, job: Job): string | undefined {
   const { Capabilities: uses, NodePoolConfiguration: pools } = namespace
   const where = `in namespace "${namespace.Name}"`
   if (!isAllowed(job.NodePool, pools?.Allowed, pools?.Denied))

@@ -33,7 +33,7 @@ import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-
 import type { VerdictWrite } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob, examineSubmitted, type ExaminedJob } from './examine.ts'
-import { namespaceProblem } from './namespace-rules.ts'
+import { namespaceRefusal } from './namespace-rules.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { versionRows } from './versions.ts'
@@ -115,7 +115,7 @@ function prepareRegistration(
   const { Namespace: namespace, ID: jobId } = next
   // It may have been deleted since the job was examined.
   if (!store.tables.namespaces.has(namespace))
-    return invalid(namespaceProblem(store, next) ?? NAMESPACE_GONE)
+    return err(namespaceRefusal(store, next) ?? NAMESPACE_GONE)
   const current = store.tables.jobs.find(namespacedKey(namespace, jobId))
   const conflict = checkIndex(body, current) ?? checkUpdate(next, current)
   if (conflict !== undefined) return err(conflict)
@@ -123,7 +123,7 @@ function prepareRegistration(
   return ok({ job, existing: current, jobId, key: specificationKey(current) })
 }
 
-const NAMESPACE_GONE = 'the namespace is gone'
+const NAMESPACE_GONE = refusal('unknown-namespace', 'the namespace is gone')
 
 /** Changes whenever a job is specified anew, and not with its status. */
 export function specificationKey(job: Job | undefined): string {
@@ -200,8 +200,8 @@ export async function acceptSubmitted(
 }
 
 function accepted({ job, problems, unwanted }: ExaminedJob): Result<Job, Refusal> {
-  if (problems.list.length > 0) return invalid(problems.text)
-  return unwanted === undefined ? ok(job) : invalid(unwanted)
+  if (problems.list.length > 0) return err(refusal('job-invalid', problems.text))
+  return unwanted === undefined ? ok(job) : err(unwanted)
 }
 
 /** Tells also where in its file the job is wrong, when the file came with it. */
@@ -216,7 +216,8 @@ async function placedInSource(
   const { problems } = await examineSubmitted(context, body.Job ?? {}, namespace, origin)
   const lines = await placesInSource(context, body.Submission, problems.list, origin)
   if (lines.length === 0) return refused
-  return invalid([refused.error.message, 'In the source:', ...lines].join('\n'))
+  const text = [refused.error.message, 'In the source:', ...lines].join('\n')
+  return err(refusal(refused.error.code, text))
 }
 
 /** Reference §2.3: what a new version may not change. */

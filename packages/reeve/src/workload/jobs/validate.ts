@@ -71,7 +71,8 @@ async function findProblems(
 ): Promise<JobProblems> {
   const current = store.tables.jobs.find(namespacedKey(job.Namespace, job.ID))
   const told = new Set(problems.list.map(({ message }) => message))
-  const others = [submittedProblem(body?.Job ?? {}), unwanted, checkUpdate(job, current)?.message]
+  const refusals = [unwanted, checkUpdate(job, current)].map((one) => one?.message)
+  const others = [submittedProblem(body?.Job ?? {}), ...refusals]
     .filter((message) => message !== undefined && !told.has(message))
     .map((message = '') => ({ path: '', message }))
   if (others.length === 0) return problems

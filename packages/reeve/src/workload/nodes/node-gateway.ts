@@ -40,7 +40,23 @@ const CODES: Readonly<Record<number, Refusal['code']>> = {
   429: 'too-many-node-calls',
 }
 
-/** What a node says no with, as the caller is told. */
-export function refusalOfNode({ status, message }: RemoteError): Refusal {
-  return refusal(CODES[status] ?? 'node-failed', message)
+/** Codes that a node may choose by itself; agents of earlier versions send none. */
+const NODE_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
+  'allocation-not-on-node',
+  'file-forbidden',
+  'file-not-found',
+  'file-unreadable',
+  'path-outside-allocation',
+  'secret-file',
+  'signal-unknown',
+  'task-not-running',
+])
+
+function isNodeCode(code: string | undefined): code is Refusal['code'] {
+  return code !== undefined && NODE_CODES.has(code)
+}
+
+/** The refusal of a node as the caller gets it. */
+export function refusalOfNode({ status, message, code }: RemoteError): Refusal {
+  return refusal(isNodeCode(code) ? code : (CODES[status] ?? 'node-failed'), message)
 }

@@ -58,8 +58,8 @@ export async function writeVariable(
   request: VariableWrite,
 ): Promise<Result<VariableOutcome, Refusal>> {
   const { namespace, path, lock } = request
-  const problem = targetProblem(context, request)
-  if (problem !== undefined) return err(refusal('invalid-input', problem))
+  const refused = targetRefusal(context, request)
+  if (refused !== undefined) return err(refused)
   if (!caller.grants.variable(namespace, path, 'write')) return err(PERMISSION_DENIED)
   if (lock === 'renew' || lock === 'release') return touchLock(context, caller, request)
   const items = itemsOf(request)
@@ -221,14 +221,15 @@ function itemsOf({
   return bytes > max ? err(`variables are limited to ${max / 1024}KiB in total size`) : ok(items)
 }
 
-function targetProblem({ store }: WorkloadContext, request: VariableWrite): string | undefined {
+function targetRefusal({ store }: WorkloadContext, request: VariableWrite): Refusal | undefined {
   const { namespace, path, body } = request
   const given = body.Path ?? ''
-  if (given !== '' && given !== path)
-    return `variable path "${given.slice(0, 128)}" does not match the path of the request`
-  const problem = variablePathProblem(path)
-  if (problem !== undefined) return problem
+  const problem =
+    given !== '' && given !== path
+      ? `variable path "${given.slice(0, 128)}" does not match the path of the request`
+      : variablePathProblem(path)
+  if (problem !== undefined) return refusal('invalid-input', problem)
   return store.tables.namespaces.has(namespace)
     ? undefined
-    : `variable is in nonexistent namespace "${namespace}"`
+    : refusal('unknown-namespace', `variable is in nonexistent namespace "${namespace}"`)
 }

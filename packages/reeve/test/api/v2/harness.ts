@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { v2, type Answer, type Route, type Shape } from '@reeve/contract'
+import { HEADERS, v2, type Answer, type Route, type Shape } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { schemaErrors } from '../../build/schema-errors.ts'
@@ -179,9 +179,20 @@ function checkAnswer(route: Route, reply: Reply, json: unknown): void {
     return
   }
   assert.equal(type, v2.JSON_API_TYPE, what)
+  checkCodes(reply, json)
   assert.deepEqual(schemaErrors(answer.schema, json), [], `${what}: not of the contract's shape`)
   const declared = Value.Clean(answer.schema, structuredClone(json))
   assert.deepEqual(json, declared, `${what}: holds members that the contract does not have`)
+}
+
+/** Every error object has a code, and the header has that of the first. */
+function checkCodes(reply: Reply, json: unknown): void {
+  const code = reply.headers[HEADERS.errorCode.toLowerCase()]
+  if (reply.status < 400) return assert.equal(code, undefined)
+  // Held against the shape of an error document by the caller.
+  const { errors } = json as v2.ErrorDocument
+  assert.equal(code, errors[0]?.code)
+  for (const error of errors) assert.match(error.code ?? '', /^[a-z]+(?:-[a-z]+)*$/)
 }
 
 export const NOT_FOUND = [404, 'not found: Not found, or not for you to see or change.'] as const

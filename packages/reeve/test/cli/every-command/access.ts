@@ -14,7 +14,7 @@ export const bootstrapStory: Story = {
       line: 'job status',
       environment: NOBODY,
       code: 5,
-      warns: /Permission denied\nNo token was sent: /,
+      warns: /Permission denied\nNo token was sent\. /,
     },
     {
       line: 'acl bootstrap -',

@@ -45,7 +45,7 @@ interface Reader {
 /**
  * The log of one server: files of records, each record one append. A plain file beside the database
  * because a commit is written once and read seldom: the database would sort it, pack it and merge
- * it again and again (docs/decisions/0045-log-files.md).
+ * it again and again (docs/contributing/decisions/0003-embedded-storage.md).
  */
 export class LogFiles {
   readonly #folder: string

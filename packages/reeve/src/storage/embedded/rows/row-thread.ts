@@ -16,7 +16,7 @@ export const PAGES_AHEAD = 4
 
 /**
  * Reads, checks and packs the rows of a database on a thread of its own, while this one puts those
- * that came before into tables (decision 0047).
+ * that came before into tables (decision 0004).
  */
 export class RowThread {
   readonly #worker: Worker

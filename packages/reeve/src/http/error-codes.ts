@@ -1,0 +1,31 @@
+import { HEADERS } from '@reeve/contract'
+
+/** The header that carries the code of an error, as the runtime spells it. */
+export const ERROR_CODE_HEADER = HEADERS.errorCode.toLowerCase()
+
+/**
+ * Codes of errors that come from the HTTP server itself, by their status. Refusals of use cases and
+ * faults have codes of their own; docs/errors.md lists all of them.
+ */
+export const CODES_OF_STATUS: Readonly<Record<number, string>> = {
+  400: 'bad-request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'route-not-found',
+  405: 'method-not-allowed',
+  406: 'not-acceptable',
+  408: 'request-timeout',
+  413: 'body-too-large',
+  414: 'url-too-long',
+  415: 'unsupported-media-type',
+  421: 'misdirected-request',
+  429: 'too-many-requests',
+  431: 'headers-too-large',
+  500: 'internal-error',
+  503: 'unavailable',
+}
+
+/** The code of an error of which only the status is known. */
+export function codeOfStatus(status: number): string {
+  return CODES_OF_STATUS[status] ?? (status < 500 ? 'bad-request' : 'internal-error')
+}
