@@ -1,36 +1,59 @@
 /**
- * What every npm script runs first: sets the checkout up when needed, then runs the command on the
- * pinned runtime. Plain JavaScript for any Node from 20 on, because nothing is installed yet.
+ * What every npm script runs first: installs what the command needs, then runs it on the pinned
+ * runtime. Plain JavaScript for any Node from 20 on, because nothing is installed yet.
  */
-import { readdirSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { install, InstallFailure } from './install.mjs'
 
+/** Runs this file. */
 const NODE_MAJOR_MIN = 20
+/** Runs the TypeScript sources, and the program. */
+const RUNTIME_MAJOR_MIN = 24
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const PINNED = path.join(root, 'node_modules/node/bin/node')
+/** `bin/reeve` looks for it: there, the pinned runtime does not start. */
+const UNUSABLE = path.join(root, 'node_modules/.cache/reeve/runtime-unusable')
+const PROGRAM = 'packages/reeve/dist/reeve.js'
+const SOURCES = 'packages/reeve/src/main/reeve.ts'
 
-/** Each command gives the argument lists to run in order; the first that fails ends it. */
+/**
+ * The scripts to run in order; the first that fails ends the command. `dev`: needs the packages of
+ * development. `built`: needs the program and the web UI. `here`: runs in the caller's directory,
+ * so that paths in its arguments mean what they say there.
+ */
 const commands = {
-  start: (args) => [['bin/reeve', 'agent', '--dev', ...args]],
-  test: (args) => [['tools/test.mjs', ...args]],
-  check: (args) => [['tools/check.mjs', ...args]],
-  tidy: (args) => [['tools/tidy.ts', ...args]],
-  arrows: (args) => [['tools/arrows.ts', ...args]],
-  bench: (args) => findBenches(args),
-  sim: (args) => [['packages/reeve/sim/run.ts', ...args]],
-  faults: (args) =>
-    ['cluster-faults', 'cluster-failover'].map((name) => [
-      `packages/reeve/test/e2e/${name}.test.ts`,
-      ...args,
-    ]),
-  proof: (args) => [['tools/proof.ts', ...args]],
-  format: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]],
+  start: { built: true, here: true, run: (args) => [['agent', '--dev', ...args]] },
+  reeve: { built: true, here: true, run: (args) => [args] },
+  dev: { here: true, run: (args) => [[SOURCES, ...(args.length > 0 ? args : ['agent', '--dev'])]] },
+  build: { run: (args) => [['tools/build.ts', '--force', ...args]] },
+  test: { dev: true, built: true, run: (args) => [['tools/test.ts', ...args]] },
+  check: { dev: true, run: (args) => [['tools/check.ts', ...args]] },
+  tidy: { dev: true, run: (args) => [['tools/tidy.ts', ...args]] },
+  arrows: { dev: true, run: (args) => [['tools/arrows.ts', ...args]] },
+  bench: { dev: true, built: true, run: findBenches },
+  sim: { dev: true, run: (args) => [['packages/reeve/sim/run.ts', ...args]] },
+  faults: {
+    dev: true,
+    built: true,
+    run: (args) =>
+      ['cluster-faults', 'cluster-failover'].map((name) => [
+        `packages/reeve/test/e2e/${name}.test.ts`,
+        ...args,
+      ]),
+  },
+  proof: { dev: true, built: true, run: (args) => [['tools/proof.ts', ...args]] },
+  format: { dev: true, run: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]] },
 }
 
 function findBenches(names) {
   const folder = 'packages/reeve/bench'
   const suffix = '.bench.ts'
-  const known = readdirSync(path.join(root, folder))
+  const known = fs
+    .readdirSync(path.join(root, folder))
     .filter((file) => file.endsWith(suffix))
     .map((file) => file.slice(0, -suffix.length))
     .toSorted()
@@ -50,51 +73,108 @@ function findBenches(names) {
   ])
 }
 
-function needsPostgres(name, args) {
-  if (name === 'faults' || name === 'proof') return true
-  return name === 'test' && args.every((filter) => /postgres|storage|cluster/.test(filter))
+function fail(message, code = 2) {
+  process.stderr.write(`${message}\n`)
+  process.exit(code)
 }
 
-function fail(message) {
-  process.stderr.write(`${message}\n`)
-  process.exit(2)
+/** The pinned runtime where it starts, else this Node where it is new enough. */
+function findRuntime() {
+  const { status, stderr, error } = spawnSync(PINNED, ['--version'], { encoding: 'utf8' })
+  if (status === 0) {
+    fs.rmSync(UNUSABLE, { force: true })
+    return PINNED
+  }
+  const said = (stderr ?? '').trim()
+  if (error === undefined) {
+    fs.mkdirSync(path.dirname(UNUSABLE), { recursive: true })
+    fs.writeFileSync(UNUSABLE, said)
+  }
+  if (Number.parseInt(process.versions.node, 10) >= RUNTIME_MAJOR_MIN) return process.execPath
+  return fail(explainRuntime(said), 1)
+}
+
+/** What to install, by the name of the library that the loader did not find. */
+const PACKAGES = {
+  'libatomic.so.1':
+    'Debian, Ubuntu: apt-get install libatomic1; Fedora, RHEL: dnf install libatomic',
+  'libstdc++.so.6':
+    'Debian, Ubuntu: apt-get install libstdc++6; Fedora, RHEL: dnf install libstdc++',
+}
+
+function explainRuntime(said) {
+  const or = `or install Node ${RUNTIME_MAJOR_MIN} or newer, which is used instead.`
+  const library = /loading shared libraries: ([^:\s]+)/.exec(said)?.[1]
+  if (library === undefined)
+    return (
+      `The runtime that Reeve brings does not start (${said || `${PINNED} is missing`}). ` +
+      `Run "npm rebuild node", ${or}`
+    )
+  const hint = PACKAGES[library] ?? 'your distribution has a package for it'
+  return (
+    `The runtime that Reeve brings needs ${library}, which this machine lacks. ` +
+    `Install it (${hint}), ${or}`
+  )
 }
 
 async function main([name, ...args]) {
   if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN)
     fail(
-      `Reeve needs Node ${NODE_MAJOR_MIN} or newer to set itself up; this is ${process.version}.`,
+      `Reeve needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is ${process.version}.`,
     )
   if (!Object.hasOwn(commands, name ?? ''))
     fail(`Usage: node tools/bootstrap.mjs <${Object.keys(commands).join('|')}> [arguments]`)
-
-  const { setUp } = await import('./setup/run.mjs')
-  if (!(await setUp(root))) process.exit(1)
-  if (name === 'test' && args.every((filter) => /docker|podman/.test(filter))) {
-    const { setUpContainers } = await import('./setup/containers.mjs')
-    await setUpContainers(root)
+  const command = commands[name]
+  await install(root, { dev: command.dev === true })
+  const runtime = findRuntime()
+  const cwd = command.here ? callerDirectory(name) : root
+  if (name === 'test') await runOrEnd(runtime, ['tools/machine.ts'], root)
+  if (command.built) {
+    await runOrEnd(runtime, ['tools/build.ts'], root)
+    // Tests and benchmarks start this build; without it, the sources.
+    if (command.dev) process.env.REEVE_TEST_PROGRAM = path.join(root, PROGRAM)
   }
-  if (needsPostgres(name, args)) {
-    const { setUpPostgres } = await import('./setup/postgres.mjs')
-    await setUpPostgres(root)
-  }
-  if (name === 'test' && args.every((filter) => /web|browser/.test(filter))) {
-    const { setUpBrowser } = await import('./setup/web-browser.mjs')
-    await setUpBrowser(root)
-  }
-
-  const { default: child } = await import('./setup/child.cjs')
-  const { findRuntime, programFlags, MISSING_RUNTIME } = await import('./setup/runtime.cjs')
-  const runtime = findRuntime(root) ?? fail(MISSING_RUNTIME)
-  for (const [script, ...rest] of commands[name](args)) {
-    const file = path.join(root, script)
-    const flags = name === 'start' ? programFlags(root, runtime) : []
-    const outcome = await child.runChild(runtime, [...flags, file, ...rest], {
-      // `start` keeps the caller's folder, so that the paths in its flags mean what they say there.
-      cwd: name === 'start' ? (process.env.INIT_CWD ?? process.cwd()) : root,
-    })
-    if (outcome.code !== 0) return child.endLike(outcome)
-  }
+  const isProgram = name === 'start' || name === 'reeve'
+  for (const [script, ...rest] of command.run(args))
+    if (!isProgram) await runOrEnd(runtime, [path.join(root, script), ...rest], cwd)
+    // bin/reeve knows the flags of the pinned runtime.
+    else if (runtime === PINNED)
+      await runOrEnd(path.join(root, 'bin/reeve'), [script, ...rest], cwd)
+    else await runOrEnd(runtime, [path.join(root, PROGRAM), script, ...rest], cwd)
 }
 
-await main(process.argv.slice(2))
+/** npm runs scripts in the root; `bin/reeve` may itself be run by some script of npm. */
+function callerDirectory(name) {
+  return name === 'reeve' ? process.cwd() : (process.env.INIT_CWD ?? process.cwd())
+}
+
+/** Runs a program in our place: it receives our signals, and a failure of it ends us alike. */
+async function runOrEnd(file, args, cwd) {
+  const child = spawn(
+    file,
+    args.filter((arg) => arg !== undefined),
+    { stdio: 'inherit', cwd },
+  )
+  const hasTerminal = process.stdin.isTTY === true || process.stderr.isTTY === true
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the whole group: a second one would read as "stop at once".
+      if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal)
+    })
+  const { code, signal } = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (endCode, endSignal) => resolve({ code: endCode, signal: endSignal }))
+  })
+  for (const one of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(one)
+  if (signal !== null) {
+    process.exitCode = 128 + os.constants.signals[signal]
+    process.kill(process.pid, signal)
+  } else if (code !== 0) process.exit(code)
+}
+
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof InstallFailure)) throw error
+  fail(error.message, 1)
+}

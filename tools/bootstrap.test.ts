@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { programFlags, smallMemoryFlags } from './setup/runtime.cjs'
 
 const tools = dirname(fileURLToPath(import.meta.url))
 
-/** Stands for npm: notes its arguments, waits for `go` when told to, and fails when told to. */
+/** Stands for npm: records its arguments, waits while told to, fails when told to, or installs. */
 const FAKE_NPM = `#!/bin/sh
 echo "$*" >> calls.log
 while [ -f hold ]; do sleep 0.02; done
 [ -f broken ] && { echo 'npm error: no such registry' >&2; exit 3; }
-mkdir -p node_modules
+mkdir -p node_modules/a
+cp package-lock.json node_modules/.package-lock.json
 `
 const FAKE_COMMAND = `console.log(JSON.stringify(process.argv.slice(2)))
 process.exitCode = Number(process.env.FAKE_EXIT ?? 0)
@@ -30,6 +30,11 @@ else {
   setInterval(() => {}, 1_000)
   console.log(JSON.stringify(process.argv.slice(2)))
 }
+`
+
+const FAKE_BUILD = `import * as fs from 'node:fs'
+fs.mkdirSync('packages/reeve/dist', { recursive: true })
+fs.writeFileSync('packages/reeve/dist/reeve.js', "import '../src/main/reeve.ts'")
 `
 
 interface Checkout {
@@ -56,12 +61,14 @@ function aCheckout(t: TestContext): Checkout {
     fs.mkdirSync(dirname(path(name)), { recursive: true })
     fs.writeFileSync(path(name), text)
   }
-  fs.cpSync(join(tools, 'setup'), path('tools/setup'), { recursive: true })
   fs.cpSync(join(tools, '../bin'), path('bin'), { recursive: true })
-  fs.copyFileSync(join(tools, 'bootstrap.mjs'), path('tools/bootstrap.mjs'))
+  for (const name of ['bootstrap.mjs', 'install.mjs'])
+    write(`tools/${name}`, fs.readFileSync(join(tools, name), 'utf8'))
   write('package.json', '{ "name": "root", "type": "module" }')
   write('package-lock.json', '{ "packages": { "": {}, "node_modules/a": { "version": "1" } } }')
-  write('tools/test.mjs', FAKE_COMMAND)
+  write('tools/test.ts', FAKE_COMMAND)
+  write('tools/machine.ts', '')
+  write('tools/build.ts', FAKE_BUILD)
   write('packages/reeve/src/main/reeve.ts', FAKE_PROGRAM)
   write('fake/npm', FAKE_NPM)
   fs.chmodSync(path('fake/npm'), 0o755)
@@ -115,13 +122,14 @@ async function said(child: ChildProcess, words: string): Promise<void> {
   }
 }
 
-const INSTALL = 'ci --no-audit --no-fund'
+const FLAGS = '--no-audit --no-fund --loglevel=http --no-progress'
+const INSTALL = `ci --include=dev ${FLAGS}`
 
 test('bootstrap: the first run installs, the next one does not', async (t) => {
   const checkout = aCheckout(t)
   const first = await checkout.run('test')
   assert.equal(first.code, 0)
-  assert.match(first.stderr, /^Installing packages \(first run, about a minute\)…\n$/)
+  assert.match(first.stderr, /^Installing packages, those of dev.*…\nInstalled in \d+ s\.\n$/)
   const second = await checkout.run('test')
   assert.equal(second.stderr, '')
   assert.deepEqual(checkout.npmCalls(), [INSTALL])
@@ -133,20 +141,34 @@ test('bootstrap: a changed lock file installs again, a touched one does not', as
   fs.utimesSync(checkout.path('package-lock.json'), 1, 1)
   await checkout.run('test')
   assert.equal(checkout.npmCalls().length, 1)
-  checkout.write('package-lock.json', '{ "packages": {} }')
+  checkout.write('package-lock.json', '{ "packages": { "node_modules/a": { "version": "2" } } }')
   await checkout.run('test')
   assert.equal(checkout.npmCalls().length, 2)
 })
 
-test('bootstrap: a new workspace installs again, as does a removed node_modules', async (t) => {
+test('bootstrap: a removed node_modules installs again', async (t) => {
   const checkout = aCheckout(t)
   await checkout.run('test')
-  checkout.write('packages/new/package.json', '{}')
-  await checkout.run('test')
-  assert.equal(checkout.npmCalls().length, 2)
   fs.rmSync(checkout.path('node_modules'), { recursive: true })
   await checkout.run('test')
-  assert.equal(checkout.npmCalls().length, 3)
+  assert.equal(checkout.npmCalls().length, 2)
+})
+
+test('bootstrap: start installs what running needs, test adds the rest beside it', async (t) => {
+  const checkout = aCheckout(t)
+  const dev = '"node_modules/b": { "version": "1", "dev": true }'
+  const lock = `{ "packages": { "": {}, "node_modules/a": { "version": "1" }, ${dev} } }`
+  checkout.write('package-lock.json', lock)
+  await checkout.run('reeve', ['version'])
+  fs.writeFileSync(
+    checkout.path('node_modules/.package-lock.json'),
+    '{ "packages": { "node_modules/a": { "version": "1" } } }',
+  )
+  await checkout.run('reeve', ['version'])
+  assert.deepEqual(checkout.npmCalls(), [`ci --omit=dev ${FLAGS}`])
+  await checkout.run('test')
+  // A server may run from what is there: nothing of it is removed.
+  assert.deepEqual(checkout.npmCalls().slice(1), [`install --no-save --include=dev ${FLAGS}`])
 })
 
 test('bootstrap: an installation made by hand is taken as it is', async (t) => {
@@ -191,7 +213,7 @@ test('bootstrap: two at once install once', async (t) => {
   await said(first, 'Installing')
   const second = checkout.start('tools/bootstrap.mjs', ['test'])
   const secondEnded = ended(second)
-  await said(second, 'Waiting for another set-up')
+  await said(second, 'Waiting for another installation')
   fs.rmSync(checkout.path('hold'))
   assert.deepEqual([(await firstEnded).code, (await secondEnded).code], [0, 0])
   assert.deepEqual(checkout.npmCalls(), [INSTALL])
@@ -199,21 +221,48 @@ test('bootstrap: two at once install once', async (t) => {
 
 const deadPid = spawnSync(process.execPath, ['-e', '0']).pid
 const staleLocks = [
-  { name: 'a process that ended', holder: `${deadPid} ${hostname()}`, isOld: false },
-  { name: 'a machine that went away', holder: '1 elsewhere', isOld: true },
-  { name: 'nobody who wrote a name', holder: undefined, isOld: true },
+  { name: 'a process that ended', holder: String(deadPid) },
+  { name: 'a process that ended before it wrote its id', holder: undefined },
 ]
-for (const { name, holder, isOld } of staleLocks)
+for (const { name, holder } of staleLocks)
   test(`bootstrap: the lock of ${name} is taken over`, async (t) => {
     const checkout = aCheckout(t)
-    fs.mkdirSync(checkout.path('.reeve/setup.lock'), { recursive: true })
-    if (holder !== undefined) checkout.write('.reeve/setup.lock/holder', holder)
-    if (isOld) fs.utimesSync(checkout.path('.reeve/setup.lock'), 1, 1)
+    fs.mkdirSync(checkout.path('.reeve/install.lock'), { recursive: true })
+    if (holder === undefined) fs.utimesSync(checkout.path('.reeve/install.lock'), 1, 1)
+    else checkout.write('.reeve/install.lock/pid', holder)
     const { code, stderr } = await checkout.run('test')
     assert.equal(code, 0)
     assert.doesNotMatch(stderr, /Waiting/)
-    assert.equal(fs.existsSync(checkout.path('.reeve/setup.lock')), false)
+    assert.equal(fs.existsSync(checkout.path('.reeve/install.lock')), false)
   })
+
+/** What the loader prints where a library is missing. */
+const NO_LIBRARY = `#!/bin/sh
+echo "$0: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2
+exit 127
+`
+
+test('bootstrap: a runtime that does not start is replaced by a Node that is new enough', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('node_modules/node/bin/node', NO_LIBRARY)
+  fs.chmodSync(checkout.path('node_modules/node/bin/node'), 0o755)
+  const env = cleanEnv(`${checkout.path('fake')}${delimiter}${dirname(process.execPath)}`)
+  for (let time = 0; time < 2; time += 1) {
+    const { code, stdout } = await ended(spawn(checkout.path('bin/reeve'), ['version'], { env }))
+    assert.deepEqual([code, stdout], [0, '0.1.0\n'])
+  }
+})
+
+test('bootstrap: with an older Node it says which package the runtime lacks', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('node_modules/node/bin/node', NO_LIBRARY)
+  fs.chmodSync(checkout.path('node_modules/node/bin/node'), 0o755)
+  checkout.write('old.cjs', "Object.defineProperty(process.versions, 'node', { value: '20.1.0' })")
+  const env = { NODE_OPTIONS: `--require ${checkout.path('old.cjs')}` }
+  const { code, stderr } = await checkout.run('start', [], env)
+  assert.equal(code, 1)
+  assert.match(stderr, /needs libatomic\.so\.1.*apt-get install libatomic1.*or install Node 24/)
+})
 
 test('bootstrap: arguments and exit code pass through', async (t) => {
   const checkout = aCheckout(t)
@@ -236,7 +285,10 @@ test('bootstrap: start passes its flags on, and signals', async (t) => {
 test('bootstrap: an unknown command says which there are', async (t) => {
   const { code, stderr } = await aCheckout(t).run('fly')
   assert.equal(code, 2)
-  assert.match(stderr, /<start\|test\|check\|tidy\|arrows\|bench\|sim\|faults\|proof\|format>/)
+  assert.match(
+    stderr,
+    /<start\|reeve\|dev\|build\|test\|check\|tidy\|arrows\|bench\|sim\|faults\|proof\|format>/,
+  )
 })
 
 test('bootstrap: bench runs by name, and says the names it knows', async (t) => {
@@ -252,15 +304,7 @@ test('bootstrap: bench runs by name, and says the names it knows', async (t) => 
   assert.match(unknown.stderr, /Known: apply, rank/)
 })
 
-test('bin/reeve: tells its Node what `npm start` tells it', () => {
-  const root = dirname(tools)
-  const script = fs.readFileSync(join(root, 'bin/reeve'), 'utf8')
-  const told = Array.from(script.matchAll(/--(?:[a-z][a-z\d-]+=\d+|expose-gc)/g), ([flag]) => flag)
-  assert.ok(told.length > 0)
-  assert.deepEqual(told, programFlags(root, join(root, 'node_modules/node/bin/node')))
-})
-
-test('bin/reeve: sets up first, then runs the program, also through a link', async (t) => {
+test('bin/reeve: installs and builds first, then runs the program, also through a link', async (t) => {
   const checkout = aCheckout(t)
   const env = cleanEnv(`${checkout.path('fake')}${delimiter}${dirname(process.execPath)}`)
   fs.mkdirSync(checkout.path('elsewhere'))
@@ -269,33 +313,5 @@ test('bin/reeve: sets up first, then runs the program, also through a link', asy
     const { code, stdout } = await ended(spawn(checkout.path(file), ['version'], { env }))
     assert.deepEqual([code, stdout], [0, '0.1.0\n'])
   }
-  assert.deepEqual(checkout.npmCalls(), [INSTALL])
-})
-
-test('runtime: with little memory the whole heap takes three quarters of it', () => {
-  const megabyte = 1024 * 1024
-  assert.deepEqual(smallMemoryFlags(600 * megabyte), [
-    '--max-old-space-size=402',
-    '--max-semi-space-size=16',
-  ])
-  assert.equal(smallMemoryFlags(4096 * megabyte), undefined)
-  assert.equal(smallMemoryFlags(0), undefined)
-})
-
-test('bin/reeve: a server in a small container is started with a heap that fits', async (t) => {
-  const directory = fs.mkdtempSync(join(tmpdir(), 'reeve-heap-'))
-  t.after(() => fs.rmSync(directory, { recursive: true }))
-  const container = join(directory, 'container.cjs')
-  fs.writeFileSync(
-    container,
-    `process.constrainedMemory = () => 600 * 1024 * 1024
-process.on('exit', () => console.log('heap', require('v8').getHeapStatistics().heap_size_limit / 1048576))`,
-  )
-  const run = async (...words: readonly string[]): Promise<number> => {
-    const args = ['--require', container, join(tools, '../bin/reeve'), ...words]
-    const { stdout } = await ended(spawn(process.execPath, args))
-    return Number(/heap (\S+)/.exec(stdout)?.[1])
-  }
-  assert.equal(await run('agent', '--help'), 450)
-  assert.ok((await run('version')) > 450, 'a command that serves nothing stays as it was started')
+  assert.deepEqual(checkout.npmCalls(), [`ci --omit=dev ${FLAGS}`])
 })

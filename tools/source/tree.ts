@@ -66,7 +66,7 @@ export function readSources(
 }
 
 function isSource(path: string): boolean {
-  return /\.(?:tsx?|[cm]js)$/.test(path) || /^bin\/[^./]+$/.test(path)
+  return /\.(?:tsx?|[cm]js)$/.test(path)
 }
 
 function parseSource(path: string, text: string): Source {

@@ -12,7 +12,6 @@ function isEntry(path: string): boolean {
     /^packages\/[^/]+\/fuzz\/[^/]+\.fuzz\.ts$/.test(path) ||
     /^packages\/[^/]+\/sim\/[^/]+\.ts$/.test(path) ||
     /^tools\/[^/]+$/.test(path) ||
-    /^bin\/[^/]+$/.test(path) ||
     isConfig(path)
   )
 }

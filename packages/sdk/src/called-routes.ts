@@ -3,7 +3,7 @@ import { EXEC_HANDSHAKE_VERSION, HEADERS, v1Routes, v2, type Route } from '@reev
 /**
  * What a call needs to know of the contract: all but the shapes. Nothing else here takes a value
  * from the contract, and this is plain data, because the bundle of the program holds the values of
- * this module in its place (tools/program): to make every schema takes longer than most commands.
+ * this module in its place (tools/build): to make every schema takes longer than most commands.
  */
 export interface CalledRoute {
   readonly id: string

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { chromium, type BrowserContext, type Page } from 'playwright-core'
+import { findPackage, unpackBrowser } from './packaged-browser.ts'
 
 const FLAGS = [
   '--no-sandbox',
@@ -40,8 +41,8 @@ const DRAWN = '#main h1, #main [role=alert]'
 
 /** Why the tests of a file cannot run here; false when they can. For `test(name, { skip })`. */
 export const noBrowser: string | false =
-  findChromium() === undefined
-    ? `there is no Chromium on this machine (Debian: ${PROGRAMS[0]})`
+  findChromium() === undefined && findPackage() === undefined
+    ? `there is no Chromium on this machine (Debian: apt-get install ${PROGRAMS[0]})`
     : false
 
 function findChromium(): string | undefined {
@@ -69,10 +70,26 @@ interface OpenOptions {
   readonly width?: number
 }
 
+/** The machine's own Chromium, else the one of the development dependency. */
+async function getChromium(): Promise<{ executablePath: string; env?: Record<string, string> }> {
+  const executablePath = findChromium()
+  if (executablePath !== undefined) return { executablePath }
+  const { program, environment } = await unpackBrowser(findPackage() ?? '')
+  return { executablePath: program, env: { ...environmentOf(process.env), ...environment } }
+}
+
+function environmentOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  )
+}
+
 export async function startBrowser(): Promise<Browser> {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-chromium-'))
   const context = await chromium.launchPersistentContext(folder, {
-    executablePath: findChromium() ?? '',
+    ...(await getChromium()),
     headless: true,
     args: FLAGS,
     viewport: { width: 1280, height: 800 },

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Client } from '@reeve/sdk'
 
-/** As a person starts it, without setting anything up. */
-const PROGRAM = join(import.meta.dirname, '../../../tools/start.cjs')
+/** The build that `npm test` has just made, else the sources. */
+const PROGRAM =
+  process.env['REEVE_TEST_PROGRAM'] ?? join(import.meta.dirname, '../../reeve/src/main/reeve.ts')
 const START_MS_MAX = 180_000
 
 /** The real program with a node in it, as `npm start` runs it. */

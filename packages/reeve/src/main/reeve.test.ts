@@ -248,7 +248,7 @@ test('reeve: a missing set-up is one sentence', async (t) => {
   await writeFile(entry, await readFile(ENTRY))
   await writeFile(join(root, 'package.json'), '{"type": "module"}')
   await writeFile(join(root, 'commands.ts'), "import 'commander-that-is-not-there'\n")
-  const child = spawn(process.execPath, [entry, 'agent'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [entry, 'job'], { stdio: ['ignore', 'ignore', 'pipe'] })
   const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')])
   assert.equal(code, 1)
   assert.equal(

@@ -33,6 +33,10 @@ async function run(args: readonly string[]): Promise<number> {
     process.stdout.write(`${describeVersion(isJson)}\n`)
     return 0
   }
+  if (command === 'agent') {
+    const { restartForSmallMemory } = await import('./small-memory.ts')
+    restartForSmallMemory()
+  }
   const { runCommandLine } = await import('./commands.ts')
   return await runCommandLine(args)
 }

@@ -12,7 +12,7 @@ import {
 import { basename, join } from 'node:path'
 import { PRODUCT_ROOT } from './product-root.ts'
 
-/** Where the set-up puts the program that it builds (tools/setup/native.mjs). */
+/** Where `npm run build` puts the task helper (tools/build/native.ts). */
 const BUILT = join(PRODUCT_ROOT, 'node_modules/.cache/reeve/reeve-task')
 
 /**

@@ -22,7 +22,7 @@ export const noIsolation = existsSync(HELPER)
   ? process.getuid?.() === 0
     ? false
     : 'isolation needs root'
-  : 'the task helper is not built: node tools/build-native.mjs says why'
+  : 'the task helper is not built: npm run build -- --native says why'
 
 /** The part of a shim's handle.json that a test looks at (native/PROTOCOL.md, section 3). */
 export interface TaskRecordFile {

@@ -1,31 +1,35 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import type { Result } from '../../src/kit/result.ts'
+import {
+  findPostgres,
+  type Account,
+  type PostgresPrograms,
+} from '../../src/main/dev-cluster/find-postgres.ts'
+import { findPackagedPostgres } from '../../src/main/dev-cluster/packaged-postgres.ts'
+import { PRODUCT_ROOT } from '../../src/main/product-root.ts'
 
-/** Where Debian keeps the programs of each version; elsewhere they are in the path. */
-const DEBIAN_FOLDER = '/usr/lib/postgresql'
 const START_MS_MAX = 120_000
 const LOOK_AGAIN_MS = 20
 
 /** Why tests against PostgreSQL cannot run here, as one sentence; undefined when they can. */
 export function whyNoPostgres(): string | undefined {
-  if (findPrograms() === undefined)
-    return 'PostgreSQL is not installed here (Debian: apt-get install postgresql)'
-  if (process.getuid?.() === 0 && findAccount() === undefined)
-    return 'PostgreSQL does not run as root, and there is no account postgres or nobody'
-  return undefined
+  const found = findPrograms()
+  return found.ok ? undefined : found.error
 }
 
 /** The version that tests run; undefined where there is none. */
 export function postgresVersion(): string | undefined {
-  const programs = findPrograms()
-  if (programs === undefined) return undefined
-  const text = execFileSync(join(programs, 'postgres'), ['--version'], { encoding: 'utf8' })
+  const found = findPrograms()
+  if (!found.ok) return undefined
+  const text = execFileSync(join(found.value.folder, 'postgres'), ['--version'], {
+    encoding: 'utf8',
+  })
   return /\) (\S+)/.exec(text)?.[1]
 }
 
@@ -42,10 +46,8 @@ interface PostgresOptions {
  * A throw-away PostgreSQL with its own directory, reached by a socket in it. Syncs as in earnest.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const programs = findPrograms()
-  if (programs === undefined) throw new Error(whyNoPostgres())
+  const { folder: programs, account } = getPrograms()
   const root = await mkdtemp(join(tmpdir(), 'pg-'))
-  const account = process.getuid?.() === 0 ? findAccount() : undefined
   if (account !== undefined) await chown(root, account.uid, account.gid)
   const data = join(root, 'data')
   const initdb = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
@@ -72,10 +74,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
  * answers reads until it is promoted.
  */
 export async function startStandby(primary: TestPostgres): Promise<TestPostgres> {
-  const programs = findPrograms()
-  if (programs === undefined) throw new Error(whyNoPostgres())
+  const { folder: programs, account } = getPrograms()
   const root = await mkdtemp(join(tmpdir(), 'pg-'))
-  const account = process.getuid?.() === 0 ? findAccount() : undefined
   if (account !== undefined) await chown(root, account.uid, account.gid)
   const place = { programs, root, data: join(root, 'data'), account, port: primary.port }
   const standby = new TestPostgres(place)
@@ -125,12 +125,26 @@ export class TestPostgres {
 
   /** Starts as a standby of another; what it had is gone. */
   async copyFrom(primary: TestPostgres): Promise<void> {
-    const { programs, root, data, account } = this.#place
+    const { root, data, account } = this.#place
     await rm(data, { recursive: true, force: true })
+    const client = primary.#client('postgres')
+    await client.connect()
+    try {
+      // Not pg_basebackup: the development dependency does not bring it.
+      await client.query("SELECT pg_backup_start('standby', true)")
+      await promisify(execFile)('cp', ['-a', primary.#place.data, data], { ...account, cwd: root })
+      const { rows } = await client.query<{ labelfile: string }>(
+        'SELECT labelfile FROM pg_backup_stop(false)',
+      )
+      await this.#write('backup_label', rows[0]?.labelfile ?? '')
+    } finally {
+      await client.end()
+    }
+    await rm(join(data, 'postmaster.pid'), { force: true })
+    await rm(join(data, 'postmaster.opts'), { force: true })
     const source = `host=${primary.root} port=${primary.port} user=${USER} application_name=standby`
-    // With the signal that makes it a standby, and where its primary is.
-    const copy = ['-D', data, '-d', source, '-R', '--checkpoint=fast', '--no-sync']
-    await promisify(execFile)(join(programs, 'pg_basebackup'), copy, { ...account, cwd: root })
+    await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
+    await this.#write('standby.signal', '')
     await this.start()
   }
 
@@ -151,14 +165,26 @@ export class TestPostgres {
   }
 
   async query(database: string, text: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new Client({ host: this.root, port: this.#place.port, user: USER, database })
-    client.on('error', () => undefined)
+    const client = this.#client(database)
     await client.connect()
     try {
       return (await client.query<Record<string, unknown>>(text)).rows
     } finally {
       await client.end()
     }
+  }
+
+  #client(database: string): Client {
+    const client = new Client({ host: this.root, port: this.#place.port, user: USER, database })
+    client.on('error', () => undefined)
+    return client
+  }
+
+  /** Writes a file that PostgreSQL reads and removes by itself. */
+  async #write(name: string, text: string): Promise<void> {
+    const { data, account } = this.#place
+    await writeFile(join(data, name), text, { mode: 0o600 })
+    if (account !== undefined) await chown(join(data, name), account.uid, account.gid)
   }
 
   async start(): Promise<void> {
@@ -212,27 +238,19 @@ export class TestPostgres {
   }
 }
 
-interface Account {
-  readonly uid: number
-  readonly gid: number
+/** The machine's own, else those of the development dependency. */
+function findPrograms(): Result<PostgresPrograms, string> {
+  const isRoot = process.getuid?.() === 0
+  return findPostgres({
+    given: undefined,
+    path: process.env['PATH'] ?? '',
+    isRoot,
+    packaged: () => findPackagedPostgres(PRODUCT_ROOT, isRoot),
+  })
 }
 
-/** Whom root becomes to run it. */
-function findAccount(): Account | undefined {
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
-  for (const wanted of ['postgres', 'nobody']) {
-    const [, , uid, gid] = lines.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? []
-    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
-  }
-  return undefined
-}
-
-/** The folder of the newest version's programs. */
-function findPrograms(): string | undefined {
-  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : []
-  const folders = versions
-    .toSorted((a, b) => Number(b) - Number(a))
-    .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
-  const inPath = (process.env['PATH'] ?? '').split(':')
-  return [...folders, ...inPath].find((folder) => existsSync(join(folder, 'initdb')))
+function getPrograms(): PostgresPrograms {
+  const found = findPrograms()
+  if (!found.ok) throw new Error(found.error)
+  return found.value
 }

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 
+const ROOT = join(import.meta.dirname, '../../../..')
+
 /**
- * Starts the program as a person does: from the bundle, or from the sources where one of them is
- * newer. Never an old one, so a test may start it at any time.
+ * The program that tests start: the build that `npm test` has just made, else the sources. A build
+ * of earlier is never used, so a test by itself runs what was last written.
  */
-export const PROGRAM = join(import.meta.dirname, '../../../../tools/start.cjs')
+export const PROGRAM =
+  process.env['REEVE_TEST_PROGRAM'] ?? join(ROOT, 'packages/reeve/src/main/reeve.ts')
 
 /** The same as words of a shell. */
 export const PROGRAM_COMMAND = `'${process.execPath}' '${PROGRAM}'`

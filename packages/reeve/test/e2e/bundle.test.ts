@@ -12,10 +12,10 @@ import { startAgent } from './program-process.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../../../..')
 
-/** A bundle of the sources as they are now; the set-up's, where nothing has changed since. */
+/** A build of the sources as they are now. */
 function bundled(): string {
-  const script = join(REPOSITORY, 'tools/build-program.ts')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
+  const args = [join(REPOSITORY, 'tools/build.ts'), '--program']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   assert.equal(status, 0, stderr)
   return join(REPOSITORY, stdout.trim())
 }
@@ -49,7 +49,7 @@ test('the bundled program finds its threads, its package and its web pages', asy
     const { err } = await reeve.run('job run web.hcl')
     assert.match(err, /policy "none" \(hard-mandatory\) of set "guards" failed/)
   })
-  await t.test('the web UI is where the set-up builds it', async () => {
+  await t.test('the web UI is where it was built', async () => {
     const isBuilt = existsSync(join(REPOSITORY, 'packages/web/dist/index.html'))
     assert.equal((await fetch(`${address}/ui/`)).status, isBuilt ? 200 : 503)
   })

@@ -19,13 +19,13 @@ import {
   type Spec,
 } from './launcher.ts'
 
-const build = join(repository, 'tools/build-native.mjs')
+const build = join(repository, 'tools/build.ts')
 const options = { skip: noHelper, timeout: 300_000 }
 const SEED = 20_261_115
 
 /** The helper with the address and undefined-behaviour sanitizers. */
 function sanitized(t: TestContext): string | undefined {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [build, '--sanitize'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [build, '--native', '--sanitize'], {
     encoding: 'utf8',
   })
   if (status === 0) return stdout.trim()

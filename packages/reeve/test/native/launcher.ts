@@ -26,7 +26,7 @@ export const isRoot = process.getuid?.() === 0
 
 export const noHelper = existsSync(helper)
   ? false
-  : 'the task helper is not built: node tools/build-native.mjs says why'
+  : 'the task helper is not built: npm run build -- --native says why'
 export const noRoot = noHelper === false && !isRoot ? 'isolation needs root' : noHelper
 
 export interface Answer {

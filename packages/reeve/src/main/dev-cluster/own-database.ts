@@ -109,21 +109,23 @@ export class OwnDatabase {
   }
 
   async #untilReady(child: ChildProcess): Promise<void> {
-    const { programs, logFile } = this.#options
-    const ask = promisify(execFile)
-    const args = ['-h', this.#sockets, '-p', String(PORT), '-q']
+    const { logFile } = this.#options
     const untilMs = performance.now() + START_MS_MAX
     while (isAlive(child) && performance.now() < untilMs) {
-      const isReady = await ask(join(programs.folder, 'pg_isready'), args).then(
-        () => true,
-        () => false,
-      )
-      if (isReady) return
+      if (await this.#acceptsConnections()) return
       await wait(LOOK_MS)
     }
     await endChild(child, { signal: 'SIGQUIT', withinMs: STOP_MS_MAX })
     const said = (await readFile(logFile, 'utf8')).slice(-LAST_CHARS).trim()
     throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
+  }
+
+  /** PostgreSQL keeps its process id and its state in the first and the eighth line of this file. */
+  async #acceptsConnections(): Promise<boolean> {
+    const file = join(this.#options.directory, 'postmaster.pid')
+    // Not there yet: it has just been started.
+    const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n')
+    return lines[0]?.trim() === String(this.pid) && lines[7]?.trim() === 'ready'
   }
 }
 

@@ -5,11 +5,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { EXIT_CODES, type Terminal } from '../../cli/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { makeDirectory } from '../data-directory.ts'
+import { PRODUCT_ROOT } from '../product-root.ts'
 import { readVersion } from '../version.ts'
 import { renderClusterBanner } from './cluster-banner.ts'
 import { DevCluster, type DevClusterOptions } from './dev-cluster.ts'
 import { findPostgres } from './find-postgres.ts'
 import { findFreePorts } from './free-ports.ts'
+import { findPackagedPostgres } from './packaged-postgres.ts'
 
 export interface DevClusterRequest {
   readonly servers: number
@@ -57,10 +59,12 @@ type Database = Pick<DevClusterOptions, 'database'>
 
 function findDatabase({ database, postgres }: DevClusterRequest): Database {
   if (database !== undefined) return { database: { url: database } }
+  const isRoot = process.getuid?.() === 0
   const search = {
     given: postgres === undefined ? undefined : resolve(postgres),
     path: process.env['PATH'] ?? '',
-    isRoot: process.getuid?.() === 0,
+    isRoot,
+    packaged: () => findPackagedPostgres(PRODUCT_ROOT, isRoot),
   }
   const programs = findPostgres(search)
   if (!programs.ok) throw new Fault('start', programs.error)

@@ -1,0 +1,119 @@
+import { createHash, randomUUID } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { toLineMap, type MapText } from './line-map.ts'
+import { ownSources, startOf } from './own-sources.ts'
+import { DIST, PROGRAM, SOURCE } from './paths.ts'
+
+/**
+ * An agent that runs starts threads and loads parts of itself later, from the bundle that it began
+ * with: each bundle has a folder of its own. The last ones are kept, and all of the last hour.
+ */
+const BUNDLES_KEPT = 8
+const KEPT_MS = 60 * 60_000
+
+/**
+ * Packages that are bundled: of hundreds of small files, or loaded by every command. All others are
+ * loaded as they are.
+ */
+const BUNDLED_PACKAGE = /^(?:@reeve\/\w+|commander|typebox)(?:\/|$)/
+
+/**
+ * Builds the program from the sources in the checkout; `reeve.js` in its directory starts the
+ * newest build from then on (docs/contributing/decisions/0098-one-build.md).
+ */
+export async function bundleProgram(checkout: string): Promise<void> {
+  // As the bundler names modules.
+  const root = fs.realpathSync(checkout)
+  const folder = join(root, DIST)
+  const begunAt = new Date()
+  // Not a folder for temporary files: those are closed to other users, who may run the program too.
+  const draft = join(folder, `draft-${randomUUID()}`)
+  try {
+    await write(root, draft)
+    const name = nameOf(draft)
+    place(draft, join(folder, name))
+    writeEntry(join(root, PROGRAM), name, begunAt)
+    forgetOld(folder, name)
+  } finally {
+    fs.rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+async function write(root: string, draft: string): Promise<void> {
+  const bundle = await rolldown({
+    cwd: root,
+    input: { reeve: startOf(join(root, SOURCE)) },
+    platform: 'node',
+    external: (id) => /^[@\w]/.test(id) && !BUNDLED_PACKAGE.test(id),
+    plugins: [ownSources(root)],
+    logLevel: 'warn',
+    // What is imported for its effect keeps it, whatever a package says about itself.
+    treeshake: { moduleSideEffects: true },
+  })
+  await bundle.write({
+    dir: draft,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    sourcemap: true,
+    // The sources are where the map says.
+    sourcemapExcludeSources: true,
+  })
+  await bundle.close()
+  shortenMaps(draft)
+}
+
+function shortenMaps(folder: string): void {
+  for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.map'))) {
+    const file = join(folder, name)
+    const map: MapText = JSON.parse(fs.readFileSync(file, 'utf8'))
+    fs.writeFileSync(file, JSON.stringify(toLineMap(map)))
+  }
+}
+
+/** The hash of what was built: equal sources give an equal name. */
+function nameOf(folder: string): string {
+  const hash = createHash('sha256')
+  for (const file of fs.readdirSync(folder).toSorted())
+    hash.update(`${file}\0`).update(fs.readFileSync(join(folder, file)))
+  return hash.digest('hex').slice(0, 12)
+}
+
+/** One of the same sources may run: it stays, and counts as new. */
+function place(draft: string, target: string): void {
+  try {
+    fs.renameSync(draft, target)
+  } catch (error) {
+    if (!fs.existsSync(target)) throw error
+    const now = new Date()
+    fs.utimesSync(target, now, now)
+  }
+}
+
+/**
+ * Renamed into place: whoever starts the program meanwhile runs the old build or the new one. Its
+ * time is when the build began, so that a source that was changed meanwhile is newer.
+ */
+function writeEntry(target: string, name: string, begunAt: Date): void {
+  const draft = `${target}.${process.pid}`
+  fs.writeFileSync(draft, `import './${name}/reeve.js'\n`)
+  fs.utimesSync(draft, begunAt, begunAt)
+  fs.renameSync(draft, target)
+}
+
+function forgetOld(folder: string, current: string): void {
+  const others = fs
+    .readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== current)
+    .map(({ name }) => ({ name, ageMs: ageMsOf(join(folder, name)) }))
+    .toSorted((a, b) => a.ageMs - b.ageMs)
+  for (const { name, ageMs } of others.slice(BUNDLES_KEPT - 1))
+    if (ageMs > KEPT_MS) fs.rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+/** Another process may have removed it meanwhile. */
+function ageMsOf(file: string): number {
+  return Date.now() - (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+}

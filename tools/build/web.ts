@@ -1,0 +1,73 @@
+/** Builds the web UI into `packages/web/dist`, from where the server serves it. */
+import { execFile } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { isUpToDate } from './up-to-date.ts'
+
+const WEB = 'packages/web'
+const BUILDER = 'node_modules/vite/bin/vite.js'
+const BUILD_MS_MAX = 180_000
+const PAGE = `${WEB}/dist/index.html`
+
+const WEB_SOURCES = [
+  'packages/web/src',
+  'packages/web/public',
+  'packages/web/index.html',
+  'packages/web/vite.config.ts',
+  'packages/web/package.json',
+  'packages/contract/src',
+  'packages/sdk/src',
+  'tools/build/web.ts',
+]
+
+export function isWebUpToDate(root: string): boolean {
+  return isUpToDate(root, PAGE, WEB_SOURCES)
+}
+
+/** True when it was built; else `say` was told why not. */
+export async function buildWeb(
+  root: string,
+  { say = warn }: { readonly say?: (sentence: string) => void } = {},
+): Promise<boolean> {
+  if (!fs.existsSync(path.join(root, BUILDER))) {
+    say(`The web UI is not built: ${BUILDER} is not installed. ${CONSEQUENCE}`)
+    return false
+  }
+  // Built aside and then renamed: a server that reads meanwhile sees the old files or the new ones.
+  const draft = path.join(root, 'node_modules/.cache/reeve', `web-${process.pid}`)
+  const begunAt = new Date()
+  const args = [path.join(root, BUILDER), 'build', path.join(root, WEB)]
+  const complaint = await run(process.execPath, [...args, '--outDir', draft, '--emptyOutDir'], root)
+  if (complaint === undefined) {
+    replace(draft, path.join(root, WEB, 'dist'))
+    // A source that was changed meanwhile is newer.
+    fs.utimesSync(path.join(root, PAGE), begunAt, begunAt)
+  } else say(`The web UI could not be built. ${CONSEQUENCE}\n${complaint}`)
+  fs.rmSync(draft, { recursive: true, force: true })
+  return complaint === undefined
+}
+
+const CONSEQUENCE = 'Everything else runs; "npm run build -- --web" builds it later.'
+
+function replace(draft: string, target: string): void {
+  const old = `${draft}-old`
+  fs.rmSync(old, { recursive: true, force: true })
+  if (fs.existsSync(target)) fs.renameSync(target, old)
+  fs.renameSync(draft, target)
+  fs.rmSync(old, { recursive: true, force: true })
+}
+
+/** What went wrong; undefined when nothing did. */
+function run(command: string, args: readonly string[], cwd: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const options = { cwd, timeout: BUILD_MS_MAX, maxBuffer: 1 << 24 }
+    execFile(command, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(undefined)
+      else resolve(`${stdout}${stderr}`.trimEnd() || error.message)
+    })
+  })
+}
+
+function warn(message: string): void {
+  process.stderr.write(`${message}\n`)
+}

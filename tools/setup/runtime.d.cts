@@ -1,4 +1,0 @@
-/** What the program's Node is told: nothing where it is not the pinned one. */
-export function programFlags(root: string, runtime: string): readonly string[]
-/** What a server with this much memory is told besides; undefined where there is enough. */
-export function smallMemoryFlags(memoryBytes: number): readonly string[] | undefined
