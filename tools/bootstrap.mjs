@@ -84,14 +84,17 @@ async function main([name, ...args]) {
   }
 
   const { default: child } = await import('./setup/child.cjs')
-  const { findRuntime, programFlags, MISSING_RUNTIME } = await import('./setup/runtime.cjs')
+  const { ALLOCATOR_SETTINGS, findRuntime, programFlags, MISSING_RUNTIME } =
+    await import('./setup/runtime.cjs')
   const runtime = findRuntime(root) ?? fail(MISSING_RUNTIME)
   for (const [script, ...rest] of commands[name](args)) {
     const file = path.join(root, script)
     const flags = name === 'start' ? programFlags(root, runtime) : []
+    const settings = name === 'start' ? ALLOCATOR_SETTINGS : {}
     const outcome = await child.runChild(runtime, [...flags, file, ...rest], {
       // `start` keeps the caller's folder, so that the paths in its flags mean what they say there.
       cwd: name === 'start' ? (process.env.INIT_CWD ?? process.cwd()) : root,
+      env: { ...settings, ...process.env },
     })
     if (outcome.code !== 0) return child.endLike(outcome)
   }

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { programFlags, smallMemoryFlags } from './setup/runtime.cjs'
+import { ALLOCATOR_SETTINGS, programFlags, smallMemoryFlags } from './setup/runtime.cjs'
 
 const tools = dirname(fileURLToPath(import.meta.url))
 
@@ -258,6 +258,27 @@ test('bin/reeve: tells its Node what `npm start` tells it', () => {
   const told = Array.from(script.matchAll(/--(?:[a-z][a-z\d-]+=\d+|expose-gc)/g), ([flag]) => flag)
   assert.ok(told.length > 0)
   assert.deepEqual(told, programFlags(root, join(root, 'node_modules/node/bin/node')))
+})
+
+test('bin/reeve: sets up the allocator of the program, and not that of its children', async (t) => {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'reeve-allocator-'))
+  t.after(() => fs.rmSync(directory, { recursive: true }))
+  const printing = join(directory, 'printing.cjs')
+  const print =
+    'console.log(process.env.MALLOC_MMAP_THRESHOLD_, process.env.MALLOC_TRIM_THRESHOLD_)'
+  fs.writeFileSync(printing, `${print}\nprocess.on('exit', () => ${print})`)
+  const run = async (given: NodeJS.ProcessEnv): Promise<string[]> => {
+    const env = { ...process.env, NODE_OPTIONS: `--require ${printing}`, ...given }
+    const { stdout } = await ended(spawn(join(tools, '../bin/reeve'), ['version'], { env }))
+    const [atStart = '', version = '', atEnd = ''] = stdout.split('\n')
+    assert.match(version, /^reeve \d/)
+    return [atStart, atEnd]
+  }
+  const { MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ } = ALLOCATOR_SETTINGS
+  const usual = `${MALLOC_MMAP_THRESHOLD_} ${MALLOC_TRIM_THRESHOLD_}`
+  assert.deepEqual(await run({}), [usual, 'undefined undefined'])
+  const chosen = await run({ MALLOC_MMAP_THRESHOLD_: '1000000' })
+  assert.deepEqual(chosen, [`1000000 ${MALLOC_TRIM_THRESHOLD_}`, '1000000 undefined'])
 })
 
 test('bin/reeve: sets up first, then runs the program, also through a link', async (t) => {

@@ -3,10 +3,12 @@ const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { findProgram } = require('./program.cjs')
 const {
+  ALLOCATOR_SETTINGS,
   availableMemory,
   findRuntime,
   isNewEnough,
   programFlags,
+  removeAllocatorSettings,
   smallMemoryFlags,
   MISSING_RUNTIME,
 } = require('./runtime.cjs')
@@ -32,7 +34,8 @@ async function launch() {
   const { runChild, endLike } = require('./child.cjs')
   const flags = programFlags(root, runtime)
   const program = path.join(root, 'bin/reeve')
-  endLike(await runChild(runtime, [...flags, program, ...process.argv.slice(2)]))
+  const env = { ...ALLOCATOR_SETTINGS, ...process.env }
+  endLike(await runChild(runtime, [...flags, program, ...process.argv.slice(2)], { env }))
 }
 
 /**
@@ -52,6 +55,7 @@ function fitIntoMemory() {
 
 /** Compiled code is kept between starts: compiling it anew takes longer than a command. */
 async function load() {
+  removeAllocatorSettings(process.env)
   require('node:module').enableCompileCache(path.join(root, 'node_modules/.cache/reeve'))
   const entry = findProgram(root)
   process.argv[1] = entry
