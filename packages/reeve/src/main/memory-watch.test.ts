@@ -108,3 +108,15 @@ test('memory watch: the heap is marked again until the memory is back, or is kno
   look({ outsideHeap: 60 * MEGABYTE })
   assert.equal(marks(), 5)
 })
+
+test('memory watch: the heap is marked after large requests, however long they took', () => {
+  const { clock, look, marks } = aWatch()
+  look({ ...AMPLE, outsideHeap: 50 * MEGABYTE })
+  for (let at = 0; at < 20; at++) {
+    look({ outsideHeap: (at % 2 === 0 ? 300 : 400) * MEGABYTE })
+    clock.advance(3_000)
+  }
+  const during = marks()
+  look({ outsideHeap: 150 * MEGABYTE })
+  assert.equal(marks(), during + 1)
+})

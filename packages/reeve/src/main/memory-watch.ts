@@ -52,6 +52,8 @@ export class MemoryWatch {
   /** The least that was outside of the heap since it last grew for good. */
   #outsideLeast = Number.POSITIVE_INFINITY
   #markedMs = Number.NEGATIVE_INFINITY
+  #outsideAtMark = 0
+  /** Attempts at about the same level: while it moves, large requests are under way. */
   #marks = 0
   #cancelTimer: () => void = () => undefined
 
@@ -119,6 +121,8 @@ export class MemoryWatch {
     const nowMs = clock.monotonicMs()
     if (nowMs - this.#markedMs < MARK_EVERY_MS) return
     this.#markedMs = nowMs
+    if (Math.abs(outsideHeap - this.#outsideAtMark) > OUTSIDE_BYTES_MAX) this.#marks = 0
+    this.#outsideAtMark = outsideHeap
     if (this.#marks++ < MARKS_MAX) return mark()
     this.#outsideLeast = outsideHeap
     this.#marks = 0
