@@ -14,8 +14,8 @@ function isNewEnough() {
  * are moved (decisions 0001 and 0055). The collector has as many threads as there are cores beside
  * the main thread's (0), where Node would take four on every machine. A server whose memory runs
  * short may ask for a full collection. Pages of threads that have ended are returned after 2 s,
- * where V8 would keep them for 8 (decision 0091). Said to the pinned runtime, which knows the flags;
- * `bin/reeve` says the same.
+ * where V8 would keep them for 8 (decision 0091). Said to the pinned runtime, which knows the
+ * flags; `bin/reeve` says the same.
  */
 const PROGRAM_FLAGS = [
   '--max-old-space-size-percentage=75',
@@ -27,9 +27,9 @@ const PROGRAM_FLAGS = [
 
 /**
  * Settings of the C library's allocator, in bytes: buffers from 256 KiB on are mapped one by one
- * and unmapped when they are released, and 4 MiB of free memory are kept at the end of each arena.
- * The defaults grow with the largest buffer so far: after a plan of 50 MB up to 64 MiB of each arena
- * stay with the process (decision 0091). Read by the library at the start of a process, so they
+ * and unmapped when they are released, and 4 MiB of free memory stay at the end of each arena. The
+ * defaults grow with the largest buffer so far: after a plan of 50 MB up to 64 MiB of each arena
+ * stay with the process (decision 0091). The library reads them at the start of a process, so they
  * have to come from its environment; other allocators ignore them. `bin/reeve` sets the same.
  */
 const ALLOCATOR_SETTINGS = {
