@@ -304,6 +304,25 @@ test('bootstrap: bench runs by name, and says the names it knows', async (t) => 
   assert.match(unknown.stderr, /Known: apply, rank/)
 })
 
+test('bin/reeve: sets up the allocator of the program, and not that of its children', async (t) => {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'reeve-allocator-'))
+  t.after(() => fs.rmSync(directory, { recursive: true }))
+  const printing = join(directory, 'printing.cjs')
+  const print =
+    'console.log(process.env.MALLOC_MMAP_THRESHOLD_, process.env.MALLOC_TRIM_THRESHOLD_)'
+  fs.writeFileSync(printing, `${print}\nprocess.on('exit', () => ${print})`)
+  const run = async (given: NodeJS.ProcessEnv): Promise<string[]> => {
+    const env = { ...process.env, NODE_OPTIONS: `--require ${printing}`, ...given }
+    const { stdout } = await ended(spawn(join(tools, '../bin/reeve'), ['version'], { env }))
+    const [atStart = '', version = '', atEnd = ''] = stdout.split('\n')
+    assert.match(version, /^reeve \d/)
+    return [atStart, atEnd]
+  }
+  assert.deepEqual(await run({}), ['262144 4194304', 'undefined undefined'])
+  const chosen = await run({ MALLOC_MMAP_THRESHOLD_: '1000000' })
+  assert.deepEqual(chosen, ['1000000 4194304', '1000000 undefined'])
+})
+
 test('bin/reeve: installs and builds first, then runs the program, also through a link', async (t) => {
   const checkout = aCheckout(t)
   const env = cleanEnv(`${checkout.path('fake')}${delimiter}${dirname(process.execPath)}`)

@@ -44,6 +44,13 @@ export function flagsOfUsers(): string[] {
   return Array.from(script.matchAll(/--[a-z][a-z\d-]+=\d+/g), ([flag]) => flag)
 }
 
+/** What `bin/reeve` tells the allocator of the C library. */
+function allocatorSettingsOfUsers(): Record<string, string> {
+  const script = readFileSync(join(import.meta.dirname, '../../../bin/reeve'), 'utf8')
+  const settings = script.matchAll(/\{(?<name>MALLOC_\w+):-(?<value>\d+)\}/g)
+  return Object.fromEntries(Array.from(settings, ([, name = '', value = '']) => [name, value]))
+}
+
 /** Starts `reeve agent` on any free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const where = ['--data-dir', options.directory, '--http-port', '0']
@@ -52,7 +59,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   const child = await startListening(PROGRAM, {
     flags: ['agent', ...mode, ...where, ...flags],
     nodeFlags: [...flagsOfUsers(), ...(options.nodeFlags ?? [])],
-    environment: options.environment ?? {},
+    environment: { ...allocatorSettingsOfUsers(), ...options.environment },
   })
   const address = `http://127.0.0.1:${child.port}`
   return { ...child, address, metric: (name) => readMetric(address, name) }

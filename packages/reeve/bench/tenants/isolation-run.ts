@@ -64,12 +64,14 @@ export class IsolationRun {
     const repairs = await this.#recover()
     const lost = new Set(await this.#lostNodes(nodes))
     await this.#restoreNodes(repairs)
+    // Before anything that may restart the server: a process that is gone takes no memory.
+    const memoryUse = await use
     await this.#measureAlone()
     // A node that fell silent at the end of the attack is missed only now.
     for (const name of await this.#lostNodes(nodes)) lost.add(name)
     const observed = {
       victim: summarizeAll(report.samples),
-      memory: await use,
+      memory: memoryUse,
       lostNodes: [...lost].toSorted(),
       repairs,
     }

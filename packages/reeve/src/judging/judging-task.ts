@@ -68,8 +68,8 @@ export type JudgingOutcome =
   | {
       readonly kind: 'inspected'
       readonly facts: Result<PlanFacts, string>
-      /** The plan, which was moved here. */
-      readonly plan: Uint8Array
+      /** The plan, which was moved here; undefined where nobody goes on with it. */
+      readonly plan: Uint8Array | undefined
     }
   | { readonly kind: 'input-inspected'; readonly result: Result<null, InputProblem> }
   | { readonly kind: 'redacted'; readonly plan: Result<Uint8Array, string> }
@@ -100,7 +100,8 @@ export class JudgingDesk {
     switch (question.kind) {
       case 'inspect': {
         const { plan } = question
-        return { kind: 'inspected', facts: inspectPlan(plan, decode), plan }
+        const facts = inspectPlan(plan, decode)
+        return { kind: 'inspected', facts, plan: facts.ok ? plan : undefined }
       }
       case 'inspect-input': {
         const subject = subjectOfInput(parseInput(question.json))
@@ -219,7 +220,7 @@ function encode(text: string): Uint8Array {
 export function movedBuffers(outcome: JudgingOutcome): readonly ArrayBuffer[] {
   switch (outcome.kind) {
     case 'inspected':
-      return movable(outcome.plan)
+      return outcome.plan === undefined ? [] : movable(outcome.plan)
     case 'redacted':
       return outcome.plan.ok ? movable(outcome.plan.value) : []
     case 'archive-read':

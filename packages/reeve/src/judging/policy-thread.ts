@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import { Fault, OVERLOADED } from '../kit/fault.ts'
+import { releaseBytes } from '../kit/release-bytes.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import type {
   AskedPolicy,
@@ -134,11 +135,16 @@ export class PolicyThread implements PolicyAsker {
     plan: Uint8Array,
     origin: AskingOrigin,
   ): Promise<Result<InspectedPlan, string>> {
-    const result = await this.#run({ kind: 'inspect', plan }, origin, movable(plan))
+    const moved = movable(plan)
+    const run = this.#run({ kind: 'inspect', plan }, origin, moved)
+    // A plan that was never sent is still here.
+    const result = await run.finally(() => moved.length > 0 && releaseBytes(plan))
     if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
     const { outcome } = result
     if (outcome.kind !== 'inspected') return err(UNREAD)
-    return outcome.facts.ok ? ok({ ...outcome.facts.value, bytes: outcome.plan }) : outcome.facts
+    const { facts, plan: bytes } = outcome
+    if (!facts.ok) return facts
+    return bytes === undefined ? err(UNREAD) : ok({ ...facts.value, bytes })
   }
 
   async inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {

@@ -23,12 +23,15 @@ function aWatch() {
   }
   let collections = 0
   const collect = (): void => void collections++
-  const watch = new MemoryWatch({ clock, log, capacity, read: () => use, collect })
+  let marks = 0
+  const mark = (): void => void marks++
+  const watch = new MemoryWatch({ clock, log, capacity, read: () => use, collect, mark })
   return {
     clock,
     capacity,
     lines,
     collections: () => collections,
+    marks: () => marks,
     look: (fields: Partial<MemoryUse>): void => {
       use = { ...use, ...fields }
       watch.check()
@@ -71,4 +74,49 @@ test('memory watch: garbage is collected before it counts, and not too often', (
   assert.equal(collections(), 2)
   look({ heapUsed: 420, heapLive: 420 })
   assert.equal(capacity.shortage, undefined)
+})
+
+const MEGABYTE = 1024 * 1024
+const AMPLE = { heapLimit: 10_000 * MEGABYTE, memoryMax: 10_000 * MEGABYTE }
+
+for (const { name, heapMB, grownMB, wanted } of [
+  { name: 'as much as it may', heapMB: 100, grownMB: 32, wanted: 0 },
+  { name: 'more', heapMB: 100, grownMB: 33, wanted: 1 },
+  { name: 'a tenth of a large heap', heapMB: 2_000, grownMB: 200, wanted: 0 },
+  { name: 'more than a tenth of a large heap', heapMB: 2_000, grownMB: 201, wanted: 1 },
+])
+  test(`memory watch: the heap is marked when memory outside of it grew: ${name}`, () => {
+    const { look, marks } = aWatch()
+    const heap = heapMB * MEGABYTE
+    look({ ...AMPLE, heapUsed: heap, heapLive: heap, outsideHeap: 50 * MEGABYTE })
+    look({ outsideHeap: (50 + grownMB) * MEGABYTE })
+    assert.equal(marks(), wanted)
+  })
+
+test('memory watch: the heap is marked again until the memory is back, or is known to be in use', () => {
+  const { clock, look, marks } = aWatch()
+  look({ ...AMPLE, outsideHeap: 50 * MEGABYTE })
+  for (let at = 0; at < 100; at++) {
+    look({ outsideHeap: 150 * MEGABYTE })
+    clock.advance(250)
+  }
+  assert.equal(marks(), 4)
+  look({ outsideHeap: 190 * MEGABYTE })
+  assert.equal(marks(), 5)
+  look({ outsideHeap: 50 * MEGABYTE })
+  clock.advance(3_000)
+  look({ outsideHeap: 60 * MEGABYTE })
+  assert.equal(marks(), 5)
+})
+
+test('memory watch: the heap is marked after large requests, however long they took', () => {
+  const { clock, look, marks } = aWatch()
+  look({ ...AMPLE, outsideHeap: 50 * MEGABYTE })
+  for (let at = 0; at < 20; at++) {
+    look({ outsideHeap: (at % 2 === 0 ? 300 : 400) * MEGABYTE })
+    clock.advance(3_000)
+  }
+  const during = marks()
+  look({ outsideHeap: 150 * MEGABYTE })
+  assert.equal(marks(), during + 1)
 })

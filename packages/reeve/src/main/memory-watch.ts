@@ -17,6 +17,18 @@ const CHECK_EVERY_MS = 250
 /** A full collection of a large heap takes seconds: it is asked for only as often as this. */
 const COLLECT_EVERY_MS = 30_000
 
+const MEGABYTE = 1024 * 1024
+/**
+ * Memory outside of the heap may grow by so much, or by a share of the heap, before V8 is told to
+ * look for garbage: memory that threads share does not count as garbage to it (decision 0091).
+ * Marking takes time in proportion to the heap, so a large one is marked seldom.
+ */
+const OUTSIDE_BYTES_MAX = 32 * MEGABYTE
+const OUTSIDE_HEAP_SHARE = 1 / 10
+/** Marking and the end of idle threads take a moment; what stays after some attempts is in use. */
+const MARK_EVERY_MS = 3_000
+const MARKS_MAX = 4
+
 export interface MemoryWatchOptions {
   readonly clock: Clock
   readonly log: Pick<ProgramLog, 'info' | 'warn' | 'error'>
@@ -24,6 +36,8 @@ export interface MemoryWatchOptions {
   readonly read?: () => MemoryUse
   /** Runs a full collection. */
   readonly collect?: (() => void) | undefined
+  /** Makes V8 mark its heap step by step. */
+  readonly mark?: () => void
 }
 
 /** Warns when memory runs short, and lets the state grow no more before the process would end. */
@@ -35,6 +49,12 @@ export class MemoryWatch {
   #level: MemoryLevel = 'normal'
   #share = 0
   #collectedMs = Number.NEGATIVE_INFINITY
+  /** The least that was outside of the heap since it last grew for good. */
+  #outsideLeast = Number.POSITIVE_INFINITY
+  #markedMs = Number.NEGATIVE_INFINITY
+  #outsideAtMark = 0
+  /** Attempts at about the same level: while it moves, large requests are under way. */
+  #marks = 0
   #cancelTimer: () => void = () => undefined
 
   constructor(options: MemoryWatchOptions) {
@@ -66,6 +86,7 @@ export class MemoryWatch {
     const use = this.#read()
     this.#share = knownShare(use)
     if (isNearlyFull(usedShareWithGarbage(use))) this.#collectSometimes()
+    else this.#markSometimes(use)
     const level = nextMemoryLevel(this.#level, this.#share)
     if (level === this.#level) return
     this.#tell(level, use)
@@ -86,6 +107,25 @@ export class MemoryWatch {
     if (collect === undefined || nowMs - this.#collectedMs < COLLECT_EVERY_MS) return
     this.#collectedMs = nowMs
     collect()
+  }
+
+  /** Memory of large requests that is garbage goes when the heap was marked. */
+  #markSometimes({ outsideHeap, heapUsed }: MemoryUse): void {
+    const { clock, mark = startMarking } = this.#options
+    this.#outsideLeast = Math.min(this.#outsideLeast, outsideHeap)
+    const grownBytes = outsideHeap - this.#outsideLeast
+    if (grownBytes <= Math.max(OUTSIDE_BYTES_MAX, heapUsed * OUTSIDE_HEAP_SHARE)) {
+      this.#marks = 0
+      return
+    }
+    const nowMs = clock.monotonicMs()
+    if (nowMs - this.#markedMs < MARK_EVERY_MS) return
+    this.#markedMs = nowMs
+    if (Math.abs(outsideHeap - this.#outsideAtMark) > OUTSIDE_BYTES_MAX) this.#marks = 0
+    this.#outsideAtMark = outsideHeap
+    if (this.#marks++ < MARKS_MAX) return mark()
+    this.#outsideLeast = outsideHeap
+    this.#marks = 0
   }
 
   #tell(level: MemoryLevel, use: MemoryUse): void {
@@ -110,6 +150,22 @@ export function fullCollection(): (() => void) | undefined {
   const { gc } = globalThis
   // Its promise is of no interest: the observer is told when it is over.
   return gc === undefined ? undefined : () => void gc({ type: 'major', execution: 'async' })
+}
+
+/** V8 begins to mark step by step, beside the program, after so many bytes of new buffers. */
+const BUFFER_BYTES_TO_MARK = 128 * MEGABYTE
+
+/**
+ * A full collection would hold the program for as long as it takes to look at the whole heap. The
+ * pages of this buffer are never written, so it takes no memory.
+ */
+function startMarking(): void {
+  try {
+    new ArrayBuffer(BUFFER_BYTES_TO_MARK).transfer(0)
+  } catch (thrown) {
+    // A system that grants no memory in advance: the next collection does it.
+    if (!(thrown instanceof RangeError)) throw thrown
+  }
 }
 
 const ADVICE =
@@ -146,7 +202,6 @@ function oldGenerationBytes(): number {
     .reduce((sum, { space_used_size }) => sum + space_used_size, 0)
 }
 
-const MEGABYTE = 1024 * 1024
 const SEMI_SPACE_MEGABYTES_DEFAULT = 16
 const SEMI_SPACES = 3
 

@@ -5,6 +5,18 @@
 const NODE_MAJOR_MIN = 24
 const FAILED = 1
 
+/**
+ * What `bin/reeve` sets for the allocator of the C library, which reads it when a process starts.
+ * Tasks and other children do not inherit it.
+ */
+const ALLOCATOR_SETTINGS = {
+  MALLOC_MMAP_THRESHOLD_: '262144',
+  MALLOC_TRIM_THRESHOLD_: '4194304',
+}
+
+for (const [name, value] of Object.entries(ALLOCATOR_SETTINGS))
+  if (process.env[name] === value) delete process.env[name]
+
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {

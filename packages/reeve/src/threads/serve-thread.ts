@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { parentPort, type Transferable } from 'node:worker_threads'
 import type { ThreadMessage } from './thread-queue.ts'
 
@@ -16,9 +17,15 @@ export function serveThread<Task, Outcome>(
   // Only the queue starts the thread, and sends nothing else.
   parentPort?.on('message', (task: Task) => {
     const outcome = run(task)
-    send({ kind: 'done', outcome }, transfer(outcome))
+    send({ kind: 'done', outcome, heldBytes: heldBytes() }, transfer(outcome))
   })
   send({ kind: 'ready' }, [])
+}
+
+/** The heap of this thread, and buffers beside it. */
+function heldBytes(): number {
+  const { total_heap_size, external_memory } = getHeapStatistics()
+  return total_heap_size + external_memory
 }
 
 /** The buffer of the bytes if it holds nothing else: only then it may be moved. */

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Clock } from '../kit/clock.ts'
-import { ThreadQueue, type ThreadLimits, type ThreadResult } from './thread-queue.ts'
+import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import {
+  IDLE_BYTES_MAX,
+  IDLE_MS,
+  ThreadQueue,
+  type ThreadLimits,
+  type ThreadResult,
+} from './thread-queue.ts'
 
 const LIMITS: ThreadLimits = {
   msMax: 60_000,
@@ -133,3 +140,28 @@ test('ThreadQueue: a task whose caller is gone is not started, and leaves its pl
   )
   await queue.stop()
 })
+
+for (const { name, bytes, isIdle, ends } of [
+  { name: 'an idle thread that holds much memory ends', bytes: 1, isIdle: true, ends: true },
+  { name: 'an idle thread that holds little stays', bytes: 0, isIdle: true, ends: false },
+  { name: 'a thread with another task in time stays', bytes: 1, isIdle: false, ends: false },
+])
+  test(`ThreadQueue: ${name}`, async () => {
+    const clock = new SimulatedClock()
+    const queue = new ThreadQueue<number, number>({
+      clock,
+      file: new URL('../../test/build/hoarding-worker.ts', import.meta.url),
+      does: 'keeps bytes',
+      limits: LIMITS,
+    })
+    const run = () => queue.run(() => bytes * IDLE_BYTES_MAX, { tenant: 'a' })
+    assert.equal(queue.hasThread, false)
+    await run()
+    clock.advance(IDLE_MS - 1)
+    assert.equal(queue.hasThread, true)
+    if (!isIdle) await run()
+    clock.advance(1)
+    assert.equal(queue.hasThread, !ends)
+    assert.equal((await run()).kind, 'done')
+    await queue.stop()
+  })

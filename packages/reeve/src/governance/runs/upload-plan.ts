@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { v2 } from '@reeve/contract'
+import { releaseBytes } from '../../kit/release-bytes.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type {
   GovernanceRefusal,
@@ -49,9 +50,12 @@ export async function uploadPlan(
   const origin = { tenant: organizationTenant(first.value.run.organizationId) }
   const facts = await inspectedPlan(context, text.value, origin)
   if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
-  return await oneUpload(context, planId, () =>
+  const stored = await oneUpload(context, planId, () =>
     storeUpload(context, caller, { planId, facts: facts.value }),
   )
+  // Nothing is left to write: a commit that failed, which throws, may still be on its way.
+  releaseBytes(facts.value.bytes)
+  return stored
 }
 
 /** Plans whose parts are being stored, by the state that they are stored in. */

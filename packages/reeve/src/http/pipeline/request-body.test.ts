@@ -122,3 +122,33 @@ test('body: one that arrives too slowly is given up after the grace period', asy
   fast.payload.end()
   assert.equal((await fast.received).length, 100)
 })
+
+test('body: a large one counts until it is answered, also when a thread has taken its bytes', async () => {
+  const { bodies } = aReceiver()
+  const payload = new PassThrough()
+  // As above.
+  const request = { body: payload, raw: {}, headers: {} } as unknown as FastifyRequest
+  const answer: (() => void)[] = []
+  const onAnswered = (release: () => void): void => void answer.push(release)
+  const received = bodies.read(request, { tenant: 'a', bytesMax: 10_000_000, onAnswered })
+  payload.end(Buffer.alloc(1_000_000))
+  const bytes = await received
+  assert.ok(bodies.bytes >= bytes.length)
+  assert.ok(bytes.buffer instanceof ArrayBuffer)
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
+  for (const answered of answer) answered()
+  assert.equal(bodies.bytes, 0)
+})
+
+test('body: the memory of one that ended early is free at once', async () => {
+  const { receive } = aReceiver()
+  const length = 20_000_000
+  const { payload, received } = receive('a', length, { 'content-length': String(length) })
+  const beforeBytes = process.memoryUsage().arrayBuffers
+  payload.write(Buffer.alloc(1_000_000))
+  await setImmediate()
+  assert.ok(process.memoryUsage().arrayBuffers >= beforeBytes + length)
+  payload.destroy()
+  assert.match(await received, /^400 .*ended early/)
+  assert.ok(process.memoryUsage().arrayBuffers < beforeBytes + length / 2)
+})

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
+import { releaseBytes } from '../../kit/release-bytes.ts'
 import { LIMITS } from '../../model/index.ts'
 import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
@@ -95,8 +96,10 @@ export class RequestBodies {
         reserve: (bytes) => this.#reserve(options.tenant, bytes),
         settle: (result) => {
           this.#pending.delete(body)
-          const release = (): void => this.#release(options.tenant, body.capacity)
-          const isHeld = !(result instanceof Error) && body.capacity > LIMITS.inlineBodyBytesMax
+          // Counted now: a body that is moved to a thread has no bytes here when it is answered.
+          const { capacity } = body
+          const release = (): void => this.#release(options.tenant, capacity)
+          const isHeld = !(result instanceof Error) && capacity > LIMITS.inlineBodyBytesMax
           if (isHeld && options.onAnswered !== undefined) options.onAnswered(release)
           else release()
           if (result instanceof Error) reject(result)
@@ -206,6 +209,8 @@ class PendingBody {
     if (isTiny(++this.#chunks, length)) return this.stop()
     if (length > this.#buffer.length && !this.#grow(length)) return
     chunk.copy(this.#buffer, this.#length)
+    // Whole buffers are nobody else's. Those of a body take as much memory as the body itself.
+    if (chunk.length === chunk.buffer.byteLength) releaseBytes(chunk)
     this.#length = length
   }
 
@@ -222,6 +227,7 @@ class PendingBody {
     }
     const larger = Buffer.allocUnsafe(next)
     this.#buffer.copy(larger, 0, 0, this.#length)
+    releaseBytes(this.#buffer)
     this.#buffer = larger
     return true
   }
@@ -244,6 +250,7 @@ class PendingBody {
       this.#payload.on('error', () => undefined)
     }
     this.#options.settle(result)
+    if (result instanceof Error) releaseBytes(this.#buffer)
   }
 }
 

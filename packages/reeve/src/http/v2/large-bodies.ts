@@ -1,5 +1,6 @@
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, OVERLOADED } from '../../kit/fault.ts'
+import { releaseBytes } from '../../kit/release-bytes.ts'
 import { err } from '../../kit/result.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
@@ -44,7 +45,9 @@ export class LargeBodies {
   async read(routeId: string, bytes: Buffer, origin: TaskOrigin): Promise<LargeBodyOutcome> {
     const { buffer } = bytes
     const moved = buffer instanceof ArrayBuffer ? [buffer] : []
-    const result = await this.#queue.run(() => ({ routeId, bytes }), origin, moved)
+    const run = this.#queue.run(() => ({ routeId, bytes }), origin, moved)
+    // A body that was never sent is still here.
+    const result = await run.finally(() => releaseBytes(bytes))
     switch (result.kind) {
       case 'done':
         return result.outcome

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises'
 import type { ClassicLevel } from 'classic-level'
 import type { PartedText } from '../../kit/parted-text.ts'
+import { releaseBytes } from '../../kit/release-bytes.ts'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
-import { rowRange, toRowValue } from './layout.ts'
+import { rowRange, toBlobValue, toRowValue } from './layout.ts'
 import { keyPages, openLevel, rawRowPages, textPages, type KeyRange } from './level.ts'
 import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
 import { packRows, type PackedRows } from './rows/packed-rows.ts'
@@ -15,16 +16,17 @@ export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
 /** Fewer rows than these bytes on disk hold are read before a thread for them has started. */
 export const ROW_THREAD_BYTES = 32 * 1024 * 1024
 
-export type Operation = PutText | PutBytes | PutRow | Delete
+export type Operation = PutText | PutBlob | PutRow | Delete
 interface PutText {
   readonly type: 'text'
   readonly key: string
   readonly value: string
 }
-interface PutBytes {
-  readonly type: 'bytes'
+/** Put as `toBlobValue` makes it, one at a time: its copy is released at once. */
+interface PutBlob {
+  readonly type: 'blob'
   readonly key: string
-  readonly value: Uint8Array
+  readonly bytes: Uint8Array
 }
 /** Put as `toRowValue` puts it into bytes, one at a time. */
 interface PutRow {
@@ -181,7 +183,10 @@ function putInto(batch: ReturnType<ClassicLevel['batch']>, operation: Operation)
     batch.put(key, operation.value)
     return memoryBytesMax(keyBytes, Buffer.byteLength(operation.value))
   }
-  const bytes = type === 'row' ? toRowValue(key, operation.text) : operation.value
-  batch.put(key, bytes, binary)
-  return memoryBytesMax(keyBytes, bytes.length)
+  const value = type === 'row' ? toRowValue(key, operation.text) : toBlobValue(key, operation.bytes)
+  const { length } = value
+  // The batch has a copy of its own.
+  batch.put(key, value, binary)
+  if (type === 'blob') releaseBytes(value)
+  return memoryBytesMax(keyBytes, length)
 }

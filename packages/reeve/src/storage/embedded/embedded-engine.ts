@@ -340,7 +340,7 @@ export class EmbeddedEngine implements MovableEngine, RecoverableEngine {
 export function blobOperation({ key: name, bytes }: BlobChange): Operation {
   const key = layout.blobKey(name)
   if (bytes === undefined) return { type: 'del', key }
-  return { type: 'bytes', key, value: layout.toBlobValue(key, bytes) }
+  return { type: 'blob', key, bytes }
 }
 
 function rowOperation(row: CheckpointRow): Operation {

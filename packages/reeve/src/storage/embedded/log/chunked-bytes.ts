@@ -1,3 +1,4 @@
+import { releaseBytes } from '../../../kit/release-bytes.ts'
 import { UTF8_BYTES_MAX } from '../../../kit/parted-text.ts'
 
 /**
@@ -6,7 +7,7 @@ import { UTF8_BYTES_MAX } from '../../../kit/parted-text.ts'
  * million allocations that was a quarter of all that a filling cluster cost.
  */
 const CHUNK_BYTES = 1024 * 1024
-/** What larger appends needed besides is given back. */
+/** What larger appends needed besides is released with the next append. */
 const CHUNKS_KEPT = 32
 
 /** The bytes of a longer text are counted: what is held for it would be three times as much. */
@@ -51,9 +52,11 @@ export class ChunkedBytes {
   /** Begins anew. What was written before may be overwritten. */
   clear(): void {
     this.goBack(BEGIN)
-    this.#chunks = this.#chunks
-      .filter(({ bytes }) => bytes.length === this.#chunkBytes)
-      .slice(0, CHUNKS_KEPT)
+    const kept: Chunk[] = []
+    for (const chunk of this.#chunks)
+      if (chunk.bytes.length === this.#chunkBytes && kept.length < CHUNKS_KEPT) kept.push(chunk)
+      else releaseBytes(chunk.bytes)
+    this.#chunks = kept
   }
 
   /** Forgets what was written from there on. */
