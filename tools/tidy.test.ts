@@ -8,22 +8,11 @@ const areas = readAreas({
   model: { folder: 'packages/reeve/src/model', pure: true },
   http: { folder: 'packages/reeve/src/http' },
 })
-const specs = {
-  W: [
-    '# Workload',
-    '## Resources and their fields',
-    '### Task event (entries of `Events`)',
-    '## Limits',
-    '- **Scale task group** body',
-  ].join('\n'),
-  G: '# Governance\n### Tag binding (`type` = `tag-bindings`)\n',
-}
-
 type Files = Readonly<Record<string, string>>
 
 /** Where the rule complains, as `path:line`. */
 function placesOf(rule: string, files: Files): string[] {
-  const findings = tidy(repositoryFrom(files), areas, specs)
+  const findings = tidy(repositoryFrom(files), areas)
   return findings.filter((one) => one.rule === rule).map(({ path, line }) => `${path}:${line}`)
 }
 
@@ -233,29 +222,24 @@ table('vendor', [
   { name: 'names of files', text: '', lines: [1], path: `tools/${vendor.toLowerCase()}.ts` },
 ])
 
-table('citation', [
-  { name: 'of a section', text: '// Spec W: Limits. Ten are kept.', lines: [] },
-  { name: 'of a section with brackets', text: '// spec G: Tag binding, key.', lines: [] },
-  { name: 'of a heading in short', text: '// Spec W: Resources, Task event.', lines: [] },
-  { name: 'of a paragraph', text: '/** Spec W: scale task group. */', lines: [] },
-  { name: 'of none', text: '\n/**\n * Spec W: Limitations.\n */', lines: [3] },
-  { name: 'of the other document', text: '// Spec G: Limits', lines: [1] },
-  { name: 'over two lines', text: '/**\n * Spec W: Scale\n * task group.\n */', lines: [] },
-  {
-    name: 'after a comma',
-    text: '// as in spec W, Limits\n// as in spec W, Boundaries',
-    lines: [2],
-  },
-  { name: 'a sentence may go on', text: '// unlike spec W, which says "and"', lines: [] },
-  { name: 'a quotation is none', text: '// (spec W: "POST or PUT")', lines: [] },
-  { name: 'a string is data', text: "const a = 'Spec W: Nothing'", lines: [] },
-  { name: 'in a document', text: 'a\nSpec W: Nothing.\n', lines: [2], path: 'docs/a.md' },
-])
+const SECTION = '\u00a7'
 
-test('tidy citation: without the specs nothing is checked', () => {
-  const files = { 'tools/a.ts': '// Spec W: Nothing' }
-  assert.deepEqual(tidy(repositoryFrom(files), areas, undefined), [])
-})
+table('citation', [
+  { name: 'of a numbered section', text: `// Reference ${SECTION}4.2: ten are kept.`, lines: [1] },
+  { name: 'in the middle of a block', text: `\n/**\n * See ${SECTION}3.\n */`, lines: [3] },
+  { name: 'in a string', text: `const a = 'as ${SECTION}1 says'`, lines: [1] },
+  {
+    name: 'of a standard',
+    text: `// RFC 9110 ${SECTION}7.6.1: headers of a connection`,
+    lines: [],
+  },
+  {
+    name: 'beside a standard',
+    text: `// ${SECTION}2 follows RFC 9110 ${SECTION}7.6.1`,
+    lines: [1],
+  },
+  { name: 'in a document', text: `a\nsee ${SECTION}2\n`, lines: [2], path: 'docs/a.md' },
+])
 
 test('tidy syntax: a file that does not parse is a finding', () => {
   assert.deepEqual(linesOf('syntax', 'f()\nconst = 1'), [2])
@@ -360,7 +344,7 @@ const allows: readonly [name: string, first: string, left: string[]][] = [
 for (const [name, first, left] of allows)
   test(`tidy tidy-allow: ${name}`, () => {
     const text = first.includes('any') ? `let a: any\n${longFile}` : longFile
-    const found = tidy(repositoryFrom({ 'tools/a.ts': `${first}\n${text}` }), areas, specs)
+    const found = tidy(repositoryFrom({ 'tools/a.ts': `${first}\n${text}` }), areas)
     assert.deepEqual(found.map(({ rule }) => rule).toSorted(), left.toSorted())
   })
 

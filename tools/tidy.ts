@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Areas } from './source/areas.ts'
 import type { Finding } from './source/finding.ts'
 import { createGraph } from './source/graph.ts'
@@ -8,7 +6,7 @@ import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
 import { readSources } from './source/tree.ts'
 import { applyAllows } from './tidy/allow.ts'
 import * as budgets from './tidy/budgets.ts'
-import { checkCitations, type Specs } from './tidy/citations.ts'
+import { checkCitations } from './tidy/citations.ts'
 import { findingsOf, type FileRule } from './tidy/file.ts'
 import { checkLinks } from './tidy/links.ts'
 import { checkReach } from './tidy/reach.ts'
@@ -32,8 +30,8 @@ const FILE_RULES: Readonly<Record<string, FileRule>> = {
 const TREE_RULES = ['syntax', 'vendor', 'dead-file', 'dead-export', 'link', 'citation']
 const RULES: ReadonlySet<string> = new Set([...Object.keys(FILE_RULES), ...TREE_RULES])
 
-/** Every finding of every rule. Without specs the citations are not checked. */
-export function tidy(repository: Repository, areas: Areas, specs: Specs | undefined): Finding[] {
+/** Every finding of every rule. */
+export function tidy(repository: Repository, areas: Areas): Finding[] {
   const findings: Finding[] = []
   const sources = readSources(repository, (path, { line, message }) =>
     findings.push({ path, line, rule: 'syntax', message }),
@@ -46,23 +44,9 @@ export function tidy(repository: Repository, areas: Areas, specs: Specs | undefi
     ...checkVendorNames(repository),
     ...checkReach(graph),
     ...checkLinks(repository),
-    ...(specs === undefined ? [] : checkCitations(repository, sources, specs)),
+    ...checkCitations(repository, sources),
   )
   return applyAllows(repository, findings, RULES)
 }
 
-/** The specs are not part of the repository; where they lie beside it, citations are checked. */
-function readSpecs(root: string): Specs | undefined {
-  const folder = join(root, '../shared/spec')
-  if (!existsSync(folder)) return undefined
-  return {
-    W: readFileSync(join(folder, 'workload-api.md'), 'utf8'),
-    G: readFileSync(join(folder, 'governance-api.md'), 'utf8'),
-  }
-}
-
-if (import.meta.main) {
-  const specs = readSpecs(REPOSITORY_ROOT)
-  if (specs === undefined) console.log('tidy: no ../shared/spec, so citations are not checked')
-  report('tidy', tidy(openRepository(REPOSITORY_ROOT), await loadAreas(), specs))
-}
+if (import.meta.main) report('tidy', tidy(openRepository(REPOSITORY_ROOT), await loadAreas()))

@@ -85,7 +85,7 @@ function anchorsOf(markdown: string): ReadonlySet<string> {
 }
 
 /** The text of every heading, outside code blocks. */
-export function headingsOf(markdown: string): string[] {
+function headingsOf(markdown: string): string[] {
   let isCode = false
   return markdown.split('\n').flatMap((text) => {
     if (/^\s*(?:```|~~~)/.test(text)) isCode = !isCode

@@ -3,9 +3,9 @@ import type { Shape } from './shape.ts'
 import { Uuid } from './v1/identifier.ts'
 
 /**
- * How the data of an ended allocation gets to the one that replaces it on another node (reference
- * scheduling §36). The servers join two streams (remote.ts), each dialled with a secret of its own;
- * nodes never speak to each other.
+ * How the data of an ended allocation gets to the one that replaces it on another node. The servers
+ * join two streams (remote.ts), each dialled with a secret of its own; nodes never speak to each
+ * other.
  *
  *   new node                            server                             old node
  *     migrate ─────────────────────────►            waits for the old allocation's end

@@ -22,7 +22,7 @@ export const NODE_STREAM_PATH = '/v1/internal/stream'
 /** One message of a stream; a longer one ends it. */
 export const STREAM_MESSAGE_BYTES_MAX = 256 * 1024
 
-/** Bytes of a file or log in one message. Reference §8.5: at most 64 KiB. */
+/** Bytes of a file or log in one message. At most 64 KiB. */
 export const STREAM_CHUNK_BYTES_MAX = 64 * 1024
 
 const allocation = Uuid()
@@ -70,8 +70,8 @@ export function listedNameChars(name: string): number {
 }
 
 /**
- * What is a stream. `exec` carries the frames of spec W as texts, both ways; the others carry bytes
- * from the node only, framed as reference §8.5 has it when asked for; `take-data` carries those of
+ * What is a stream. `exec` carries exec frames as texts, both ways; the others carry bytes
+ * from the node only, in frames on request; `take-data` carries those of
  * another node's `data` to this one (migrate.ts).
  */
 export const NodeStreamRequest = Type.Union([

@@ -7,15 +7,12 @@ export type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/**
- * The type of a record as responses carry it: every field present, null where the reference says
- * so.
- */
+/** The type of a record as responses carry it: every field present, null where it may be. */
 export type Shape<S extends TSchema> = DeepReadonly<Static<S>>
 
 /**
- * The type of the same record as a request carries it. Every field may be absent or null
- * (reference §0.2: null leaves a field at its default), so one schema serves both directions.
+ * The type of the same record as a request carries it. Every field may be absent or null (null
+ * leaves a field at its default), so one schema serves both directions.
  */
 export type Input<T> = T extends readonly (infer E)[]
   ? readonly Input<E>[]

@@ -1,4 +1,4 @@
-/** Spec W, written out as data: the tests of the contract check that nothing of it is missing. */
+/** The tests of the contract check that nothing of it is missing. */
 
 interface SpecRoute {
   readonly method: string
@@ -14,7 +14,7 @@ function writes(method: string, paths: readonly string[]): readonly SpecRoute[] 
   return paths.map((path) => ({ method, path, blocking: false }))
 }
 
-/** Spec W: Endpoints: the tables of allocations, jobs, event stream and ACL tokens. */
+/** The tables of allocations, jobs, event stream and ACL tokens. */
 export const SPEC_ROUTES: readonly SpecRoute[] = [
   ...reads(['/allocations', '/allocation/:alloc_id']),
   ...writes('POST', [
@@ -64,7 +64,7 @@ export const SPEC_ROUTES: readonly SpecRoute[] = [
   ]),
 ]
 
-/** Reference §2.3, §6.6, §7 and §8: endpoints beside those of Spec W, and our own three. */
+/** Endpoints beside the listed ones. */
 export const ADDITIONAL_ROUTES: readonly string[] = [
   'POST /job/:id/dispatch/payload',
   'POST /job/:id/versions/:tag/tag',
@@ -185,7 +185,6 @@ const PORT = 'Label Value To HostNetwork'
 const LEGACY_RESOURCES = 'CPU MemoryMB DiskMB Networks'
 const WRITE_RESPONSE = 'EvalID EvalCreateIndex JobModifyIndex'
 
-/** Spec W: Resources and their fields, and the bodies described under Endpoints. */
 export const SPEC_FIELDS: readonly SpecFields[] = [
   of(
     'Allocation',
@@ -371,7 +370,6 @@ export const SPEC_FIELDS: readonly SpecFields[] = [
   of('OneTimeTokenExchangeResponse', 'Index Token'),
 ]
 
-/** Spec W: Events. */
 export const SPEC_EVENT_TYPES: readonly string[] = [
   'ACLTokenUpserted',
   'ACLTokenDeleted',

@@ -106,7 +106,7 @@ async function checkAllRun(): Promise<void> {
   if (known !== total) throw new Error(`the server has ${known} allocations instead of ${total}`)
   for (const at of [0, Math.floor(JOBS / 2), JOBS - 1]) {
     const answer = await fetch(`${program.address}/v1/job/job-${at}/summary`)
-    // Spec W: Read job summary.
+    // The route answers with a job summary.
     const { Summary } = (await answer.json()) as { Summary: Record<string, { Running: number }> }
     if (Summary['app']?.Running !== COUNT)
       throw new Error(`job-${at}: ${JSON.stringify(Summary)} instead of ${COUNT} running`)
@@ -116,7 +116,7 @@ async function checkAllRun(): Promise<void> {
 /** From the moment an evaluation was made until its plan was. */
 async function evaluationLatency(): Promise<string> {
   const answer = await fetch(`${program.address}/v1/evaluations?per_page=1000`)
-  // Spec W: List evaluations. Times are nanoseconds; the last digits do not matter here.
+  // Times are nanoseconds; the last digits do not matter here.
   const rows = (await answer.json()) as { CreateTime: number; ModifyTime: number }[]
   const { p50, p99 } = summary(
     rows.map((row) => (row.ModifyTime - row.CreateTime) / 1e6),

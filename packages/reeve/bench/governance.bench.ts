@@ -111,7 +111,7 @@ function aProject(i: number, organizationId: string) {
   }
 }
 
-/** Ids have no zero (reference §1.6). */
+/** Ids have no zero. */
 function projectId(i: number): string {
   return `prj-${String(i).padStart(16, '0').replaceAll('0', 'a')}`
 }

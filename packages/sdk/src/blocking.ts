@@ -24,7 +24,7 @@ export async function* watchRoute(
     const reply = await attempt(connection, held(call, index), isFirst ? undefined : retries)
     if (reply === undefined) continue
     const current = reply.index ?? 0
-    // Reference §1.4: an index that goes back means another state, of which everything is new.
+    // An index that goes back means another state, of which everything is new.
     if (current < index) {
       index = 0
       seen = undefined

@@ -107,8 +107,8 @@ export class ConnectionError extends Error {
 }
 
 /**
- * The session ended before the command did. Reference §7.1: 1008 says that the request is wrong,
- * 1011 that the server or the driver failed.
+ * The session ended before the command did. 1008 says that the request is wrong, 1011 that the
+ * server or the driver failed.
  */
 export class ExecError extends Error {
   override readonly name = 'ExecError'

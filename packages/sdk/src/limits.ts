@@ -12,9 +12,9 @@ export const LIMITS = {
   eventLineCharsMax: 64 * 1024 * 1024,
   /** One frame of a followed file. */
   frameCharsMax: 4 * 1024 * 1024,
-  /** Reference §5.2: a heartbeat comes every 30 s, so this is three of them missed. */
+  /** A heartbeat comes every 30 s, so this is three of them missed. */
   streamSilenceMsMax: 90_000,
-  /** Reference §1.4: how long a blocking query is held when it does not say, and at most. */
+  /** How long a blocking query is held when it does not say, and at most. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,
   /**
@@ -30,10 +30,10 @@ export const LIMITS = {
   retryAfterMsMax: 10 * 60_000,
   /** Items asked for at once when a list is walked; the caller may choose another size. */
   pageSizeDefault: 100,
-  /** Reference §7.2: both sides send a heartbeat every 10 s and give up after 60 s of silence. */
+  /** Both sides send a heartbeat every 10 s and give up after 60 s of silence. */
   execHeartbeatMs: 10_000,
   execSilenceMsMax: 60_000,
-  /** Reference §7.2: servers take frames of 64 KiB; in base64 this is a third of one. */
+  /** Servers take frames of 64 KiB; in base64 this is a third of one. */
   execChunkBytes: 16 * 1024,
   /** Input that the network has not taken yet; more than this waits. */
   execPendingBytesMax: 1024 * 1024,

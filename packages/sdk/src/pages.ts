@@ -38,7 +38,7 @@ interface PageStyle {
   next(reply: Reply<unknown>, query: QueryValues): QueryValues | 'same' | undefined
 }
 
-/** Spec W: Limits. Without a size everything comes at once. */
+/** Without a size everything comes at once. */
 const tokened: PageStyle = {
   start: { per_page: LIMITS.pageSizeDefault },
   next({ nextToken }, query) {
@@ -48,8 +48,8 @@ const tokened: PageStyle = {
 }
 
 /**
- * Spec G: Projects. Pages are asked for by number, also where only a link names the next: the link
- * is a full URL, and only the client's own address gets the token.
+ * Pages are asked for by number, also where only a link names the next: the link is a full URL, and
+ * only the client's own address gets the token.
  */
 const numbered: PageStyle = {
   start: { 'page[size]': LIMITS.pageSizeDefault },

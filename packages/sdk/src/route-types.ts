@@ -113,7 +113,7 @@ type IdsOf<Wanted> = {
   [Id in RouteId]: Routes[Id] extends Wanted ? Id : never
 }[RouteId]
 
-/** Spec W: Endpoints. Routes that hold their answer until there is something new. */
+/** Routes that hold their answer until there is something new. */
 export type BlockingRouteId = IdsOf<{ readonly blocking: true }>
 
 /** Lists that come in pages, of either API. */

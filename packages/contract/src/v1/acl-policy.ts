@@ -41,7 +41,6 @@ const named = {
 const NamedRule = Type.Object(named)
 const BareRule = Type.Object({ Policy: Type.String() })
 
-/** Reference §4.14. */
 export const AclPolicyRules = Type.Object(
   {
     Namespaces: Nullable(
@@ -66,7 +65,6 @@ export const AclPolicyRules = Type.Object(
 )
 export type AclPolicyRules = Shape<typeof AclPolicyRules>
 
-/** Reference §4.14, as stored and as events carry it. */
 export const AclPolicyRecord = Type.Object(
   { ...stubFields, Rules: Type.String({ description: 'The text as it was submitted.' }) },
   { $id: 'AclPolicyRecord', description: 'A named set of access rules, as it is stored.' },

@@ -9,7 +9,7 @@ import { prefix } from './query.ts'
 export const AclRolePolicyLink = Named('AclRolePolicyLink', { Name: Type.String() })
 export type AclRolePolicyLink = Shape<typeof AclRolePolicyLink>
 
-/** Reference §4.14. Lists show the same fields. */
+/** Lists show the same fields. */
 export const AclRole = Type.Object(
   {
     ID: Uuid(),

@@ -6,7 +6,6 @@ import { done, ok, refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag } from './query.ts'
 
-/** Spec W: Resources, ACL token. */
 export const TOKEN_TYPES = ['client', 'management'] as const
 export type TokenType = (typeof TOKEN_TYPES)[number]
 
@@ -30,14 +29,13 @@ const stubFields = {
   ModifyIndex: Index(),
 }
 
-/** Reference §3.6: without its secret. */
+/** Without its secret. */
 export const AclTokenStub = Type.Object(stubFields, {
   $id: 'AclTokenStub',
   description: 'A token in a list.',
 })
 export type AclTokenStub = Shape<typeof AclTokenStub>
 
-/** Spec W: Resources, ACL token; the rest from reference §4.13. */
 export const AclToken = Type.Object(
   {
     ...stubFields,
@@ -48,7 +46,6 @@ export const AclToken = Type.Object(
 )
 export type AclToken = Shape<typeof AclToken>
 
-/** Spec W: Create token, Update token. */
 export const AclTokenRequest = Named('AclTokenRequest', {
   AccessorID: Type.String({ description: 'On update the one in the path.' }),
   SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
@@ -64,13 +61,11 @@ export const AclTokenRequest = Named('AclTokenRequest', {
 })
 export type AclTokenRequest = Input<Shape<typeof AclTokenRequest>>
 
-/** Spec W: Bootstrap. */
 export const AclBootstrapRequest = Named('AclBootstrapRequest', {
   BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }),
 })
 export type AclBootstrapRequest = Input<Shape<typeof AclBootstrapRequest>>
 
-/** Spec W: Resources, One-time token. */
 export const OneTimeToken = Type.Object(
   {
     OneTimeSecretID: Type.String(),

@@ -12,7 +12,6 @@ export const AgentHealthPart = Named('AgentHealthPart', {
   message: Type.String(),
 })
 
-/** Reference §8.6. */
 export const AgentHealth = Type.Object(
   { client: Type.Optional(AgentHealthPart), server: Type.Optional(AgentHealthPart) },
   { $id: 'AgentHealth', description: 'Whether the parts of an agent are well.' },

@@ -3,7 +3,7 @@ import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { AllocatedPort, NetworkResource } from './network.ts'
 import { TaskLifecycle } from './task.ts'
 
-/** Spec W: Resources, Allocation: entries of `Resources`, `SharedResources` and `TaskResources`. */
+/** Entries of `Resources`, `SharedResources` and `TaskResources`. */
 export const ResourceTotals = Named('ResourceTotals', {
   CPU: Type.Integer(),
   MemoryMB: Type.Integer(),
@@ -37,7 +37,6 @@ export const AllocatedSharedResources = Named('AllocatedSharedResources', {
   Ports: Nullable(Type.Array(AllocatedPort)),
 })
 
-/** Reference §4.5. */
 export const AllocatedResources = Type.Object(
   {
     Tasks: MapOf(AllocatedTaskResources),

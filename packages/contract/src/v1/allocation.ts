@@ -7,7 +7,6 @@ import { PlacementMetrics } from './metrics.ts'
 import { DnsConfig } from './network.ts'
 import { TaskState } from './task-state.ts'
 
-/** Reference §4.5. */
 export const DESIRED_STATUSES = ['run', 'stop', 'evict'] as const
 export type DesiredStatus = (typeof DESIRED_STATUSES)[number]
 
@@ -73,7 +72,7 @@ export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
 })
 export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
 
-/** Spec W: Resources, Allocation: what lists show too. */
+/** What lists show too. */
 const listedFields = {
   ID: Uuid(),
   EvalID: Type.String(),
@@ -117,18 +116,13 @@ const recordFields = {
   NetworkStatus: Nullable(AllocationNetworkStatus),
 }
 
-/**
- * Spec W: Event stream: "allocation without job information". Every field, zero values included.
- */
+/** "allocation without job information". Every field, zero values included. */
 export const AllocationRecord = Type.Object(recordFields, {
   $id: 'AllocationRecord',
   description: 'A task group placed on a node, without the copy of its job.',
 })
 export type AllocationRecord = Shape<typeof AllocationRecord>
 
-/**
- * Spec W: Resources, Allocation, as the read of one allocation and the list of a node return it.
- */
 export const Allocation = Type.Object(
   { ...recordFields, Job: Job },
   {
@@ -139,8 +133,7 @@ export const Allocation = Type.Object(
 export type Allocation = Shape<typeof Allocation>
 
 /**
- * Spec W: Allocation: `AllocatedResources` is in a list only with `resources=true`, `Job` never;
- * every other field is, more than the stub of reference §3.6 has.
+ * `AllocatedResources` is in a list only with `resources=true`, `Job` never; every other field is.
  */
 export const AllocationStub = Type.Object(
   { ...listedFields, AllocatedResources: Type.Optional(AllocatedResources) },
@@ -148,20 +141,18 @@ export const AllocationStub = Type.Object(
 )
 export type AllocationStub = Shape<typeof AllocationStub>
 
-/** Spec W: Allocations, stop. */
 export const AllocationStopResponse = Named('AllocationStopResponse', {
   EvalID: Type.String(),
   Index: Index(),
 })
 export type AllocationStopResponse = Shape<typeof AllocationStopResponse>
 
-/** Spec W: Allocations, signal. */
 export const AllocationSignalRequest = Named('AllocationSignalRequest', {
   Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
   Task: Type.String({ description: 'Every task of the allocation when empty.' }),
 })
 
-/** Spec W: Allocations, restart. `TaskName` wins over the older `Task` (reference §7.4). */
+/** `TaskName` wins over the older `Task`. */
 export const AllocationRestartRequest = Named('AllocationRestartRequest', {
   TaskName: Type.String({ description: 'Every running task when empty.' }),
   Task: Type.String({ description: 'Older name of `TaskName`.' }),
@@ -179,6 +170,6 @@ export const AllocationPauseRequest = Named('AllocationPauseRequest', {
 export const AllocationPauseState = Named('AllocationPauseState', {
   ScheduleState: Type.Enum(PAUSE_STATES),
 })
+export type AllocationPauseState = Shape<typeof AllocationPauseState>
 
-/** Spec W: signal and restart answer an empty object. */
 export const EmptyObject = Type.Object({}, { $id: 'EmptyObject', additionalProperties: false })

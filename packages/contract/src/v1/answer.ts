@@ -1,13 +1,13 @@
 import { Type, type TSchema } from 'typebox'
 
-/** Every refusal of this API is a bare line of text (reference §2.1). */
+/** Every refusal of this API is a bare line of text. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 export function ok<S extends TSchema>(schema: S, description: string) {
   return { description, schema }
 }
 
-/** Reference §0.2: a handler with no object answers 200 with an empty body. */
+/** A handler with no object answers 200 with an empty body. */
 export function done(description: string) {
   return { description }
 }

@@ -1,4 +1,4 @@
-/** Words of the access rules (Spec W: Authentication; reference §6.7). */
+/** Words of the access rules. */
 
 export const NAMESPACE_CAPABILITIES = [
   'deny',

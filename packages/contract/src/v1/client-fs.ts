@@ -6,7 +6,6 @@ import { bytes, ok, refused, silent, TEXT_TYPE } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag, Text, Whole } from './query.ts'
 
-/** Reference §8.5. */
 export const FileInfo = Named('FileInfo', {
   Name: Type.String({
     description:

@@ -45,7 +45,6 @@ export const TaskUsage = Named('TaskUsage', {
 })
 export type TaskUsage = Shape<typeof TaskUsage>
 
-/** Reference §8.5. */
 export const AllocationUsage = Type.Object(
   {
     ResourceUsage: ResourceUsage,

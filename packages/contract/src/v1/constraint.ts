@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Named, Nullable, type Shape } from '../shape.ts'
 
-/** Spec W: Resources, Job. Filters the nodes on which a job, group or task may run. */
+/** Filters the nodes on which a job, group or task may run. */
 export const Constraint = Type.Object(
   {
     LTarget: Type.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
@@ -12,7 +12,7 @@ export const Constraint = Type.Object(
 )
 export type Constraint = Shape<typeof Constraint>
 
-/** The operands a constraint may use (reference on scheduling §9.2). */
+/** The operands a constraint may use. */
 export const CONSTRAINT_OPERANDS = [
   '=',
   '==',

@@ -96,7 +96,7 @@ test('every route below the root says in a sentence what it does and what it nee
 })
 
 for (const { method, path, blocking } of SPEC_ROUTES) {
-  test(`Spec W: Endpoints: ${method} ${path}${blocking ? ' blocks' : ''}`, () => {
+  test(`endpoints: ${method} ${path}${blocking ? ' blocks' : ''}`, () => {
     const found = routes.find(
       ([, route]) => route.path === `/v1${path}` && route.methods.some((one) => one === method),
     )
@@ -105,7 +105,7 @@ for (const { method, path, blocking } of SPEC_ROUTES) {
   })
 }
 
-test('every neighbouring endpoint of reference §8 exists', () => {
+test('every endpoint beside the listed ones exists', () => {
   const known = routes.flatMap(([, route]) =>
     route.methods.map((method) => `${method} ${route.path.replaceAll(/:\w+/g, ':')}`),
   )
@@ -126,7 +126,7 @@ test('the namespace capabilities that routes need are words of the access rules'
 })
 
 for (const { shape, at, fields } of SPEC_FIELDS) {
-  test(`Spec W: Resources: ${[shape, ...at].join('.')} has every field of the document`, () => {
+  test(`resources: ${[shape, ...at].join('.')} has every field of the document`, () => {
     const start = shapes.find(({ name }) => name === shape)
     assert.ok(start, 'no such shape')
     const target = at.reduce(fieldOf, start.schema)
@@ -138,7 +138,7 @@ for (const { shape, at, fields } of SPEC_FIELDS) {
   })
 }
 
-test('Spec W: Events: every event type of the document is known', () => {
+test('events: every event type of the document is known', () => {
   const known: readonly string[] = v1.EVENT_TYPES
   assert.deepEqual(
     SPEC_EVENT_TYPES.filter((type) => !known.includes(type)),
@@ -203,7 +203,7 @@ test('query parameters are text, numbers, flags or lists of text: what can be pa
   }
 })
 
-test('the headers are the neutral names of Spec W', () => {
+test('the headers have neutral names', () => {
   assert.equal(v1.HEADERS.token, 'X-Service-Token')
   assert.equal(v1.HEADERS.nextToken, 'X-Service-NextToken')
 })

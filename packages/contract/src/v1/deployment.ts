@@ -15,7 +15,7 @@ import { AllocationStub } from './allocation.ts'
 import { denied, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
 
-/** Reference §4.7; `cancelled` has two l here and one in evaluations. */
+/** `cancelled` has two l here and one in evaluations. */
 export const DEPLOYMENT_STATUSES = [
   'running',
   'paused',
@@ -44,7 +44,6 @@ export const DeploymentGroupState = Named('DeploymentGroupState', {
 })
 export type DeploymentGroupState = Shape<typeof DeploymentGroupState>
 
-/** Spec W: Resources, Deployment; the rest from reference §4.7. */
 export const Deployment = Type.Object(
   {
     ID: Uuid(),
@@ -68,7 +67,6 @@ export const Deployment = Type.Object(
 )
 export type Deployment = Shape<typeof Deployment>
 
-/** Reference §8.3. */
 export const DeploymentUpdateResponse = Named('DeploymentUpdateResponse', {
   EvalID: Type.String(),
   EvalCreateIndex: Index(),

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 
-/** Reference §4.9; Spec W has seen `Added` and `Edited`. */
 export const DIFF_TYPES = ['None', 'Added', 'Deleted', 'Edited'] as const
 export type DiffType = (typeof DIFF_TYPES)[number]
 
@@ -49,7 +48,6 @@ export const TaskGroupDiff = Named('TaskGroupDiff', {
 })
 export type TaskGroupDiff = Shape<typeof TaskGroupDiff>
 
-/** Spec W: List job versions. */
 export const JobDiff = Type.Object(
   {
     Type: DiffKind,

@@ -11,7 +11,7 @@ import { PlanAnnotations } from './plan-annotations.ts'
 import { filter, LenientFlag, Text } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
-/** Reference §4.6; `canceled` has one l here and two in deployments. */
+/** `canceled` has one l here and two in deployments. */
 export const EVALUATION_STATUSES = ['pending', 'blocked', 'complete', 'failed', 'canceled'] as const
 export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number]
 
@@ -64,7 +64,7 @@ export const EvaluationStub = Type.Object(stubFields, {
 })
 export type EvaluationStub = Shape<typeof EvaluationStub>
 
-/** Spec W: Resources, Evaluation; every field is always there (reference §0.2). */
+/** Every field is always there. */
 export const Evaluation = Type.Object(
   {
     ...stubFields,
@@ -88,7 +88,7 @@ export type Evaluation = Shape<typeof Evaluation>
 export const EvaluationCount = Named('EvaluationCount', { Count: Type.Integer(), ...responseMeta })
 export type EvaluationCount = Shape<typeof EvaluationCount>
 
-/** Reference §8.2: by ids or by filter, never both. */
+/** By ids or by filter, never both. */
 export const EvaluationDeleteRequest = Named('EvaluationDeleteRequest', {
   EvalIDs: Type.Array(Type.String()),
   Filter: Type.String(),

@@ -32,8 +32,8 @@ export const GOVERNANCE_TOPICS = [
 export type GovernanceTopic = (typeof GOVERNANCE_TOPICS)[number]
 
 /**
- * Topics that events carry (Spec W: Event stream; two from reference §5.7; `PolicyVerdict` is this
- * product's own; the last ones are those of the governance API).
+ * Topics that events carry (`PolicyVerdict` is this product's own; the
+ * last ones are those of the governance API).
  */
 export const EVENT_TOPICS = [
   'ACLToken',
@@ -55,9 +55,9 @@ export type EventTopic = (typeof EVENT_TOPICS)[number]
 /** In place of a topic or a key: any. */
 export const ANY_TOPIC = '*'
 
-/** Names that a caller may ask for besides the topics (reference §5.4). */
+/** Names that a caller may ask for besides the topics. */
 export const EVENT_TOPIC_ALIASES = {
-  /** Spec W lists the topic under this name too. */
+  /** Another name of the same topic. */
   ACLRoles: 'ACLRole',
   /** The events of topic `Node` whose type is `NodeDrain`. */
   NodeDrain: 'Node',
@@ -72,8 +72,8 @@ function governanceEventTypes(): readonly GovernanceEventType[] {
 }
 
 /**
- * Spec W: Events; then those of the topics that only the reference has, and of the governance API.
- * Decision 0061 adds `JobQuarantined` and `JobReleased`.
+ * Then those of further topics, and of the governance API. Decision 0061
+ * adds `JobQuarantined` and `JobReleased`.
  */
 export const EVENT_TYPES = [
   'ACLTokenUpserted',
@@ -127,7 +127,7 @@ export const GovernanceRecord = Type.Object(
 )
 export type GovernanceRecord = Shape<typeof GovernanceRecord>
 
-/** Reference §5.7: the payload of each topic. Secrets are always empty in them. */
+/** The payload of each topic. Secrets are always empty in them. */
 export const EventPayloads = {
   ACLToken: Type.Object({ ACLToken: AclToken }),
   ACLPolicy: Type.Object({ ACLPolicy: AclPolicyRecord }),
@@ -153,7 +153,6 @@ export const EventPayloads = {
 }
 export type EventPayloads = { readonly [T in EventTopic]: Shape<(typeof EventPayloads)[T]> }
 
-/** Spec W: Event stream. */
 export const Event = Type.Object(
   {
     Topic: Type.Enum(EVENT_TOPICS),

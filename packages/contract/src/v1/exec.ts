@@ -6,10 +6,10 @@ import { refused } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { Flag } from './query.ts'
 
-/** Spec W: Exec. The version that the first frame must name. */
+/** The version that the first frame must name. */
 export const EXEC_HANDSHAKE_VERSION = 1
 
-/** Spec W: Exec, request frames: first frame when `ws_handshake=true`. */
+/** First frame when `ws_handshake=true`. */
 export const ExecHandshake = Type.Object(
   { version: Type.Integer(), auth_token: Type.String() },
   { $id: 'ExecHandshake', description: 'Authenticates the channel.' },
@@ -30,14 +30,14 @@ export const TtySize = Named('TtySize', {
 })
 export type TtySize = Shape<typeof TtySize>
 
-/** Spec W: Exec, request frames. One member at a time; none is a heartbeat. */
+/** One member at a time; none is a heartbeat. */
 export const ExecRequestFrame = Type.Object(
   { stdin: Type.Optional(Chunk), tty_size: Type.Optional(TtySize) },
   { $id: 'ExecRequestFrame', description: 'A frame from the caller.' },
 )
 export type ExecRequestFrame = Shape<typeof ExecRequestFrame>
 
-/** Spec W: Exec, response frames. The exit code is always sent (reference §7.2). */
+/** The exit code is always sent. */
 export const ExecResponseFrame = Type.Object(
   {
     stdout: Type.Optional(Chunk),

@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 
 /**
- * Spec W: Resources. Identifiers of allocations, evaluations, nodes and deployments are UUIDs. Only
- * the record's own identifier uses this: a reference to another record may be empty.
+ * Identifiers of allocations, evaluations, nodes and deployments are UUIDs. Only the record's own
+ * identifier uses this: a reference to another record may be empty.
  */
 export function Uuid(description?: string) {
   return Type.String({ format: 'uuid', ...(description === undefined ? {} : { description }) })
 }
 
-/** Bytes on the wire: standard base64 with padding (reference §0.2). */
+/** Bytes on the wire: standard base64 with padding. */
 export function Base64(description?: string) {
   return Type.String({
     contentEncoding: 'base64',

@@ -15,7 +15,7 @@ export const WorkloadIdentity = Type.Object(
   },
   {
     $id: 'WorkloadIdentity',
-    description: 'A signed identity that a task is given (reference §4.3).',
+    description: 'A signed identity that a task is given.',
   },
 )
 export type WorkloadIdentity = Shape<typeof WorkloadIdentity>

@@ -16,7 +16,6 @@ import { JobSubmission } from './submission.ts'
 import { JobSummary } from './summary.ts'
 import { responseMeta } from './write-response.ts'
 
-/** Spec W: List job versions. */
 export const JobVersionsResponse = Named('JobVersionsResponse', {
   Versions: Type.Array(Job, { description: 'The newest first.' }),
   Diffs: Nullable(
@@ -26,7 +25,6 @@ export const JobVersionsResponse = Named('JobVersionsResponse', {
 })
 export type JobVersionsResponse = Shape<typeof JobVersionsResponse>
 
-/** Reference §7.3. */
 export const JobAction = Type.Object(
   {
     Name: Type.String(),

@@ -9,13 +9,12 @@ const target = {
   Namespace: Type.String({ description: 'Used when the query names no namespace.' }),
 }
 
-/** Spec W: Create job. The reason is this product's own, and kept with the override. */
+/** The reason is this product's own, and kept with the override. */
 const override = {
   PolicyOverride: Type.Boolean({ description: 'Pass over soft-mandatory policies that deny.' }),
   PolicyOverrideComment: Type.String({ description: 'Why; at most 1000 characters are kept.' }),
 }
 
-/** Spec W: Create job, Update job. */
 export const JobRegisterRequest = Named('JobRegisterRequest', {
   Job: Job,
   Submission: Nullable(JobSubmission),
@@ -32,7 +31,6 @@ export const JobRegisterRequest = Named('JobRegisterRequest', {
 })
 export type JobRegisterRequest = Input<Shape<typeof JobRegisterRequest>>
 
-/** Spec W: Parse job. */
 export const JobParseRequest = Named('JobParseRequest', {
   JobHCL: Type.String(),
   Canonicalize: Type.Boolean({ description: 'Fill unset fields with their defaults.' }),
@@ -41,7 +39,6 @@ export const JobParseRequest = Named('JobParseRequest', {
 })
 export type JobParseRequest = Input<Shape<typeof JobParseRequest>>
 
-/** Spec W: Dispatch; `Priority` from reference §2.3. */
 export const JobDispatchRequest = Named('JobDispatchRequest', {
   JobID: Type.String({ description: 'When given, the id in the path.' }),
   IdPrefixTemplate: Type.String(),
@@ -52,7 +49,6 @@ export const JobDispatchRequest = Named('JobDispatchRequest', {
 })
 export type JobDispatchRequest = Input<Shape<typeof JobDispatchRequest>>
 
-/** Spec W: Revert. */
 export const JobRevertRequest = Named('JobRevertRequest', {
   JobID: Type.String(),
   JobVersion: Type.Integer(),
@@ -63,7 +59,6 @@ export const JobRevertRequest = Named('JobRevertRequest', {
 })
 export type JobRevertRequest = Input<Shape<typeof JobRevertRequest>>
 
-/** Spec W: Set stability. */
 export const JobStabilityRequest = Named('JobStabilityRequest', {
   JobID: Type.String(),
   JobVersion: Type.Integer(),
@@ -71,7 +66,7 @@ export const JobStabilityRequest = Named('JobStabilityRequest', {
 })
 export type JobStabilityRequest = Input<Shape<typeof JobStabilityRequest>>
 
-/** Spec W: Create evaluation. An empty body is accepted (reference §2.3). */
+/** An empty body is accepted. */
 export const JobEvaluateRequest = Named('JobEvaluateRequest', {
   JobID: Type.String(),
   EvalOptions: Type.Object({
@@ -82,7 +77,6 @@ export const JobEvaluateRequest = Named('JobEvaluateRequest', {
 })
 export type JobEvaluateRequest = Input<Shape<typeof JobEvaluateRequest>>
 
-/** Spec W: Plan. */
 export const JobPlanRequest = Named('JobPlanRequest', {
   Job: Job,
   Diff: Type.Boolean({ description: 'Compare with the job that the servers hold.' }),
@@ -91,7 +85,7 @@ export const JobPlanRequest = Named('JobPlanRequest', {
 })
 export type JobPlanRequest = Input<Shape<typeof JobPlanRequest>>
 
-/** Spec W: Scale task group. `Error` may be text or a flag (choices.md). */
+/** `Error` may be text or a flag. */
 export const JobScaleRequest = Named('JobScaleRequest', {
   // Of 64 bits, so that the use case tells what is too large for a count.
   Count: Nullable(
@@ -108,18 +102,16 @@ export const JobScaleRequest = Named('JobScaleRequest', {
 })
 export type JobScaleRequest = Input<Shape<typeof JobScaleRequest>>
 
-/** Reference §2.3, job version tag. */
 export const JobTagRequest = Named('JobTagRequest', {
   Version: Type.Integer({ description: 'Without it: the newest.' }),
   Description: Type.String(),
 })
 export type JobTagRequest = Input<Shape<typeof JobTagRequest>>
 
-/** Reference §8.8. */
 export const JobValidateRequest = Named('JobValidateRequest', { Job: Job })
 export type JobValidateRequest = Input<Shape<typeof JobValidateRequest>>
 
-/** Reference §4.11: 200 also when the job is invalid. */
+/** 200 also when the job is invalid. */
 export const JobValidateResponse = Named('JobValidateResponse', {
   DriverConfigValidated: Type.Boolean(),
   ValidationErrors: Nullable(Type.Array(Type.String())),

@@ -34,7 +34,7 @@ export const JobStatusDeployment = Named('JobStatusDeployment', {
 })
 export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
 
-/** Reference §8.9: what a page that lists jobs needs, in one answer. */
+/** What a page that lists jobs needs, in one answer. */
 export const JobStatusRow = Type.Object(
   {
     ID: Type.String(),

@@ -6,7 +6,7 @@ import { InputSchema } from './input-schema.ts'
 import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
 
-/** Reference §4.1. What a user may submit; validation refuses anything else with its own text. */
+/** What a user may submit; validation refuses anything else with its own text. */
 export const JOB_TYPES = ['service', 'batch', 'system', 'sysbatch'] as const
 export type JobType = (typeof JOB_TYPES)[number]
 
@@ -112,7 +112,7 @@ export const JobQuarantine = Type.Object(
 )
 export type JobQuarantine = Shape<typeof JobQuarantine>
 
-/** Spec W: Resources, Job; types and nulls from reference §4.1; decision 0061 adds the last two. */
+/** The last two belong to quarantine (decision 0061). */
 export const Job = Type.Object(
   {
     Region: Type.String(),
@@ -175,7 +175,6 @@ export type Job = Shape<typeof Job>
 export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
 export type ParsedJob = Shape<typeof ParsedJob>
 
-/** Spec W: List jobs; the rest from reference §3.6. */
 export const JobStub = Type.Object(
   {
     ID: Type.String(),

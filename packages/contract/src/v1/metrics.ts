@@ -9,7 +9,6 @@ export const NodeScore = Named('NodeScore', {
 })
 export type NodeScore = Shape<typeof NodeScore>
 
-/** Spec W: Resources, Allocation, `Metrics`; the rest from reference §4.5. */
 export const PlacementMetrics = Type.Object(
   {
     NodesEvaluated: Type.Integer({ description: 'Nodes that were looked at.' }),

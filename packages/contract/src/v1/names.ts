@@ -1,10 +1,9 @@
 /**
  * Every wire name that another product spells with its vendor's name is written here and nowhere
- * else (choices.md: names of other vendors), so that an alias table can be added without touching
+ * else, so that an alias table can be added without touching
  * logic.
  */
 
-/** Spec W: Authentication, List jobs; reference §1.3 for the state headers. */
 export const HEADERS = {
   /** Carries the secret of the caller's token. */
   token: 'X-Service-Token',
@@ -25,23 +24,23 @@ export const HEADERS = {
 /** The root of every path of the workload API. */
 export const V1_ROOT = '/v1'
 
-/** Environment variables that a task is given begin with this (choices.md). */
+/** Environment variables that a task is given begin with this. */
 export const TASK_ENVIRONMENT_PREFIX = 'REEVE_'
 
 /** Environment variables that set a job file's variables for the command line. */
 export const VARIABLE_ENVIRONMENT_PREFIX = 'REEVE_VAR_'
 
-/** The built-in service catalogue on the wire; `native` is accepted for it (choices.md). */
+/** The built-in service catalogue on the wire; `native` is accepted for it. */
 export const SERVICE_PROVIDER = 'service'
 export const SERVICE_PROVIDER_ALIAS = 'native'
 
-/** An external service catalogue (reference §0.1). */
+/** An external service catalogue. */
 export const DISCOVERY_PROVIDER = 'discovery'
 
-/** Node attribute that holds the version of the agent (reference §0.1). */
+/** Node attribute that holds the version of the agent. */
 export const AGENT_VERSION_ATTRIBUTE = 'service.version'
 
-/** Names of the metrics begin with this (reference §0.1). */
+/** Names of the metrics begin with this. */
 export const METRIC_PREFIX = 'service.'
 
 /**
@@ -49,7 +48,7 @@ export const METRIC_PREFIX = 'service.'
  */
 export const RESERVED_VARIABLE_PREFIX = 'service/'
 export const WORKLOAD_VARIABLE_PREFIX = 'service/jobs'
-/** Below it are the variables that policies on jobs may read (policy languages §4). */
+/** Below it are the variables that policies on jobs may read. */
 export const POLICY_VARIABLE_PREFIX = 'service/native'
 
 export const DEFAULT_NAMESPACE = 'default'
@@ -60,11 +59,9 @@ export const DEFAULT_NODE_POOL = 'default'
 /** The built-in pool that holds the nodes of every pool. */
 export const ALL_NODE_POOL = 'all'
 
-/** The word that a job may use for the region of the agent that answers (reference §1.6). */
+/** The word that a job may use for the region of the agent that answers. */
 export const GLOBAL_REGION = 'global'
 
-/**
- * The caller without a token, and the policy that applies to it when it exists (reference §6.1).
- */
+/** The caller without a token, and the policy that applies to it when it exists. */
 export const ANONYMOUS_ACCESSOR_ID = 'anonymous'
 export const ANONYMOUS_POLICY = 'anonymous'

@@ -25,7 +25,6 @@ export const NamespaceNodePools = Type.Object(
   { $id: 'NamespaceNodePools', description: 'Where jobs of the namespace may run.' },
 )
 
-/** Reference §4.17. */
 export const Namespace = Type.Object(
   {
     Name: Type.String(),

@@ -26,10 +26,7 @@ export const CniConfig = Type.Object(
 )
 export type CniConfig = Shape<typeof CniConfig>
 
-/**
- * Spec W: Resources, Job, task group `Networks`. Also what a node offers and an allocation
- * received.
- */
+/** Also what a node offers and an allocation received. */
 export const NetworkResource = Type.Object(
   {
     Mode: Type.String({

@@ -13,7 +13,6 @@ export const NodePoolSchedulerConfiguration = Named('NodePoolSchedulerConfigurat
   MemoryOversubscriptionEnabled: Nullable(Type.Boolean()),
 })
 
-/** Reference §4.17. */
 export const NodePool = Type.Object(
   {
     Name: Type.String(),
@@ -29,7 +28,7 @@ export const NodePool = Type.Object(
 export type NodePool = Shape<typeof NodePool>
 export type NodePoolRequest = Input<NodePool>
 
-/** Reference §3.3: `prefix` is refused below a pool. */
+/** `prefix` is refused below a pool. */
 const poolListQuery = {
   prefix: Text('Not taken here: anything but an empty one is refused.'),
   ...paging,

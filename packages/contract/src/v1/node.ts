@@ -13,7 +13,6 @@ import { ResourceTotals } from './allocated-resources.ts'
 import { Opaque, Uuid } from './identifier.ts'
 import { NetworkResource } from './network.ts'
 
-/** Reference §4.8. */
 export const NODE_STATUSES = ['initializing', 'ready', 'down', 'disconnected'] as const
 export type NodeStatus = (typeof NODE_STATUSES)[number]
 
@@ -198,7 +197,6 @@ const sharedFields = {
   ModifyIndex: Index(),
 }
 
-/** Spec W: Resources, Node; the rest from reference §4.8. */
 export const Node = Type.Object(
   {
     ...sharedFields,
@@ -227,7 +225,6 @@ export const Node = Type.Object(
 )
 export type Node = Shape<typeof Node>
 
-/** Reference §3.6. */
 export const NodeStub = Type.Object(
   {
     ...sharedFields,
@@ -241,7 +238,6 @@ export const NodeStub = Type.Object(
 )
 export type NodeStub = Shape<typeof NodeStub>
 
-/** Reference §8.1. */
 export const NodeDrainRequest = Type.Object(
   {
     DrainSpec: Nullable(DrainSpec),

@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { MapOf, Nullable, type Shape } from '../shape.ts'
 import { AllocationStub } from './allocation.ts'
 
-/** Spec W: Plan, `DesiredTGUpdates`; the rest from reference §4.10. */
 export const DesiredUpdates = Type.Object(
   {
     Ignore: Type.Integer(),

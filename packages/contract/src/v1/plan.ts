@@ -6,7 +6,7 @@ import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
 import { JobPolicyOutcome } from './policy-verdict.ts'
 
-/** Spec W: Plan. Nothing is kept of it and no event is made. */
+/** Nothing is kept of it and no event is made. */
 export const JobPlanResponse = Type.Object(
   {
     Index: Index('`JobModifyIndex` of the stored job, 0 for a new one.'),

@@ -4,7 +4,7 @@ import { list } from './define.ts'
 import { Named, Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { denied, ok, refused } from './answer.ts'
 
-/** The levels of both kinds of policies (Spec G: Policies). */
+/** The levels of both kinds of policies. */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
 
 /** What the words of a policy come to for the job. */

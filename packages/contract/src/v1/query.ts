@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 /**
  * Query parameters are declared with the type that the handler receives; the server parses the
  * text. A flag marked `x-parse: lenient` reads any text that is not a boolean as false; every other
- * flag refuses it with 400 (reference §2.2).
+ * flag refuses it with 400.
  */
 
 export function Text(description: string) {
@@ -27,7 +27,7 @@ export function Repeated(description: string) {
   return Type.Optional(Type.Array(Type.String(), { description }))
 }
 
-/** Taken by every route (reference §1.1). */
+/** Taken by every route. */
 export const common = {
   region: Text('Region to ask; the region of the answering agent when empty.'),
   namespace: Type.Optional(
@@ -40,13 +40,13 @@ export const common = {
   pretty: Flag('Indent the answer. Present and not `0` is true.'),
 }
 
-/** Taken by every read (reference §1.6). */
+/** Taken by every read. */
 export const consistency = {
   stale: Flag('Any server may answer from its own copy. Present with an empty value is true.'),
   consistent: Flag('The leader confirms that it leads before it answers.'),
 }
 
-/** Taken by every read that Spec W marks Blocking = yes (reference §1.4). */
+/** Taken by every read that may block. */
 export const blocking = {
   index: Type.Optional(
     Type.Integer({
@@ -67,7 +67,7 @@ export const blocking = {
 export const prefix = Text('Only what begins with this.')
 export const filter = Text('Only what this filter expression is true for.')
 
-/** Taken by paginated lists (Spec W: Limits; reference §3.1). */
+/** Taken by paginated lists. */
 export const paging = {
   per_page: Type.Optional(
     Type.Integer({

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { Named, Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 
-/** Reference §4.16. */
 export const ScalingEvent = Named('ScalingEvent', {
   Time: Nanoseconds(),
   Count: Nullable(Type.Integer({ description: 'Null when only a message was recorded.' })),
@@ -24,7 +23,6 @@ export const TaskGroupScaleStatus = Named('TaskGroupScaleStatus', {
 })
 export type TaskGroupScaleStatus = Shape<typeof TaskGroupScaleStatus>
 
-/** Spec W: Resources, Job scale status. */
 export const JobScaleStatus = Type.Object(
   {
     JobID: Type.String(),

@@ -15,9 +15,7 @@ const stubFields = {
   ModifyIndex: Index(),
 }
 
-/**
- * Reference §4.2, `Scaling`: the bounds of a group's count, and the policy an autoscaler follows.
- */
+/** The bounds of a group's count, and the policy an autoscaler follows. */
 export const ScalingPolicy = Type.Object(
   {
     ...stubFields,

@@ -6,7 +6,6 @@ import { ok } from './answer.ts'
 import { Text } from './query.ts'
 import { responseMeta } from './write-response.ts'
 
-/** Reference §8.8. */
 export const SCHEDULER_ALGORITHMS = ['binpack', 'spread'] as const
 export type SchedulerAlgorithm = (typeof SCHEDULER_ALGORITHMS)[number]
 

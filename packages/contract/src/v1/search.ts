@@ -5,7 +5,7 @@ import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { responseMeta } from './write-response.ts'
 
-/** Reference §8.7; `deployment` and `scaling_policy` are singular on the wire. */
+/** `deployment` and `scaling_policy` are singular on the wire. */
 export const SEARCH_CONTEXTS = [
   'jobs',
   'evals',

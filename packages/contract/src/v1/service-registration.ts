@@ -5,7 +5,6 @@ import { Index, Nullable, type Shape } from '../shape.ts'
 import { done, ok } from './answer.ts'
 import { filter, paging, Text } from './query.ts'
 
-/** Reference §4.17. */
 export const ServiceRegistration = Type.Object(
   {
     ID: Type.String(),
@@ -25,7 +24,6 @@ export const ServiceRegistration = Type.Object(
 )
 export type ServiceRegistration = Shape<typeof ServiceRegistration>
 
-/** Reference §3.6. */
 export const ServiceList = Type.Object(
   {
     Namespace: Type.String(),

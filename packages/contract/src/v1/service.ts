@@ -12,7 +12,6 @@ export const CheckRestart = Named('CheckRestart', {
 })
 export type CheckRestart = Shape<typeof CheckRestart>
 
-/** Spec W: Resources, Job, task `Services`, `Checks`; the rest from reference §4.3. */
 export const ServiceCheck = Type.Object(
   {
     Name: Type.String(),

@@ -4,10 +4,7 @@ import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
 export const SUBMISSION_FORMATS = ['hcl2', 'hcl1', 'json'] as const
 export type SubmissionFormat = (typeof SUBMISSION_FORMATS)[number]
 
-/**
- * Spec W: Resources, Job submission. `JobModifyIndex` is the same number as `JobIndex` (reference
- * §4.12).
- */
+/** `JobModifyIndex` is the same number as `JobIndex`. */
 export const JobSubmission = Type.Object(
   {
     Source: Type.String({ description: 'The job file as it was written.' }),

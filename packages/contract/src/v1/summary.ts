@@ -21,7 +21,6 @@ export const JobChildrenSummary = Type.Object(
 )
 export type JobChildrenSummary = Shape<typeof JobChildrenSummary>
 
-/** Spec W: Resources, Job summary. */
 export const JobSummary = Type.Object(
   {
     JobID: Type.String(),

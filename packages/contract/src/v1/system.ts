@@ -2,7 +2,7 @@ import { routes } from '../route.ts'
 import { putOnly } from './define.ts'
 import { done } from './answer.ts'
 
-/** Reference §1.1: the two paths that take PUT only. */
+/** The two paths that take PUT only. */
 export const systemRoutes = routes('Operator', {
   collectGarbage: putOnly('/system/gc', {
     summary: 'Remove everything that has ended, whatever its age.',

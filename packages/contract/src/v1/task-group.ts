@@ -84,7 +84,6 @@ export const DisconnectStrategy = Type.Object(
 )
 export type DisconnectStrategy = Shape<typeof DisconnectStrategy>
 
-/** Spec W: Resources, Job, task group; the rest from reference §4.2. */
 export const TaskGroup = Type.Object(
   {
     Name: Type.String(),

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
 import { MapOf, Nanoseconds, Timestamp, type Shape } from '../shape.ts'
 
-/** Spec W: Resources, TaskState. The wire strings are choices.md's. */
 export const TASK_STATES = ['pending', 'running', 'dead'] as const
 export type TaskStateName = (typeof TASK_STATES)[number]
 
-/** Spec W: Resources, Task event; those after `Building Task Directory` from the references. */
+/** Those after `Building Task Directory` from the references. */
 export const TASK_EVENT_TYPES = [
   'Setup Failure',
   'Driver Failure',
@@ -43,9 +42,7 @@ export const TASK_EVENT_TYPES = [
 ] as const
 export type TaskEventType = (typeof TASK_EVENT_TYPES)[number]
 
-/**
- * Spec W: Resources, Task event. Which fields apply depends on the type; all are always present.
- */
+/** Which fields apply depends on the type; all are always present. */
 export const TaskEvent = Type.Object(
   {
     Type: Type.String({ description: 'One of the known types, or the name of a driver event.' }),
@@ -77,7 +74,6 @@ export const TaskEvent = Type.Object(
 )
 export type TaskEvent = Shape<typeof TaskEvent>
 
-/** Spec W: Resources, TaskState. */
 export const TaskState = Type.Object(
   {
     State: Type.Enum(TASK_STATES),

@@ -33,7 +33,7 @@ export const NumaPreference = Named('NumaPreference', {
 })
 export type NumaPreference = Shape<typeof NumaPreference>
 
-/** Spec W: Resources, Job, task `Resources`. What one task asks for. */
+/** What one task asks for. */
 export const Resources = Type.Object(
   {
     CPU: Type.Integer({ description: 'Share of the processor, in MHz.', default: 100 }),
@@ -189,7 +189,6 @@ export const TaskSchedule = Type.Object(
 )
 export type TaskSchedule = Shape<typeof TaskSchedule>
 
-/** Spec W: Resources, Job, task; the rest from reference §4.3. */
 export const Task = Type.Object(
   {
     Name: Type.String(),

@@ -32,7 +32,6 @@ export const MetricSample = Named('MetricSample', {
 })
 export type MetricSample = Shape<typeof MetricSample>
 
-/** Reference §8.8. */
 export const MetricsReport = Type.Object(
   {
     Timestamp: Type.String({ description: 'Begin of the interval.' }),

@@ -22,14 +22,12 @@ const metadataFields = {
   ModifyTime: Nanoseconds(),
 }
 
-/** Reference §3.6. */
 export const VariableMetadata = Type.Object(metadataFields, {
   $id: 'VariableMetadata',
   description: 'A variable without its values.',
 })
 export type VariableMetadata = Shape<typeof VariableMetadata>
 
-/** Reference §8.9. */
 export const Variable = Type.Object(
   { ...metadataFields, Items: MapOf(Type.String()) },
   { $id: 'Variable', description: 'Named texts that are stored encrypted.' },

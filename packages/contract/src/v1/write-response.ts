@@ -1,10 +1,7 @@
 import { Type } from 'typebox'
 import { Named, Index, type Shape } from '../shape.ts'
 
-/**
- * What the headers of a read say, repeated in bodies that the peers flatten it into (reference
- * §0.2).
- */
+/** What the headers of a read say, repeated in bodies that the peers flatten it into. */
 export const responseMeta = {
   Index: Index(),
   LastContact: Type.Integer({ description: 'Milliseconds since the leader was heard.' }),
@@ -12,7 +9,7 @@ export const responseMeta = {
   NextToken: Type.String(),
 }
 
-/** Spec W: Resources, Write response. Register, update, revert and evaluate answer it. */
+/** Register, update, revert and evaluate answer it. */
 export const JobWriteResponse = Named('JobWriteResponse', {
   EvalID: Type.String({ description: 'Empty when no evaluation was made.' }),
   EvalCreateIndex: Index(),
@@ -22,7 +19,7 @@ export const JobWriteResponse = Named('JobWriteResponse', {
 })
 export type JobWriteResponse = Shape<typeof JobWriteResponse>
 
-/** Spec W: Scale task group: the evaluation is named only when there is one. */
+/** The evaluation is named only when there is one. */
 export const JobScaleResponse = Named('JobScaleResponse', {
   EvalID: Type.Optional(Type.String()),
   EvalCreateIndex: Type.Optional(Index()),
@@ -32,7 +29,7 @@ export const JobScaleResponse = Named('JobScaleResponse', {
 })
 export type JobScaleResponse = Shape<typeof JobScaleResponse>
 
-/** Spec W: Stop job; the volume fields from reference §4.11, for clients that expect them. */
+/** The volume fields are there for clients that expect them. */
 export const JobStopResponse = Named('JobStopResponse', {
   EvalID: Type.String({ description: 'Empty when there was nothing to stop.' }),
   EvalCreateIndex: Index(),
@@ -43,7 +40,6 @@ export const JobStopResponse = Named('JobStopResponse', {
 })
 export type JobStopResponse = Shape<typeof JobStopResponse>
 
-/** Spec W: Dispatch. */
 export const JobDispatchResponse = Named('JobDispatchResponse', {
   DispatchedJobID: Type.String(),
   EvalID: Type.String(),
@@ -54,14 +50,13 @@ export const JobDispatchResponse = Named('JobDispatchResponse', {
 })
 export type JobDispatchResponse = Shape<typeof JobDispatchResponse>
 
-/** Spec W: Set stability. `Index` is the same number (reference §4.11). */
+/** `Index` is the same number. */
 export const JobStabilityResponse = Named('JobStabilityResponse', {
   JobModifyIndex: Index(),
   Index: Index(),
 })
 export type JobStabilityResponse = Shape<typeof JobStabilityResponse>
 
-/** Spec W: Force periodic instance. */
 export const PeriodicForceResponse = Named('PeriodicForceResponse', {
   EvalID: Type.String(),
   EvalCreateIndex: Index(),

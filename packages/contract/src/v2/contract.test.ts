@@ -132,8 +132,7 @@ function patternsOf(schema: JsonSchema): readonly string[] {
   return schema.pattern === undefined ? inner : [schema.pattern, ...inner]
 }
 
-// Spec G: Endpoints, Errors. Where the spec shows no status of success, it is the one of the
-// choices or the reference.
+// Where the spec shows no status of success, it is the one of the choices or the reference.
 const endpoints: readonly (readonly [Method, string, readonly number[]])[] = [
   ['POST', '/organizations/:organization_name/projects', [201]],
   ['PATCH', '/projects/:project_id', [200]],
@@ -170,7 +169,7 @@ for (const [method, path, statuses] of endpoints) {
   })
 }
 
-// Spec G: Projects, List projects; Policies, List policies.
+// Policies, List policies.
 const queries: readonly (readonly [Method, string, readonly string[]])[] = [
   [
     'GET',

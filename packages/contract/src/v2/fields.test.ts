@@ -61,9 +61,8 @@ function wordFor(schema: JsonSchema | undefined): string {
   return inner === undefined ? (schema.type ?? 'unknown') : `${wordFor(inner)} or null`
 }
 
-// Spec G: Resources and their fields. The tables, field by field; types in the words of the tables.
-// Two fields are wider than the table says, because a value can be missing: `query` of a native
-// policy, an unset duration.
+// The tables, field by field; types in the words of the tables. Two fields are wider than the table
+// says, because a value can be missing: `query` of a native policy, an unset duration.
 const tables: readonly {
   readonly name: string
   readonly schema: TSchema

@@ -8,13 +8,13 @@ import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 
-/** The media type of every body, errors included, except policy code (spec G, first lines). */
+/** The media type of every body, errors included, except policy code (first lines). */
 export const JSON_API_TYPE = 'application/vnd.api+json'
 
-/** Spec G: Policies, Upload policy. Also what downloads and archives are served as. */
+/** Also what downloads and archives are served as. */
 export const OCTETS_TYPE = 'application/octet-stream'
 
-/** The prefix of every path of this API. Spec G: Versioning. */
+/** The prefix of every path of this API. */
 export const BASE_PATH = '/api/v2'
 
 /** One of a closed set of words, shown as an `enum` in the API page. */
@@ -53,7 +53,7 @@ export function StatusTimestamps() {
  */
 export const Octets = Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' })
 
-/** A path from the root of the host, without scheme: links inside resources (reference §1.1). */
+/** A path from the root of the host, without scheme: links inside resources. */
 export function PathLink(description?: string) {
   return Type.String({ pattern: '^/', ...(description === undefined ? {} : { description }) })
 }
@@ -88,7 +88,7 @@ export function ToOneOrNone<const T extends string>(type: T) {
   return Type.Object({ data: Nullable(Identifier(type)) })
 }
 
-/** A relationship to any number of resources; `[]` when there are none (reference §3.3). */
+/** A relationship to any number of resources; `[]` when there are none. */
 export function ToMany<const T extends string>(type: T) {
   return Type.Object({ data: Type.Array(Identifier(type)) })
 }
@@ -142,7 +142,7 @@ export const IncludedResource = Named('IncludedResource', {
 })
 export type IncludedResource = Shape<typeof IncludedResource>
 
-/** What the service did beyond what was asked, in sentences for a person (reference §8, wish 6). */
+/** What the service did beyond what was asked, in sentences for a person (wish 6). */
 const DocumentMeta = Type.Object({ notices: Type.Optional(Type.Array(Type.String())) })
 
 const included = Type.Optional(
@@ -159,7 +159,7 @@ export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resour
   return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
 }
 
-/** Spec G: Projects, List projects. Full URLs; `prev` and `next` are null at the ends. */
+/** Full URLs; `prev` and `next` are null at the ends. */
 export const PageLinks = Named('PageLinks', {
   self: Type.String(),
   first: Type.String(),
@@ -195,7 +195,7 @@ export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 
   )
 }
 
-/** One page whose meta also counts. Spec G: Projects, List projects. */
+/** One page whose meta also counts. */
 export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
@@ -203,7 +203,7 @@ export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(res
   )
 }
 
-/** A collection that is paged only when the request names a page or a size (reference §1.4). */
+/** A collection that is paged only when the request names a page or a size. */
 export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     {
@@ -223,7 +223,7 @@ export function ListOf<S extends TSchema>(resource: S, $id = formName(resource, 
 
 /**
  * The document of a request. Attributes that the schema does not name, read-only ones among them,
- * are ignored (reference §1.1). `id` is optional; when it differs from the path the answer is 409.
+ * are ignored. `id` is optional; when it differs from the path the answer is 409.
  */
 export function RequestOf<const T extends string, M extends TProperties>(
   $id: string,
@@ -248,9 +248,7 @@ export function OptionalBody<S extends TSchema>(schema: S) {
   return Nullable(schema)
 }
 
-/**
- * Spec G: Error object. Its three fields are always there; `source` is additive (reference §1.3).
- */
+/** Its three fields are always there; `source` is additive. */
 export const ErrorObject = Named('ErrorObject', {
   status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
   code: Type.Optional(
@@ -272,7 +270,7 @@ export const ErrorDocument = Named('ErrorDocument', {
 })
 export type ErrorDocument = Shape<typeof ErrorDocument>
 
-/** Reference §1.3: titles are matched by clients, so they are part of the contract. */
+/** Titles are matched by clients, so they are part of the contract. */
 export const ERROR_TITLES = {
   badRequest: 'bad request',
   unauthorized: 'unauthorized',

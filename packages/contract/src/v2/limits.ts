@@ -1,62 +1,58 @@
 /**
- * The limits of the governance API, each with the line it comes from. Schemas, server and web UI
- * read them here. "Reference" is the governance reference: how peers behave where Spec G is silent.
+ * The limits of the governance API. Schemas, server and web UI read them here.
  */
 
-// Spec G: Limits. Project name length 3 to 40 characters.
+// Project name length 3 to 40 characters.
 export const PROJECT_NAME_LENGTH_MIN = 3
 export const PROJECT_NAME_LENGTH_MAX = 40
 
-// Spec G: Limits. Project description at most 256 characters.
+// Project description at most 256 characters.
 export const PROJECT_DESCRIPTION_LENGTH_MAX = 256
 
-// Spec G: Limits. 10 tag bindings per project; reference §2.4 gives a workspace the same number of
-// its own.
+// 10 tag bindings per project.4 gives a workspace the same number of its own.
 export const TAG_BINDINGS_MAX = 10
 
-// Spec G: Limits. Tag key 128 characters, tag value 256 characters.
+// Tag key 128 characters, tag value 256 characters.
 export const TAG_KEY_LENGTH_MAX = 128
 export const TAG_VALUE_LENGTH_MAX = 256
 
 /**
- * Spec G: Tag binding. Two reserved key prefixes are rejected; which ones is this product's choice.
- * The comparison ignores case, and an installation may configure its own list.
+ * Two reserved key prefixes are rejected; which ones is this product's choice. The comparison
+ * ignores case, and an installation may configure its own list.
  */
 export const RESERVED_TAG_PREFIXES = ['sys:', 'reeve:'] as const
 
-// Spec G: Limits. Policy upload 10 MB, read as 10 MiB inclusive: one byte more is 413 and nothing
-// is saved.
+// Policy upload 10 MB, read as 10 MiB inclusive: one byte more is 413 and nothing is saved.
 export const POLICY_UPLOAD_BYTES_MAX = 10 * 1024 * 1024
 
-// Spec G: Limits. Default page size 20. The maximum is not shown there; reference §1.4 clamps at
+// Default page size 20. The maximum is not shown there.4 clamps at
 // 100.
 export const PAGE_SIZE_DEFAULT = 20
 export const PAGE_SIZE_MAX = 100
 
-// Reference §1.2: a JSON body may have 1 MiB. Larger is 413.
+// A JSON body may have 1 MiB. Larger is 413.
 export const JSON_BODY_BYTES_MAX = 1024 * 1024
 
-// Reference §1.3: one error object per violated rule, never more than 20.
+// One error object per violated rule, never more than 20.
 export const ERRORS_MAX = 20
 
-// Reference §1.6: 16 random characters after the prefix of an identifier.
+// 16 random characters after the prefix of an identifier.
 export const ID_SUFFIX_LENGTH = 16
 
-// Reference §1.7: 30 requests per second and user, or per source address when unauthenticated.
+// 30 requests per second and user, or per source address when unauthenticated.
 export const REQUESTS_PER_SECOND_MAX = 30
 
-// Reference §4.1: organization names have 3 to 40 characters.
+// Organization names have 3 to 40 characters.
 export const ORGANIZATION_NAME_LENGTH_MIN = 3
 export const ORGANIZATION_NAME_LENGTH_MAX = 40
 
 // RFC 5321, 4.5.3.1.3: no deliverable address is longer.
 export const EMAIL_LENGTH_MAX = 254
 
-// Reference §3.1 and §4.6: policy and workspace names have 1 to 90 characters; sets, teams and
-// users follow them.
+// Policy and workspace names have 1 to 90 characters; sets, teams and users follow them.
 export const NAME_LENGTH_MAX = 90
 
-// Reference §3.1: no documented limit for Markdown descriptions; this one keeps list pages small.
+// No documented limit for Markdown descriptions; this one keeps list pages small.
 export const DESCRIPTION_LENGTH_MAX = 4096
 
 /** A policy query is one reference into a document; nothing legitimate comes near this length. */
@@ -67,10 +63,10 @@ export const POLICY_QUERY_LENGTH_MAX = 1024
  */
 export const ENFORCE_ENTRIES_MAX = 10
 
-// Reference §3.4: the last 20 uploads of a policy are kept.
+// The last 20 uploads of a policy are kept.
 export const POLICY_VERSIONS_KEPT_MAX = 20
 
-// Reference §2.5: at most 500 workspaces move in one request.
+// At most 500 workspaces move in one request.
 export const MOVED_WORKSPACES_MAX = 500
 
 /** Resource identifiers in one relationship of a request. */
@@ -87,8 +83,7 @@ export const PARAMETER_VALUE_LENGTH_MAX = 64 * 1024
 /** Parameters of one policy set: all of them are given to every policy in it. */
 export const POLICY_SET_PARAMETERS_MAX = 500
 
-// Reference §5.4: a plan upload may have 50 MiB, and a run that gets none within an hour becomes
-// `errored`.
+// A plan upload may have 50 MiB, and a run that gets none within an hour becomes `errored`.
 export const PLAN_UPLOAD_BYTES_MAX = 50 * 1024 * 1024
 export const PLAN_UPLOAD_WAIT_MS_MAX = 60 * 60 * 1000
 
@@ -113,7 +108,7 @@ export const REPLAY_PAGE_DEFAULT = 20
 export const REPLAY_PAGE_MAX = 50
 export const REPLAY_PAGE_BYTES_MAX = 20 * 1024 * 1024
 
-// Reference §5.4: reading a run may wait for its end, up to 60 s.
+// Reading a run may wait for its end, up to 60 s.
 export const RUN_WAIT_SECONDS_MAX = 60
 
 /** Addresses (`target-addrs`, `replace-addrs`) and variables that one run may name. */
@@ -126,6 +121,5 @@ export const COMMENT_LENGTH_MAX = 4096
 /** Paths, URLs, tool versions, resource addresses: one line of text. */
 export const LINE_LENGTH_MAX = 1024
 
-// Reference §4.3: organization and team tokens end two years after creation when no `expired-at` is
-// given.
+// Organization and team tokens end two years after creation when no `expired-at` is given.
 export const TOKEN_LIFETIME_DAYS_DEFAULT = 730

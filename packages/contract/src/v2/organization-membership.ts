@@ -19,7 +19,7 @@ import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
 export const MEMBERSHIP_STATUSES = ['active', 'invited'] as const
 export const MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const
 
-/** A user in an organization: `invited` until the user accepts, then `active` (reference §4.1). */
+/** A user in an organization: `invited` until the user accepts, then `active`. */
 export const OrganizationMembership = ResourceOf(
   'OrganizationMembership',
   'organization-memberships',

@@ -18,15 +18,11 @@ import {
 import { Email, OrganizationName, PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
-/**
- * Where runs execute. Kept for clients that send and compare it; plans are uploaded here (reference
- * §5.4).
- */
+/** Where runs execute. Kept for clients that send and compare it; plans are uploaded here. */
 export const EXECUTION_MODES = ['remote', 'local', 'agent'] as const
 
 export const COLLABORATOR_AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
 
-/** Reference §4.1, and `can-read-policies` of §3.5. */
 export const ORGANIZATION_PERMISSIONS = [
   'can-update',
   'can-destroy',
@@ -41,7 +37,7 @@ export const ORGANIZATION_PERMISSIONS = [
   'can-update-api-token',
 ] as const
 
-/** Reference §4.1: features that configuration may turn off; their endpoints answer 404 then. */
+/** Features that configuration may turn off; their endpoints answer 404 then. */
 export const ENTITLEMENTS = [
   'operations',
   'teams',
@@ -55,9 +51,7 @@ export const ORGANIZATION_INCLUDES = ['entitlement_set', 'default_project'] as c
 
 const minutes = Nullable(Type.Integer({ minimum: 1, description: 'Minutes; null: no limit.' }))
 
-/**
- * The JSON:API id of an organization is its name; `external-id` survives a rename (reference §1.6).
- */
+/** The JSON:API id of an organization is its name; `external-id` survives a rename. */
 export const Organization = ResourceWithId('Organization', 'organizations', {
   id: OrganizationName(),
   attributes: Type.Object({
@@ -117,8 +111,7 @@ const settings = {
 }
 
 /**
- * There are no agent pools here: a pool that is not null is refused with the text clients expect
- * (reference §1.3).
+ * There are no agent pools here: a pool that is not null is refused with the text clients expect.
  */
 const relationships = Type.Optional(
   Type.Object({ 'default-agent-pool': Type.Optional(ToOneOrNone('agent-pools')) }),

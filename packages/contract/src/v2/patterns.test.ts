@@ -16,7 +16,7 @@ import {
 } from './patterns.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
-// Spec G: Limits; Project; Tag binding; Policy.
+// Project; Tag binding; Policy.
 const texts: readonly {
   readonly name: string
   readonly schema: TSchema

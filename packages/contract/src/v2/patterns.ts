@@ -1,7 +1,7 @@
 /**
  * The texts that names, keys and durations must match. Each is anchored and free of nested
  * repetition, so checking is linear in the length of what a caller sends. Lengths are separate
- * rules (limits.ts), because each rule that is violated gets an error of its own (reference §1.3).
+ * rules (limits.ts), because each rule that is violated gets an error of its own.
  */
 
 import { Type, type TSchema } from 'typebox'
@@ -17,31 +17,30 @@ import {
   TAG_VALUE_LENGTH_MAX,
 } from './limits.ts'
 
-// Spec G: Project. Letters, numbers, spaces, `-`, `_`; must not start or end with a space.
+// Letters, numbers, spaces, `-`, `_`; must not start or end with a space.
 export const PROJECT_NAME_PATTERN = '^[A-Za-z0-9_-](?:[A-Za-z0-9 _-]*[A-Za-z0-9_-])?$'
 
-// Spec G: Policy. Letters, numbers, `-`, `_`. Reference §4 uses the same for all other names.
+// Letters, numbers, `-`, `_`. All other names use the same.
 export const POLICY_NAME_PATTERN = '^[A-Za-z0-9_-]+$'
 
-// Spec G: Tag binding. Alphanumerics plus `_ . = + - @ :`; the value has the same alphabet and may
-// be empty.
+// Alphanumerics plus `_ . = + - @ :`; the value has the same alphabet and may be empty.
 export const TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@:-]+$'
 export const TAG_VALUE_PATTERN = '^[A-Za-z0-9_.=+@:-]*$'
 
-// Reference §2.4: reserved tag keys may also hold spaces.
+// Reserved tag keys may also hold spaces.
 export const RESERVED_TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@: -]+$'
 
-// Spec G: Limits. Up to four digits, greater than 0, unit `d` or `h`.
+// Up to four digits, greater than 0, unit `d` or `h`.
 export const DURATION_PATTERN = '^(?=0*[1-9])[0-9]{1,4}[dh]$'
 
 /** One `@` with something on both sides; only a delivered message proves more. */
 export const EMAIL_PATTERN = '^[^\\s@]+@[^\\s@]+$'
 
-// Reference §1.6: base58, without the characters that people confuse (`0 O I l`).
+// Base58, without the characters that people confuse (`0 O I l`).
 export const ID_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
 
-/** Reference §1.6: the prefix of each resource's identifiers, by JSON:API type. */
+/** The prefix of each resource's identifiers, by JSON:API type. */
 export const ID_PREFIXES = {
   'authentication-tokens': 'at',
   'entitlement-sets': 'org',
@@ -76,15 +75,15 @@ export function PrefixedId(type: PrefixedType) {
   return Type.String({ pattern: `^${ID_PREFIXES[type]}-${idSuffixPattern}$` })
 }
 
-/** Reference §1.6: effective tag bindings have an identifier without prefix. */
+/** Effective tag bindings have an identifier without prefix. */
 export function BareId() {
   return Type.String({ pattern: `^${idSuffixPattern}$` })
 }
 
 /**
  * What an error says when a rule of a schema is broken, by JSON Schema keyword. The attribute's
- * name in words goes in front (`Name may only contain …`); clients match on the joined text
- * (reference §1.3), so it is part of the contract.
+ * name in words goes in front (`Name may only contain …`); clients match on the joined text, so it
+ * is part of the contract.
  */
 export interface RefusalTexts {
   readonly 'x-refusals': { readonly [keyword: string]: string }

@@ -17,7 +17,6 @@ import {
 import { fieldsQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
-/** Reference §4.8. */
 export const POLICY_CHECK_STATUSES = [
   'pending',
   'queued',

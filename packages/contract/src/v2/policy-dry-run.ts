@@ -7,8 +7,7 @@ import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './lim
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
 
 /**
- * Reference §5.4: the answer of policies to a plan that is not part of any run. Nothing is stored,
- * so it has no id.
+ * The answer of policies to a plan that is not part of any run. Nothing is stored, so it has no id.
  */
 export const PolicyDryRun = Named('PolicyDryRun', {
   type: Type.Literal('policy-dry-runs'),
@@ -21,10 +20,7 @@ export type PolicyDryRun = Shape<typeof PolicyDryRun>
 
 export const PolicyDryRunDocument = DocumentOf(PolicyDryRun)
 
-/**
- * `run` holds what policies may ask of a run (reference §5.2); what is absent is filled from the
- * workspace.
- */
+/** `run` holds what policies may ask of a run; what is absent is filled from the workspace. */
 export const WorkspaceDryRunRequest = RequestOf('WorkspaceDryRunRequest', 'policy-dry-runs', {
   attributes: Type.Object({
     // A `PlanExport`; everything in it goes to the policies.

@@ -16,7 +16,6 @@ import {
 import { ALL_ENFORCEMENT_LEVELS, POLICY_KINDS } from './policy.ts'
 import { fieldsQuery, numberedQuery } from './query.ts'
 
-/** Reference §4.8. */
 export const POLICY_EVALUATION_STATUSES = [
   'pending',
   'queued',
@@ -80,12 +79,12 @@ export function PolicySkipped() {
   return Type.String({ description })
 }
 
-/** One policy's verdict. Members are snake_case here and nowhere else (reference §4.8). */
+/** One policy's verdict. Members are snake_case here and nowhere else. */
 export const PolicyOutcome = Named('PolicyOutcome', {
   policy_name: Type.String(),
   enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-  // What the level amounts to in this set: an overridable set opens its hard policies too
-  // (reference §8, wish 11).
+  // What the level amounts to in this set: an overridable set opens its hard policies too (wish
+  // 11).
   effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
   query: Nullable(Type.String()),
   status: OneOf(POLICY_OUTCOME_STATUSES),

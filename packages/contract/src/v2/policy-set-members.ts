@@ -6,7 +6,7 @@ import { MembersRequestOf } from './json-api.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'
 import { NewTagSelector } from './policy-set.ts'
 
-/** Reference §4.7: what is in a policy set and where it applies, changed member by member. */
+/** What is in a policy set and where it applies, changed member by member. */
 
 export const PolicySetPoliciesRequest = MembersRequestOf('PolicySetPoliciesRequest', 'policies')
 export type PolicySetPoliciesRequest = Shape<typeof PolicySetPoliciesRequest>
@@ -18,13 +18,13 @@ export const PolicySetWorkspacesRequest = MembersRequestOf(
   'workspaces',
 )
 
-/** Ours (architecture §8): namespaces of the workload API, by name. */
+/** Ours: namespaces of the workload API, by name. */
 export const PolicySetNamespacesRequest = MembersRequestOf(
   'PolicySetNamespacesRequest',
   'namespaces',
 )
 
-/** Bare objects without `type`, unlike every other member list (reference §4.7). */
+/** Bare objects without `type`, unlike every other member list. */
 export const TagSelectorsRequest = Named('TagSelectorsRequest', {
   data: Type.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }),
 })

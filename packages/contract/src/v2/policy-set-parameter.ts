@@ -8,7 +8,7 @@ import { fieldsQuery } from './query.ts'
 
 const category = Type.Literal('policy-set')
 
-/** A value that the policies of a set can read (reference §4.7). */
+/** A value that the policies of a set can read. */
 export const PolicySetParameter = ResourceOf('PolicySetParameter', 'vars', {
   attributes: Type.Object({
     key: Type.String(),
@@ -28,7 +28,7 @@ export const PolicySetParameterPage = PageOf(PolicySetParameter)
 
 const key = Type.String({ minLength: 1, maxLength: PARAMETER_KEY_LENGTH_MAX })
 const writable = {
-  // A missing value is an empty one (reference §7.6, S19).
+  // A missing value is an empty one.
   value: Type.Optional(Nullable(Type.String({ maxLength: PARAMETER_VALUE_LENGTH_MAX }))),
   sensitive: Type.Optional(Type.Boolean()),
 }

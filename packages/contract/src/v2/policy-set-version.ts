@@ -17,7 +17,6 @@ import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
 import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
 import { fieldsQuery } from './query.ts'
 
-/** Reference §4.7. */
 export const POLICY_SET_VERSION_STATUSES = [
   'pending',
   'ingressing',

@@ -35,7 +35,7 @@ export const POLICY_SET_INCLUDES = [
   'newest_version',
 ] as const
 
-/** A rule by which a set applies, or does not apply, to workspaces with a tag (reference §5.1). */
+/** A rule by which a set applies, or does not apply, to workspaces with a tag. */
 export const TagSelector = Named('TagSelector', {
   'tag-key': TagKey(),
   'tag-value': Nullable(TagValue()),
@@ -43,7 +43,6 @@ export const TagSelector = Named('TagSelector', {
 })
 export type TagSelector = Shape<typeof TagSelector>
 
-/** Spec G names policy sets only by reference; reference §4.7 gives the rest. */
 export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
   attributes: Type.Object({
     name: Name('Unique in the organization, case ignored.'),
@@ -128,10 +127,7 @@ export const PolicySetCreateRequest = RequestOf('PolicySetCreateRequest', 'polic
 })
 export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
 
-/**
- * Each relationship that is present is replaced as a whole; `[]` clears it (reference §4.7, §8 wish
- * 8).
- */
+/** Each relationship that is present is replaced as a whole; `[]` clears it. */
 export const PolicySetUpdateRequest = RequestOf('PolicySetUpdateRequest', 'policy-sets', {
   attributes: Type.Optional(
     Type.Object({

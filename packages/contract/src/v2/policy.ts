@@ -27,11 +27,11 @@ import {
 import { Name, RULED_TOGETHER } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
-/** Spec G: Policy. The two policy-as-code frameworks. */
+/** The two policy-as-code frameworks. */
 export const POLICY_KINDS = ['native', 'opa'] as const
 export type PolicyKind = (typeof POLICY_KINDS)[number]
 
-/** Spec G: Policy. Which levels a kind allows. */
+/** Which levels a kind allows. */
 export const ENFORCEMENT_LEVELS = {
   native: ['hard-mandatory', 'soft-mandatory', 'advisory'],
   opa: ['mandatory', 'advisory'],
@@ -46,17 +46,17 @@ export const ALL_ENFORCEMENT_LEVELS = [
   'advisory',
 ] as const satisfies readonly EnforcementLevel[]
 
-/** Spec G: Policy, `enforce[].path`: how the file of a policy ends. */
+/** How the file of a policy ends. */
 export const POLICY_FILE_SUFFIXES = {
   native: '.native',
   opa: '.rego',
 } as const satisfies Record<PolicyKind, string>
 
-/** Spec G: Policies, List policies. The only related resource type. */
+/** The only related resource type. */
 export const POLICY_INCLUDES = ['policy_sets'] as const
 export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
 
-/** What the engine found when it read the uploaded code (reference §3.4). */
+/** What the engine found when it read the uploaded code. */
 export const PolicyDiagnostic = Named('PolicyDiagnostic', {
   severity: OneOf(['error', 'warning']),
   message: Type.String(),
@@ -73,7 +73,7 @@ const PolicyAttributes = Type.Object({
     Type.String({ description: 'What an `opa` policy is asked; null for `native`.' }),
   ),
   'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
-  // Spec G: Versioning. Deprecated in favour of enforcement-level, still returned.
+  // Deprecated in favour of enforcement-level, still returned.
   enforce: Type.Array(
     Type.Object({
       path: Type.String({ description: '`<name>.native` or `<name>.rego`.' }),
@@ -83,7 +83,7 @@ const PolicyAttributes = Type.Object({
   ),
   'policy-set-count': Type.Integer({ minimum: 0 }),
   'updated-at': Nullable(Timestamp('Null before the first upload or change.')),
-  // Additive from here (reference §3.1).
+  // Additive from here.
   'created-at': Timestamp(),
   'code-size': Nullable(Type.Integer({ minimum: 0, description: 'Bytes; null before an upload.' })),
   'code-sha256': Nullable(Type.String({ pattern: '^[0-9a-f]{64}$' })),
@@ -95,10 +95,7 @@ const PolicyRelationships = Type.Object({
   'policy-sets': ToMany('policy-sets'),
 })
 
-/**
- * Spec G: Policy, as show, update and list answer it. Named apart from the policies of the
- * access-control API.
- */
+/** Named apart from the policies of the access-control API. */
 export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
@@ -106,7 +103,7 @@ export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
 })
 export type RunPolicy = Shape<typeof RunPolicy>
 
-/** Spec G: Policy. The answer to create has no `links.download`: nothing was uploaded yet. */
+/** The answer to create has no `links.download`: nothing was uploaded yet. */
 export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
@@ -120,16 +117,15 @@ export const CreatedRunPolicyDocument = DocumentOf(CreatedRunPolicy)
 
 export const RunPolicyPage = PageOf(RunPolicy)
 
-/** Spec G: Policy. Which of them may be said depends on the kind. */
+/** Which of them may be said depends on the kind. */
 const GivenLevel = () =>
   Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...RULED_TOGETHER })
 
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
-  // Needed for `opa`, ignored for `native` (reference §3.1): a rule across fields, so not one of
-  // this schema.
+  // Needed for `opa`, ignored for `native`: a rule across fields, so not one of this schema.
   query: Type.Optional(Nullable(Type.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
-  // One of enforcement-level and enforce is needed on create (reference §3.2).
+  // One of enforcement-level and enforce is needed on create.
   'enforcement-level': Type.Optional(GivenLevel()),
   enforce: Type.Optional(
     Type.Array(
@@ -142,7 +138,6 @@ const writable = {
   ),
 }
 
-/** Spec G: Policies, Create policy. */
 export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'policies', {
   attributes: Type.Object({
     name: Name('Cannot be changed later.'),
@@ -155,10 +150,7 @@ export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'polic
 })
 export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
 
-/**
- * Spec G: Policies, Update policy. Name and kind are accepted when they do not change (reference
- * §3.3).
- */
+/** Name and kind are accepted when they do not change. */
 export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
   attributes: Type.Optional(
     Type.Object({
@@ -170,7 +162,7 @@ export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'polic
 })
 export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
 
-/** One upload of a policy's code (reference §3.4). The newest few are kept. */
+/** One upload of a policy's code. The newest few are kept. */
 export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
   attributes: Type.Object({
     'created-at': Timestamp(),

@@ -22,7 +22,7 @@ import { AutoDestroyDuration, ProjectName } from './patterns.ts'
 import { fieldsQuery, includeQuery, presentFlag, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
-/** Spec G: Project names the first three; the others are additive (reference §2.1). */
+/** The others are additive. */
 export const PROJECT_PERMISSIONS = [
   'can-update',
   'can-destroy',
@@ -40,11 +40,10 @@ export const PROJECT_SORTS = ['name', '-name'] as const
 const everywhere = {
   name: ProjectName(),
   description: Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX })),
-  // Spec G: Project lists it under show. It is in every answer, because clients compare what they
-  // created with what they read (reference §2.1).
+  // It is in every answer, because clients compare what they created with what they read.
   'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
   'created-at': Timestamp(),
-  // The default project may be renamed, so its name does not tell (reference §8, wish 3).
+  // The default project may be renamed, so its name does not tell (wish 3).
   'is-default': Type.Boolean(),
 }
 
@@ -57,7 +56,6 @@ const members = {
   links: SelfLink(),
 }
 
-/** Spec G: Project, as update, list and show answer it. */
 export const Project = ResourceOf('Project', 'projects', {
   attributes: Type.Object({
     ...everywhere,
@@ -72,9 +70,7 @@ export const Project = ResourceOf('Project', 'projects', {
 })
 export type Project = Shape<typeof Project>
 
-/**
- * Spec G: Project. The answer to create has no counts, and of the permissions only `can-update`.
- */
+/** The answer to create has no counts, and of the permissions only `can-update`. */
 export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
   attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
   ...members,
@@ -90,12 +86,11 @@ export const ProjectPage = CountedPageOf(Project)
 export type ProjectPage = Shape<typeof ProjectPage>
 
 const writable = {
-  // `""` is stored as null (reference §2.1).
+  // `""` is stored as null.
   description: Type.Optional(Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX }))),
   'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
 }
 
-/** Spec G: Projects, Create project. */
 export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects', {
   attributes: Type.Object({ name: ProjectName(), ...writable }),
   relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
@@ -103,8 +98,8 @@ export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects'
 export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
 
 /**
- * Spec G: Projects, Update project. What is omitted stays. `attributes` may be absent altogether,
- * and tag bindings that are present replace the whole set (reference §1.1, §2.4).
+ * What is omitted stays. `attributes` may be absent altogether, and tag bindings that are present
+ * replace the whole set.
  */
 export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects', {
   attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
@@ -112,7 +107,6 @@ export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects'
 })
 export type ProjectUpdateRequest = Shape<typeof ProjectUpdateRequest>
 
-/** Spec G: Projects, Move workspaces. */
 export const MoveWorkspacesRequest = MembersRequestOf(
   'MoveWorkspacesRequest',
   'workspaces',
@@ -120,8 +114,8 @@ export const MoveWorkspacesRequest = MembersRequestOf(
 )
 
 /**
- * Namespaces of the workload API that belong to the project and so inherit its policy sets
- * (architecture §8). The id of a namespace is its name.
+ * Namespaces of the workload API that belong to the project and so inherit its policy sets. The id
+ * of a namespace is its name.
  */
 export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
 

@@ -6,10 +6,7 @@
 import { Type, type TOptional, type TSchema, type TString } from 'typebox'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts'
 
-/**
- * Spec G: Projects, List projects. A page beyond the end is an empty page, not an error (reference
- * §1.4).
- */
+/** A page beyond the end is an empty page, not an error. */
 export const pageQuery = {
   'page[number]': Type.Optional(
     Type.Integer({ minimum: 1, default: 1, description: 'The first page when omitted.' }),
@@ -31,7 +28,7 @@ export function includeQuery(names: readonly string[]) {
   return { include: Type.Optional(Type.String({ description: `Comma-separated, of ${known}.` })) }
 }
 
-/** Sparse fieldsets (reference §1.5): only the named attributes and relationships of a type. */
+/** Sparse fieldsets: only the named attributes and relationships of a type. */
 export function fieldsQuery<const T extends string>(type: T) {
   const name: `fields[${T}]` = `fields[${type}]`
   const schema = Type.Optional(
@@ -43,8 +40,7 @@ export function fieldsQuery<const T extends string>(type: T) {
 
 /**
  * A filter that counts by being there: `?filter[permissions][update]` and `=true` are the same,
- * only the literal `false` switches it off (reference §1.5). Text arrives over the wire, a boolean
- * from the SDK.
+ * only the literal `false` switches it off. Text arrives over the wire, a boolean from the SDK.
  */
 export function presentFlag(description: string) {
   return Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description }))
@@ -72,7 +68,7 @@ export function numberedQuery<
   >
 }
 
-/** Reference §2.3: all given pairs must match. An empty value stands for any value. */
+/** All given pairs must match. An empty value stands for any value. */
 export const taggedQuery = {
   ...numberedQuery('filter[tagged][', '][key]', Type.String()),
   ...numberedQuery('filter[tagged][', '][value]', Type.String()),

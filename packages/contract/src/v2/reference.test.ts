@@ -6,7 +6,7 @@ import { v2Routes } from './routes.ts'
 
 const routes: readonly Route[] = Object.values(v2Routes)
 
-// Reference §7: the calls that client tests make beyond spec G, by the table that names them.
+// Routes that clients call beside those of the projects and policies API.
 const reference: readonly (readonly [string, readonly string[]])[] = [
   [
     'account and organizations (4.1)',
@@ -175,7 +175,7 @@ const known = new Set(
 )
 
 for (const [table, calls] of reference) {
-  test(`the reference's calls exist: ${table}`, () => {
+  test(`calls that clients make exist: ${table}`, () => {
     for (const call of calls) assert.ok(known.has(call), call)
   })
 }

@@ -7,8 +7,8 @@ import { ReservedKey } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /**
- * A tag key that an organization suggests, and may forbid workspaces to override (reference §2.4).
- * Not to be confused with reserved prefixes, which nobody may use.
+ * A tag key that an organization suggests, and may forbid workspaces to override. Not to be
+ * confused with reserved prefixes, which nobody may use.
  */
 export const ReservedTagKey = ResourceOf('ReservedTagKey', 'reserved-tag-keys', {
   attributes: Type.Object({

@@ -16,7 +16,6 @@ import {
 import { PLAN_UPLOAD_BYTES_MAX } from './limits.ts'
 import { fieldsQuery } from './query.ts'
 
-/** Reference §4.8. */
 export const PLAN_STATUSES = [
   'pending',
   'queued',
@@ -53,7 +52,7 @@ export type RunPlanDocument = Shape<typeof RunPlanDocument>
 
 /**
  * The planning tool's JSON export. Only what the service itself reads is named; everything else is
- * passed to policies as it is (reference §5.4).
+ * passed to policies as it is.
  */
 export const PlanExport = Named('PlanExport', {
   format_version: Type.String(),

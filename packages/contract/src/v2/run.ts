@@ -27,7 +27,6 @@ import {
 } from './limits.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
-/** Reference §5.3. */
 export const RUN_STATUSES = [
   'pending',
   'planning',
@@ -47,7 +46,7 @@ export const RUN_STATUSES = [
 ] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** What an external executor reports of a confirmed run (reference §5.4). */
+/** What an external executor reports of a confirmed run. */
 export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
 export const RUN_INCLUDES = [
@@ -71,10 +70,7 @@ const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
   maxItems: RUN_ADDRESSES_MAX,
 })
 
-/**
- * One plan on its way through the policies (reference §4.8, §5.4). The plan is uploaded, not made
- * here.
- */
+/** One plan on its way through the policies. The plan is uploaded, not made here. */
 export const Run = ResourceOf('Run', 'runs', {
   attributes: Type.Object({
     message: Nullable(Type.String()),
@@ -146,7 +142,7 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
 })
 export type RunCreateRequest = Shape<typeof RunCreateRequest>
 
-/** Reference §5.4: the executor's word on how the apply ended. */
+/** The executor's word on how the apply ended. */
 export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
   attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }),
 })

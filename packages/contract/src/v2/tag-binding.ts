@@ -9,18 +9,18 @@ import { BareId, TagKey, TagValue } from './patterns.ts'
 
 const pair = {
   key: TagKey(),
-  // A key may stand alone: an absent, null or empty value is shown as `""`, for Spec G: Tag binding
-  // says string.
+  // A key may stand alone: an absent, null or empty value is shown as `""`, because
+  // clients expect a string.
   value: TagValue(),
 }
 
-/** Spec G: Tag binding, as the lists show it: with `created-at`. Its `id` is additive there. */
+/** With `created-at`. Its `id` is additive there. */
 export const TagBinding = ResourceOf('TagBinding', 'tag-bindings', {
   attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
 })
 export type TagBinding = Shape<typeof TagBinding>
 
-/** Spec G: Tag binding, as the answer to the PATCH shows it: with `id`, without `created-at`. */
+/** With `id`, without `created-at`. */
 export const ChangedTagBinding = ResourceOf('ChangedTagBinding', 'tag-bindings', {
   attributes: Type.Object(pair),
 })
@@ -28,11 +28,11 @@ export type ChangedTagBinding = Shape<typeof ChangedTagBinding>
 
 /**
  * A binding as it takes effect. On a workspace the inherited ones, and only those, carry `links`
- * and the relationship that name the project (reference §4.6, §10).
+ * and the relationship that name the project.
  */
 export const EffectiveTagBinding = ResourceWithId('EffectiveTagBinding', 'effective-tag-bindings', {
   id: BareId(),
-  // Spec G: Projects, List tag bindings: both lists of a project have the same attributes.
+  // Both lists of a project have the same attributes.
   attributes: Type.Object({ ...pair, 'created-at': Timestamp() }),
   links: Type.Optional(Type.Object({ 'inherited-from': PathLink() })),
   relationships: Type.Optional(Type.Object({ 'inherited-from': ToOne('projects') })),
@@ -72,14 +72,12 @@ export function NewTagBindings() {
   })
 }
 
-/**
- * Spec G: Projects, Add or update tag bindings. Never removes one, so an empty list makes no sense.
- */
+/** Never removes one, so an empty list makes no sense. */
 export const TagBindingsChangeRequest = Named('TagBindingsChangeRequest', {
   data: Type.Array(NewTagBinding, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
 })
 
-/** Replaces all bindings; an empty list removes them (reference §2.3, the alias paths). */
+/** Replaces all bindings; an empty list removes them (the alias paths). */
 export const TagBindingsReplaceRequest = Named('TagBindingsReplaceRequest', {
   data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
 })

@@ -17,7 +17,6 @@ import {
 import { fieldsQuery, includeQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
-/** Reference §4.8. */
 export const TASK_STAGE_STATUSES = [
   'pending',
   'running',

@@ -5,7 +5,7 @@ import type { Shape } from '../shape.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { fieldsQuery } from './query.ts'
 
-/** Reference §4.4. The fixed levels stand for a row of permissions; `custom` names each. */
+/** The fixed levels stand for a row of permissions; `custom` names each. */
 export const PROJECT_ACCESS_LEVELS = ['read', 'write', 'maintain', 'admin', 'custom'] as const
 export type ProjectAccessLevel = (typeof PROJECT_ACCESS_LEVELS)[number]
 
@@ -69,7 +69,7 @@ export const TeamProjectAccessDocument = DocumentOf(TeamProjectAccess)
 
 export const TeamProjectAccessPage = PageOf(TeamProjectAccess)
 
-/** Writable only with `access: custom`; a fixed level refuses them (reference §4.4). */
+/** Writable only with `access: custom`; a fixed level refuses them. */
 const customProjectAccess = {
   'project-access': Type.Optional(Type.Partial(Type.Object(projectAccess))),
   'workspace-access': Type.Optional(Type.Partial(Type.Object(workspaceAccess))),

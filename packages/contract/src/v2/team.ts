@@ -22,10 +22,7 @@ import { fieldsQuery, includeQuery } from './query.ts'
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
 export const TEAM_INCLUDES = ['users', 'organization_memberships'] as const
 
-/**
- * Reference §4.2: what a team may do in the whole organization. `read-policies` is ours (reference
- * §3.5).
- */
+/** What a team may do in the whole organization. `read-policies` is ours. */
 export const ORGANIZATION_ACCESS = [
   'manage-projects',
   'manage-workspaces',
@@ -84,7 +81,7 @@ export type TeamPage = Shape<typeof TeamPage>
 const writable = {
   visibility: Type.Optional(OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
   'allow-member-token-management': Type.Optional(Type.Boolean()),
-  // Merged key by key: what is not named stays, false for a new team (reference §4.2).
+  // Merged key by key: what is not named stays, false for a new team.
   'organization-access': Type.Optional(OptionalFlags(ORGANIZATION_ACCESS)),
 }
 
@@ -100,7 +97,7 @@ export const TeamUpdateRequest = RequestOf('TeamUpdateRequest', 'teams', {
 })
 export type TeamUpdateRequest = Shape<typeof TeamUpdateRequest>
 
-/** The id of a user may be its username or its user id (reference §4.2). */
+/** The id of a user may be its username or its user id. */
 export const TeamUsersRequest = MembersRequestOf('TeamUsersRequest', 'users')
 
 export const TeamMembershipsRequest = MembersRequestOf(

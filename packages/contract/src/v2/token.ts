@@ -15,9 +15,7 @@ import {
 import { LINE_LENGTH_MAX } from './limits.ts'
 import { fieldsQuery } from './query.ts'
 
-/**
- * Reference §4.3: besides its main token an organization has one that only reads the audit trail.
- */
+/** Besides its main token an organization has one that only reads the audit trail. */
 export const ORGANIZATION_TOKEN_KINDS = ['audit-trails'] as const
 export const TEAM_TOKEN_SORTS = [
   'created-by',
@@ -67,12 +65,10 @@ export type CreatedAuthenticationTokenDocument = Shape<typeof CreatedAuthenticat
 
 export const AuthenticationTokenPage = PageOf(AuthenticationToken)
 
-/** Tokens of a user: paged only when a page is asked for (reference §1.4). */
+/** Tokens of a user: paged only when a page is asked for. */
 export const UserTokenPage = PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
 
-/**
- * Clients spell the type in the singular too, and older ones send no body at all (reference §4.3).
- */
+/** Clients spell the type in the singular too, and older ones send no body at all. */
 export const AuthenticationTokenRequest = Named('AuthenticationTokenRequest', {
   data: Type.Object({
     type: OneOf(['authentication-tokens', 'authentication-token']),

@@ -26,7 +26,7 @@ export const ACCOUNT_PERMISSIONS = [
 
 const everywhere = {
   username: Name('Unique everywhere, case ignored.'),
-  // Team and organization tokens act as service users (reference §1.7).
+  // Team and organization tokens act as service users.
   'is-service-account': Type.Boolean(),
   'avatar-url': Nullable(Type.String()),
 }
@@ -38,7 +38,7 @@ export const User = ResourceOf('User', 'users', {
 })
 export type User = Shape<typeof User>
 
-/** The caller itself (reference §4.1). For a team or organization token: its service user. */
+/** The caller itself. For a team or organization token: its service user. */
 export const Account = ResourceOf('Account', 'users', {
   attributes: Type.Object({
     ...everywhere,

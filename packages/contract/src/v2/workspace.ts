@@ -23,7 +23,6 @@ import { AutoDestroyDuration, Name } from './patterns.ts'
 import { fieldsQuery, includeQuery, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
-/** Reference §4.6. */
 export const WORKSPACE_PERMISSIONS = [
   'can-update',
   'can-destroy',
@@ -62,7 +61,7 @@ export const WORKSPACE_SORTS = [
 export const WORKSPACE_SOURCES = ['api', 'ui', 'cli'] as const
 export const AUTO_DESTROY_STATUSES = ['scheduled', 'destroying', 'destroyed', 'errored'] as const
 
-/** Reference §4.6: the attributes, relationships and links of a workspace. */
+/** The attributes, relationships and links of a workspace. */
 export const Workspace = ResourceOf('Workspace', 'workspaces', {
   attributes: Type.Object({
     name: Name('Unique in the organization, not only in its project; case ignored.'),
@@ -75,7 +74,7 @@ export const Workspace = ResourceOf('Workspace', 'workspaces', {
     'execution-mode': OneOf(EXECUTION_MODES),
     'auto-apply': Type.Boolean(),
     'auto-destroy-at': Nullable(Timestamp()),
-    // Mirrors the project's value while it inherits (reference §2.6).
+    // Mirrors the project's value while it inherits.
     'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
     'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
     'inherits-project-auto-destroy': Type.Boolean(),
@@ -121,7 +120,7 @@ const writable = {
   'setting-overwrites': Type.Optional(
     Type.Object({ 'execution-mode': Type.Optional(Type.Boolean()) }),
   ),
-  // Absent keeps, null clears (reference §7.4, W20).
+  // Absent keeps, null clears.
   'auto-destroy-at': Type.Optional(Nullable(Timestamp())),
   'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
   'inherits-project-auto-destroy': Type.Optional(Type.Boolean()),
@@ -136,7 +135,7 @@ const relationships = Type.Optional(
   }),
 )
 
-/** Without a project relationship the workspace goes to the default project (reference §2.2). */
+/** Without a project relationship the workspace goes to the default project. */
 export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'workspaces', {
   attributes: Type.Object({
     name: Name('Unique in the organization.'),
@@ -157,7 +156,7 @@ export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'works
 })
 export type WorkspaceUpdateRequest = Shape<typeof WorkspaceUpdateRequest>
 
-/** Plain JSON, not a JSON:API document (reference §4.6). */
+/** Plain JSON, not a JSON:API document. */
 export const WorkspaceLockRequest = Named('WorkspaceLockRequest', {
   reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
 })

@@ -17,7 +17,7 @@ import {
 } from './capabilities.ts'
 import type { WrittenPolicy } from './rules.ts'
 
-/** Reference §6.7, namespace shorthand expansion, copied row by row. */
+/** What each shorthand of a namespace rule expands to. */
 const READ =
   'list-jobs parse-job read-job csi-list-volume csi-read-volume read-job-scaling ' +
   'list-scaling-policies read-scaling-policy host-volume-read'

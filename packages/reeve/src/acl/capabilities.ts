@@ -8,7 +8,7 @@ import type {
 } from '@reeve/contract'
 import type { WrittenPolicy } from './rules.ts'
 
-/** Reference §6.7. What each shorthand stands for; one that is not listed stands for nothing. */
+/** What each shorthand stands for; one that is not listed stands for nothing. */
 type Shorthands<C> = { readonly [P in RulePolicy]?: readonly C[] }
 
 /** What each capability brings along. */

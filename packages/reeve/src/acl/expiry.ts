@@ -15,9 +15,7 @@ export function readExpirationTime(
     : ok(ms)
 }
 
-/**
- * A token's `ExpirationTTL` in nanoseconds: a text such as `8h`, or the number (reference §4.13).
- */
+/** A token's `ExpirationTTL` in nanoseconds: a text such as `8h`, or the number. */
 export function readExpirationTtl(
   given: string | number | null | undefined,
 ): Result<number | undefined, string> {

@@ -18,7 +18,6 @@ function grantsOf(...texts: readonly string[]): Grants {
   return compileGrants(texts.map(rulesOf))
 }
 
-/** Reference §6.7, combination 1, 3, 4 and 5. */
 const NAMESPACES = [
   {
     name: 'an exact name grants',
@@ -242,7 +241,6 @@ test('hostVolume: read mounts read-only, write mounts both ways', () => {
   assert.equal(grants.hostVolume('b', 'mount-readonly'), false)
 })
 
-/** Reference §6.7, combination 6. */
 const VARIABLES = [
   {
     name: 'an exact path',
@@ -400,7 +398,7 @@ const documents = fc.array(
   { maxLength: 4 },
 )
 
-/** The rules of reference §6.7 written down once more, the slow way. */
+/** The same rules once more, written simply and slowly. */
 function slowly(all: readonly AclRules[], name: string): readonly string[] {
   const rules: readonly Rule[] = all.flatMap((one) => one.Namespaces ?? [])
   const united = (wanted: string): readonly string[] => {

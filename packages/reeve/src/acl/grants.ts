@@ -20,7 +20,7 @@ export interface Grants {
    * are alternatives to `submit-job`: a caller of this asks for either.
    */
   allows(namespace: string, capability: NamespaceCapability): boolean
-  /** Whether any rule holds the capability: what a list over all of them needs (reference §3.2). */
+  /** Whether any rule holds the capability: what a list over all of them needs. */
   allowsSomewhere(capability: NamespaceCapability): boolean
   /** Whether any capability is held in the namespace. */
   seesNamespace(namespace: string): boolean
@@ -57,10 +57,10 @@ export const MANAGEMENT: Grants = {
   variableSomewhere: always,
 }
 
-/** Reference §6.1: with ACLs off every request has all rights. */
+/** With ACLs off every request has all rights. */
 export const ACLS_OFF: Grants = MANAGEMENT
 
-/** The rights that the documents give together, in any order (reference §6.7, combination). */
+/** The rights that the documents give together, in any order (combination). */
 export function compileGrants(documents: readonly AclRules[]): Grants {
   const namespaces = compileLabels(
     documents.flatMap((rules) => (rules.Namespaces ?? []).map(asLabelRule)),
@@ -98,7 +98,7 @@ function asLabelRule<C extends string>(rule: {
 
 const STRENGTH = { list: 1, read: 2, write: 3 } as const
 
-/** Reference §6.7, combination 2: deny > write > read > list. `scale` means nothing here. */
+/** Deny > write > read > list. `scale` means nothing here. */
 function levelOf(
   policies: readonly (WrittenPolicy | undefined)[],
 ): (access: keyof typeof STRENGTH) => boolean {
@@ -123,7 +123,7 @@ function compileOperator(documents: readonly AclRules[]): Grants['operator'] {
 /** No namespace and no path holds it, so a star of one part cannot be seen in the other. */
 const SEPARATOR = '\u0000'
 
-/** Reference §6.7, combination 6: looked up as one text of namespace and path. */
+/** Looked up as one text of namespace and path. */
 function compileVariables(documents: readonly AclRules[]): Grants['variable'] {
   const rules = documents.flatMap((one) => one.Namespaces ?? [])
   const lookup = compileLabels(

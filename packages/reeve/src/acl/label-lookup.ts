@@ -16,9 +16,7 @@ interface LabelLookup<C extends string> {
   anywhere(capability: C): boolean
 }
 
-/**
- * Unites the rules of all policies of a token by label (reference §6.7, combination 1, 3 and 4).
- */
+/** Unites the rules of all policies of a token by label (combination 1, 3 and 4). */
 export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
   const united = unite(rules)
   const patterns = [...united].filter(([label]) => label.includes('*')).toSorted(byCloseness)

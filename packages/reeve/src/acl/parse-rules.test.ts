@@ -17,7 +17,7 @@ function errorOf(text: string): string {
   return rules.error
 }
 
-/** Reference §6.7: the sample document, in both syntaxes. */
+/** The sample document, in both syntaxes. */
 const SAMPLE_HCL = `
 # Web team
 namespace "web-*" {

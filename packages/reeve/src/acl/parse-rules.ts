@@ -30,7 +30,7 @@ import { clipped, shown } from './shown.ts'
 
 /**
  * Reads the rules of a policy, strictly: what is not understood is refused, because a misspelt deny
- * that is ignored would grant. The error is one line, the first that was found (reference §6.7).
+ * that is ignored would grant. The error is one line, the first that was found.
  */
 export function parseAclRules(text: string): Result<AclRules, string> {
   if (text === '') return ok(NO_RULES)
@@ -66,7 +66,7 @@ function listOrNull<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list
 }
 
-/** `scale` means something in namespaces only, but is accepted everywhere (reference §6.7). */
+/** `scale` means something in namespaces only, but is accepted everywhere. */
 const POLICIES = ['deny', 'read', 'write', 'scale'] as const
 const PLUGIN_POLICIES = ['deny', 'list', 'read', 'write'] as const
 

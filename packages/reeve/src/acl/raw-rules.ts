@@ -21,7 +21,7 @@ interface KindSpec {
 }
 type Field = 'policy' | 'capabilities' | 'variables'
 
-/** Reference §6.7: the blocks of a document and what may stand in them. */
+/** The blocks of a document and what may stand in them. */
 const KINDS = {
   namespace: { isLabelled: true, fields: ['policy', 'capabilities', 'variables'] },
   node_pool: { isLabelled: true, fields: ['policy', 'capabilities'] },

@@ -3,8 +3,8 @@ import { blake2b256 } from '../kit/blake2b.ts'
 import { compareText } from '../kit/sorted-list.ts'
 
 /**
- * `Hash` of a record: BLAKE2b-256 over its own fields, concatenated without separators (reference
- * §6.4). It tells whether two copies are equal; nothing trusts it.
+ * `Hash` of a record: BLAKE2b-256 over its own fields, concatenated without separators. It tells
+ * whether two copies are equal; nothing trusts it.
  */
 function hashOf(parts: readonly string[]): string {
   return blake2b256(parts.join(''))

@@ -7,7 +7,7 @@ type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
   readonly Roles: readonly { readonly ID: string }[] | null
 }
 
-/** Where policies and roles are found. What is missing grants nothing (reference §6.4). */
+/** Where policies and roles are found. What is missing grants nothing. */
 interface GrantLookups {
   policyRules(name: string): AclRules | undefined
   /** Names of a role's policies, by the role's id. */

@@ -25,7 +25,7 @@ export type RuleValue =
   /** A number, a boolean or null: no rule has a use for them. */
   | { readonly kind: 'other' }
 
-/** Reads HCL1 syntax or JSON, told apart by the first character (reference §6.7). */
+/** Reads HCL1 syntax or JSON, told apart by the first character. */
 export function readRuleText(text: string): Result<RuleMap, string> {
   if (text.length > ACL_RULES_LENGTH_MAX)
     return err(`the text is longer than ${ACL_RULES_LENGTH_MAX} characters`)

@@ -62,7 +62,7 @@ export const NO_RULES: AclRules = {
   Plugin: null,
 }
 
-/** `RulesJSON` of a single policy (reference §4.14). The parsed form is that form already. */
+/** `RulesJSON` of a single policy. The parsed form is that form already. */
 export function rulesJson(rules: AclRules): AclPolicyRules {
   return rules
 }

@@ -29,7 +29,6 @@ function aToken(
 
 const OLD = { Global: false, expirationMs: undefined, ttlNs: undefined }
 
-/** Reference §6.4. */
 const TOKENS = [
   { name: 'a client token with a policy is valid', token: aToken(), problems: [] },
   {
@@ -187,7 +186,6 @@ for (const { name, token, problems } of TOKENS)
 
 const NO_JOB = { Namespace: '', JobID: '', Group: '', Task: '' }
 
-/** Reference §6.6. */
 const POLICIES = [
   { name: 'an empty policy is valid', policy: {}, problems: [] },
   { name: 'a name of 128 characters is valid', policy: { Name: 'n'.repeat(128) }, problems: [] },
@@ -269,7 +267,6 @@ for (const { name, role, problems } of ROLES)
     assert.equal(validateRole({ Name: 'a', Description: '', Policies: [{}], ...role }), wanted)
   })
 
-/** Reference §8.4. */
 const NAMESPACES = [
   { name: 'a name alone is enough', namespace: { Name: 'prod' }, problems: [] },
   {

@@ -6,7 +6,7 @@ import { ACL_LINKS_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
 import { clipped } from './shown.ts'
 
-/** Reference §6.6, §8.4: names of policies, roles and namespaces. */
+/** Names of policies, roles and namespaces. */
 const NAME = /^[a-zA-Z0-9-]{1,128}$/
 
 /** A token that is about to be stored, and the one it replaces. */
@@ -29,7 +29,7 @@ interface ExistingToken {
   readonly ttlNs: number | undefined
 }
 
-/** Why a token cannot be stored; undefined when it can (reference §6.4). */
+/** Why a token cannot be stored; undefined when it can. */
 export function validateToken(candidate: TokenCandidate): string | undefined {
   const { token, existing } = candidate
   const problems = [
@@ -68,7 +68,7 @@ function durationText(ms: number): string {
   return formatDurationNs(nsFromMs(ms))
 }
 
-/** Spec W: Update token. A token cannot switch between global and local. */
+/** A token cannot switch between global and local. */
 function changeProblems(candidate: TokenCandidate, existing: ExistingToken): readonly Problem[] {
   const { token, ttlNs, expirationMs } = candidate
   return [
@@ -78,7 +78,7 @@ function changeProblems(candidate: TokenCandidate, existing: ExistingToken): rea
   ]
 }
 
-/** Why a policy cannot be stored; undefined when it can (reference §6.6). */
+/** Why a policy cannot be stored; undefined when it can. */
 export function validatePolicy(
   policy: Pick<AclPolicyRecord, 'Name' | 'Description' | 'Rules' | 'JobACL'>,
 ): string | undefined {
@@ -94,9 +94,7 @@ export function validatePolicy(
   ])
 }
 
-/**
- * Why a role cannot be stored, as far as it alone can tell; undefined when it can (reference §6.6).
- */
+/** Why a role cannot be stored, as far as it alone can tell; undefined when it can. */
 export function validateRole(role: {
   readonly Name: string
   readonly Description: string
@@ -110,7 +108,7 @@ export function validateRole(role: {
   ])
 }
 
-/** Why a namespace cannot be stored; undefined when it can (reference §8.4). */
+/** Why a namespace cannot be stored; undefined when it can. */
 export function validateNamespace(
   namespace: Pick<Namespace, 'Name' | 'Description'>,
 ): string | undefined {
@@ -124,7 +122,7 @@ export function validateNamespace(
 /** Names of node pools may also have underscores. */
 const POOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/
 
-/** Why a node pool cannot be stored; undefined when it can (reference §8.4). */
+/** Why a node pool cannot be stored; undefined when it can. */
 export function validateNodePool(
   pool: Pick<NodePool, 'Name' | 'Description' | 'SchedulerConfiguration'>,
 ): string | undefined {

@@ -80,9 +80,8 @@ export const DRIVER_AWAY = 'driver-away'
 /** A driver that finds what it started even where every record of it is gone. */
 export interface SweepingDriver extends TaskDriver {
   /**
-   * Reference task-drivers §5: ends and removes what is left of starts for this data directory that
-   * have none of these handles' ids. Called before any task is started; does nothing where the
-   * driver does not work.
+   * Ends and removes what is left of starts for this data directory that have none of these
+   * handles' ids. Called before any task is started; does nothing where the driver does not work.
    */
   sweep(known: ReadonlySet<string>): Promise<void>
 }
@@ -177,7 +176,7 @@ export interface RunningTask {
   forget(): Promise<void>
 }
 
-/** Reference scheduling §37: what services with the address mode `driver` announce. */
+/** What services with the address mode `driver` announce. */
 export interface DriverAddress {
   readonly ip: string
   /** Ports inside, by label. */

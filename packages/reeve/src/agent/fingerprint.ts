@@ -39,7 +39,7 @@ const MHZ_ASSUMED = 1_000
 
 const BYTES_PER_MB = 1024 * 1024
 
-/** Reference scheduling §23: reads the machine, as it is now. */
+/** Reads the machine, as it is now. */
 export async function fingerprint(options: FingerprintOptions): Promise<Fingerprint> {
   const cores = Math.max(1, cpus().length)
   const mhz = await frequencyMhz()

@@ -1,13 +1,8 @@
 /** Every bound and every wait of the node agent, in one table. */
 export const AGENT_LIMITS = {
-  /**
-   * Reference scheduling §28: the longest a task may ask for between the kill signal and the forced
-   * end.
-   */
+  /** The longest a task may ask for between the kill signal and the forced end. */
   killTimeoutMsMax: 30_000,
-  /**
-   * Reference scheduling §28: how often a kill is tried before the task is given up with its error.
-   */
+  /** How often a kill is tried before the task is given up with its error. */
   killAttemptsMax: 5,
   killRetryMsFirst: 1_000,
   /** How long an exit may take to be known after every process of the task is gone. */
@@ -35,7 +30,7 @@ export const AGENT_LIMITS = {
   turnCharsMax: 256 * 1024,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
-  /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */
+  /** Pause before dialling again, doubling up to the maximum. */
   reconnectMsFirst: 250,
   reconnectMsMax: 30_000,
   /**
@@ -74,7 +69,7 @@ export const AGENT_LIMITS = {
   sweepMsMax: 30_000,
   /** How long a followed file may stay unlooked at, should the kernel not tell of a change. */
   followSweepMs: 1_000,
-  /** Reference §7.2: frames of an exec session that only say that its end is there. */
+  /** Frames of an exec session that only say that its end is there. */
   execHeartbeatMs: 10_000,
   /** How long a terminal waits for its size: callers say it at once, if they do. */
   execSizeMsMax: 500,
@@ -122,7 +117,7 @@ export const AGENT_LIMITS = {
   /** Length of a path inside an archive, and of the extra records that tell it. */
   memberPathBytesMax: 4_096,
   memberRecordBytesMax: 1024 * 1024,
-  /** Reference scheduling §30: how often a task that waits for data says what it waits for. */
+  /** How often a task that waits for data says what it waits for. */
   templateMissingMs: 3_000,
   /** Changes that come together are rendered together. */
   templateGatherMs: 250,
@@ -152,7 +147,7 @@ export const AGENT_LIMITS = {
   /** How often the disk of an allocation is measured, and how many entries one look may take. */
   diskLookMs: 60_000,
   diskEntriesMax: 200_000,
-  /** Reference scheduling §39: when what ended allocations left is removed. */
+  /** When what ended allocations left is removed. */
   garbageLookMs: 60_000,
   garbageDiskPercent: 80,
   garbageInodePercent: 70,
@@ -162,9 +157,9 @@ export const AGENT_LIMITS = {
   garbageSoonMs: 1_000,
   /** How long data that is to move on is kept for whoever comes for it, on a full disk too. */
   garbageDataMs: 10 * 60_000,
-  /** Reference scheduling §33: the size of a task's secrets when it asks for none. */
+  /** The size of a task's secrets when it asks for none. */
   secretsMB: 1,
-  /** Reference scheduling §36: how long an allocation waits for data from another node, in all. */
+  /** How long an allocation waits for data from another node, in all. */
   dataMsMax: 60 * 60_000,
   /** Bytes of it in one message, and how deep its directories may be. */
   dataChunkBytes: 64 * 1024,

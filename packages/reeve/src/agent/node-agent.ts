@@ -52,7 +52,7 @@ interface NodeAgentOptions {
   readonly artifacts?: Partial<ArtifactSettings>
   /** The longest that a task may ask for between kill signal and forced end; 30 s unless given. */
   readonly killTimeoutMsMax?: number
-  /** When what ended allocations left is removed; reference scheduling §39 unless given. */
+  /** When what ended allocations left is removed; the usual limits unless given. */
   readonly garbage?: GarbageThresholds
 }
 

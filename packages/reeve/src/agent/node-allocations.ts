@@ -216,7 +216,7 @@ export class NodeAllocations {
   }
 }
 
-/** Reference scheduling §1.4: the servers did not know for a while how these tasks were. */
+/** The servers did not know for a while how these tasks were. */
 function tellReturn(tasks: readonly TaskControl[]): void {
   const living = tasks.filter(({ state }) => state.State !== 'dead')
   for (const task of living) task.tell('Reconnected', 'The node has reached its servers again')

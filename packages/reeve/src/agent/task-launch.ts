@@ -37,7 +37,7 @@ export interface TaskLaunch {
   readonly env: Readonly<Record<string, string>>
   /** Empty: the driver's own default. */
   readonly user: string
-  /** The four directories of reference scheduling §33, as the machine names them. */
+  /** The four directories of a task, as the machine names them. */
   readonly taskDir: string
   readonly allocDir: string
   readonly localDir: string
@@ -67,8 +67,8 @@ export interface TaskResources {
 }
 
 /**
- * Reference task-drivers §8: `<prefix>.<n>`, the newest has the largest n, a new start appends to
- * it. A file that is full is followed by the next; only the newest `maxFiles` stay.
+ * `<prefix>.<n>`, the newest has the largest n, a new start appends to it. A file that is full is
+ * followed by the next; only the newest `maxFiles` stay.
  */
 export interface LogFiles {
   readonly stdoutPrefix: string

@@ -229,7 +229,7 @@ function missingHint(error: ApiError, settings: ConnectionSettings): string {
   return `${where}; set another with --namespace or REEVE_NAMESPACE.`
 }
 
-/** Resources outside of namespaces, by their path: the command that lists them. Longer paths first. */
+/** Commands that list resources outside of namespaces, by their path. Longer paths come first. */
 const OUTSIDE_NAMESPACES = [
   ['/v1/node/pool/', 'node pool list'],
   ['/v1/node/', 'node status'],

@@ -14,7 +14,7 @@ interface IdSearch<T> {
   readonly given: string
   /** The command that lists what there is. */
   readonly lists: string
-  /** What begins with these hex digits, always an even number of them (Spec W: Limits). */
+  /** What begins with these hex digits, always an even number of them. */
   readonly search: (prefix: string) => AsyncIterable<T>
   /** What tells a candidate from the others, besides its id. */
   readonly describe: (one: T) => string

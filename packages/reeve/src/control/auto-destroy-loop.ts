@@ -5,7 +5,7 @@ import type { WorkspaceRow } from '../model/index.ts'
 import { put, SCHEDULED_WORKSPACES, type Change, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
-/** Durations are hours at least (Spec G: Limits); a minute late is not late. */
+/** Durations are hours at least; a minute late is not late. */
 const MARK_EVERY_MS = 60_000
 
 /** Marked in one commit; the rest waits for the next one. */
@@ -23,9 +23,9 @@ interface Deadline {
 }
 
 /**
- * Marks workspaces for destruction when their time has come (reference §2.6): the status becomes
- * `destroying`, the time is spent, and the event stream tells it. Whoever keeps the infrastructure
- * destroys it; nothing is executed here.
+ * Marks workspaces for destruction when their time has come: the status becomes `destroying`, the
+ * time is spent, and the event stream tells it. Whoever keeps the infrastructure destroys it;
+ * nothing is executed here.
  *
  * The deadlines are kept in order beside the table, so that a round costs what is due.
  */

@@ -9,7 +9,7 @@ import {
   type Store,
 } from '../state/index.ts'
 
-/** The pool that stands for every pool (reference §4.1). */
+/** The pool that stands for every pool. */
 const ALL_POOLS = 'all'
 
 /**

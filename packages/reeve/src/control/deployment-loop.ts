@@ -56,8 +56,8 @@ interface Wake {
 }
 
 /**
- * Moves deployments on by the health of their allocations (scheduling reference §7). What it keeps
- * is only what is still to be looked at: after a start that is everything that is rolled out.
+ * Moves deployments on by the health of their allocations. What it keeps is only what is still to
+ * be looked at: after a start that is everything that is rolled out.
  */
 export class DeploymentLoop {
   readonly #options: DeploymentLoopOptions
@@ -259,7 +259,7 @@ export class DeploymentLoop {
   }
 }
 
-/** Scheduling reference §7: the scheduler may replace it though it is part of a deployment. */
+/** The scheduler may replace it though it is part of a deployment. */
 function markedRow(row: AllocationRow, { index, timeMs }: Stamp): AllocationRow {
   return {
     ...row,

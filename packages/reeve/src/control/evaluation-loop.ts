@@ -32,7 +32,7 @@ const UNBLOCK_AFTER_MS = 20
  * behind while jobs are registered: 25,000 waited after 14 s (measured); with this, none.
  */
 const SLICE_NS = 2_000_000
-/** Scheduling reference §2: what failed is tried again after a minute and up to five more. */
+/** What failed is tried again after a minute and up to five more. */
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
 /** How long evaluations wait before they are looked at again while the state may not grow. */

@@ -4,7 +4,7 @@ import type { CommittedRow, Tables } from '../state/index.ts'
 
 /**
  * Where room may have come free since blocked evaluations were last looked at: the classes of the
- * nodes concerned, or anywhere (scheduling reference §4).
+ * nodes concerned, or anywhere.
  */
 export class FreedRoom {
   readonly #tables: Tables

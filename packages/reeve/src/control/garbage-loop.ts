@@ -4,7 +4,7 @@ import { Fault, messageOf } from '../kit/fault.ts'
 import { collectGarbage, GARBAGE_AGES, type GarbageAges, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
-/** Scheduling reference §20: how often each of the collectors runs. */
+/** How often each of the collectors runs. */
 const COLLECT_EVERY_MS = 5 * 60_000
 
 export interface GarbageLoopOptions {

@@ -16,7 +16,7 @@ interface LockLoopOptions {
   readonly checkClock: () => void
 }
 
-/** Frees the locks of variables that were not kept in time (reference §8.9). */
+/** Frees the locks of variables that were not kept in time. */
 export class LockLoop {
   readonly #options: LockLoopOptions
   #cancelTimer: () => void = () => undefined

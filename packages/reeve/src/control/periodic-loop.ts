@@ -42,9 +42,9 @@ interface Due {
 }
 
 /**
- * Launches the children of periodic jobs (scheduling reference §14). What is due follows from the
- * rows of `periodic_launches` alone; a launch and its record are one commit, so no launch is lost
- * or made twice, whenever the server stops.
+ * Launches the children of periodic jobs. What is due follows from the rows of `periodic_launches`
+ * alone; a launch and its record are one commit, so no launch is lost or made twice, whenever the
+ * server stops.
  */
 export class PeriodicLoop {
   readonly #options: PeriodicLoopOptions

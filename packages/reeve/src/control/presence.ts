@@ -46,9 +46,9 @@ export interface PresenceOptions {
 }
 
 /**
- * Who is there (scheduling reference §1.6). A node that was silent too long is down, or
- * disconnected while something on it may come back; one that is back is ready when it has said how
- * its allocations are. What it decides from is in the state; who spoke when is in memory only.
+ * Who is there. A node that was silent too long is down, or disconnected while something on it may
+ * come back; one that is back is ready when it has said how its allocations are. What it decides
+ * from is in the state; who spoke when is in memory only.
  */
 export class Presence {
   readonly #options: PresenceOptions

@@ -72,8 +72,7 @@ export class ReadyQueue {
   /**
    * The next one to carry out; undefined when none is due. A run decides from the state as it is,
    * so one run does for all evaluations of a job that wait: the newest of them, because whoever
-   * changed the job last watches that one (scheduling reference §3). What was ended while it waited
-   * is dropped.
+   * changed the job last watches that one. What was ended while it waited is dropped.
    */
   take(isOpen: (id: string) => boolean): Due | undefined {
     for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {

@@ -11,7 +11,7 @@ export type GovernanceCaller = CallerIdentity & Author
  * `userId` is what `created-by` and locks name.
  */
 export type CallerIdentity =
-  /** Architecture §9: the management token of `/v1` is the site administrator here. */
+  /** The management token of `/v1` is the site administrator here. */
   | { readonly kind: 'site'; readonly userId: string; readonly accessorId: string }
   | {
       readonly kind: 'user'
@@ -156,7 +156,7 @@ export function findShownUser(
   return { ...service, username, organizationId: organization.id }
 }
 
-/** Reference §1.7: written at most once a minute for each token. */
+/** Written at most once a minute for each token. */
 const USE_NOTED_EVERY_MS = 60_000
 
 function noteUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void {

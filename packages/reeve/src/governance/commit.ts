@@ -32,8 +32,8 @@ export interface GovernanceWrite {
 
 /**
  * Commits a write and answers when it is durable. A write that changes nothing commits nothing, so
- * nobody is told of it either (reference §2.3, PATCH). Every governed record that it changes is on
- * the event stream; `about` is what the audit record names.
+ * nobody is told of it either (PATCH). Every governed record that it changes is on the event
+ * stream; `about` is what the audit record names.
  */
 export async function commitWrite(
   { store }: GovernanceContext,

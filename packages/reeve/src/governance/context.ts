@@ -82,7 +82,7 @@ function openLists(store: Store) {
       table: 'organizations',
       scope: () => SITE_SCOPE,
       name: nameOf,
-      // Reference §4.1: `q` looks at both.
+      // `q` looks at both.
       text: ({ name, email }) => `${name}\n${email}`,
     }),
     users: new ListIndex(store, {
@@ -101,7 +101,7 @@ function openLists(store: Store) {
     teams: new ListIndex(store, {
       table: 'teams',
       scope: organizationOf,
-      // Reference §1.4: owners first. A space sorts before every character of a name.
+      // Owners first. A space sorts before every character of a name.
       name: ({ name, isOwners }) => (isOwners ? ` ${name}` : name),
     }),
     projects: new ListIndex(store, { table: 'projects', ...named }),

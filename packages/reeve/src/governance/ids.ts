@@ -1,12 +1,12 @@
 import { v2 } from '@reeve/contract'
 import type { IdSource } from '../kit/clock.ts'
 
-/** Reference §1.6: the prefix of the type, then 16 random characters of base58. */
+/** The prefix of the type, then 16 random characters of base58. */
 export function newId(ids: IdSource, type: v2.PrefixedType): string {
   return `${v2.ID_PREFIXES[type]}-${suffixOf(ids.uuid())}`
 }
 
-/** Reference §1.7: `<14 characters>.rv1.<64 characters>`; 468 random bits in all. */
+/** `<14 characters>.rv1.<64 characters>`; 468 random bits in all. */
 export function newSecret(ids: IdSource): string {
   const part = (): string => suffixOf(ids.uuid())
   return `${part().slice(0, SECRET_HEAD_CHARS)}.rv1.${part()}${part()}${part()}${part()}`

@@ -42,7 +42,6 @@ function rightsIn(rights: object): string {
     .join(' ')
 }
 
-// Reference §4.4 and §4.5, a row for each level.
 const PROJECT_CASES = [
   { level: undefined, holds: '' },
   { level: 'read', holds: 'read' },

@@ -7,9 +7,9 @@ import type {
 } from '../model/index.ts'
 
 /**
- * Who may do what (reference §4.5), as pure functions from facts to rights. Routes ask them, lists
- * are filtered by them and the `permissions` objects are made from them, so that the three cannot
- * say different things. Grants add up: a narrow role never lowers a wide one.
+ * Who may do what, as pure functions from facts to rights. Routes ask them, lists are filtered by
+ * them and the `permissions` objects are made from them, so that the three cannot say different
+ * things. Grants add up: a narrow role never lowers a wide one.
  */
 
 /** What a caller is in one organization. */
@@ -18,7 +18,7 @@ export interface Standing {
   readonly isMember: boolean
   /** Owners team, organization token or site administrator: everything. */
   readonly isOwner: boolean
-  /** Reference §1.7: a token of the organization starts no runs. */
+  /** A token of the organization starts no runs. */
   readonly isOrganizationToken: boolean
   /** What the teams of the caller hold together. */
   readonly access: ReadonlySet<OrganizationAccess>
@@ -72,7 +72,7 @@ export interface ProjectRights {
   readonly read: boolean
   readonly update: boolean
   readonly destroy: boolean
-  /** With the workspaces in it (Spec G: Errors, 403 of the delete). */
+  /** With the workspaces in it. */
   readonly forceDestroy: boolean
   readonly createWorkspace: boolean
   readonly moveWorkspace: boolean
@@ -111,14 +111,14 @@ export function projectRights(standing: Standing, facts: ProjectFacts): ProjectR
       (facts.isDefault && access.has('manage-workspaces')),
     moveWorkspace: any(({ workspaceAccess }) => workspaceAccess.move),
     manageTags: any(isWriter),
-    // Reference §4.5: the admin level, whatever a custom access may change.
+    // The admin level, whatever a custom access may change.
     replaceTags: any(({ access: level }) => level === 'admin'),
     readTeams: any(({ projectAccess }) => projectAccess.teams !== 'none'),
     manageTeams: any(({ projectAccess }) => projectAccess.teams === 'manage'),
   }
 }
 
-/** Reference §4.5: tags may be added by the write role or more. */
+/** Tags may be added by the write role or more. */
 function isWriter({ access, projectAccess }: ProjectFacts['accesses'][number]): boolean {
   if (access === 'custom') return projectAccess.settings !== 'read'
   return access !== 'read'
@@ -280,7 +280,7 @@ export function teamPermissions(rights: TeamRights): TeamPermissions {
   }
 }
 
-/** Reference §4.2: what follows from an access is held, and shown, too. */
+/** What follows from an access is held, and shown, too. */
 export function closeAccess(
   access: ReadonlySet<OrganizationAccess>,
 ): ReadonlySet<OrganizationAccess> {

@@ -45,7 +45,7 @@ export function seatIn(
   if (organization === undefined) return err(UNSEEN)
   const standing = standingIn(context, caller, organization)
   if (!standing.isMember) return err(UNSEEN)
-  // Reference §7.2, O9. Only who is a member is told, so it says nothing about other organizations.
+  // Only who is a member is told, so it says nothing about other organizations.
   if (caller.kind === 'user' && !organization.userTokensEnabled)
     return err({ code: 'token-refused' })
   return ok({ organization, standing })
@@ -80,7 +80,7 @@ function ofMember(
   const { organization_memberships: memberships, team_memberships: inTeams } = context.store.tables
   const pair = scopedKey(organization.id, userId)
   const [id] = memberships.keysIn('pair', pair)
-  // Reference §4.5: an invitation that was not accepted gives nothing.
+  // An invitation that was not accepted gives nothing.
   if (id === undefined || memberships.get(id).status !== 'active') return STRANGER
   const teamIds = new Set(inTeams.rowsIn('user', pair).map(({ teamId }) => teamId))
   return ofTeams(context, organization, teamIds)

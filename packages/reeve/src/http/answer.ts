@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Reference §2.1: the type of every refusal on `/v1`. */
+/** The type of every refusal on `/v1`. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /** What a handler gives back; the shell writes it. */
@@ -50,5 +50,5 @@ export function jsonBatches(
   return { body: { kind: 'json-batches', items, rest } }
 }
 
-/** Reference §0.2: no object means 200 with an empty body and no content type. */
+/** No object means 200 with an empty body and no content type. */
 export const EMPTY: Answer = { body: { kind: 'empty' } }

@@ -361,7 +361,7 @@ function rateLimitOf({ requestsPerSecond = 0, context }: AppOptions): RateLimit 
   return requestsPerSecond === 0 ? undefined : new RateLimit(context.clock, requestsPerSecond)
 }
 
-/** Architecture §9: the management token of `/v1` is the site administrator of `/api/v2`. */
+/** The management token of `/v1` is the site administrator of `/api/v2`. */
 function findAdministrator({ authenticator, context }: AppOptions, secret: string) {
   const token = authenticator.findToken(secret)
   if (token === undefined || token.Type !== 'management') return undefined

@@ -50,9 +50,9 @@ function placed(thrown: unknown, step: string): unknown {
 }
 
 /**
- * Reference §0.2: names match in any case (the exact one wins), unknown fields are ignored, null
- * leaves a field unset. So the result has only known names in their own spelling and no nulls.
- * Compiled once per schema.
+ * Names match in any case (the exact one wins), unknown fields are ignored, null leaves a field
+ * unset. So the result has only known names in their own spelling and no nulls. Compiled once per
+ * schema.
  */
 export function compileDecoder(schema: JsonSchema): Decoder {
   if (schema.anyOf !== undefined) return decodeUnion(schema.anyOf)

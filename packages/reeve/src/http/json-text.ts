@@ -11,8 +11,8 @@ const UNMEASURED_CHARS_MAX = 64 * 1024
 export class JsonLimitError extends Error {}
 
 /**
- * The first JSON value of a body. Reference §0.2: trailing bytes are ignored, so a text that does
- * not parse whole is cut after its first value and parsed again.
+ * The first JSON value of a body. Trailing bytes are ignored, so a text that does not parse whole
+ * is cut after its first value and parsed again.
  */
 export function parseFirstJson(text: string): unknown {
   if (text.length > UNMEASURED_CHARS_MAX) return JSON.parse(text.slice(0, measureFirst(text)))

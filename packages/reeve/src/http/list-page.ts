@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../kit/result.ts'
 import type { SliceOptions } from '../kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 
-/** What every paginated list takes (reference §3). */
+/** What every paginated list takes. */
 export interface PageQuery {
   readonly per_page?: number | undefined
   readonly next_token?: string | undefined
@@ -21,7 +21,7 @@ export interface ListSource<T> {
    * them takes as many turns as to show them.
    */
   readonly isVisible?: (row: T) => boolean
-  /** Reference §3.5: filters see the full object, not the stub. */
+  /** Filters see the full object, not the stub. */
   readonly filterView: (row: T) => unknown
   readonly filterOptions: FilterOptions
   readonly render: (row: T) => string
@@ -255,7 +255,7 @@ function compile(
   return invalid(`${prefix}: ${compiled.error.message}`)
 }
 
-/** Spec W: Limits. 0 means no pagination. */
+/** 0 means no pagination. */
 function pageSize(perPage: number | undefined): Result<number, Refusal> {
   if (perPage === undefined || perPage === 0) return ok(Number.POSITIVE_INFINITY)
   if (perPage < 0 || perPage > LIMITS.perPageMax)

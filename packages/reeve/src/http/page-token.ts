@@ -1,7 +1,7 @@
 /**
  * Tokens of pages name rows, and names may hold anything; a header holds printable ASCII. So the
  * bytes of everything else are written as in a URL, and `%` with them. A token of a plain name is
- * that name, as reference §3.1 has it.
+ * that name.
  */
 export function tokenToHeader(token: string): string {
   return token.toWellFormed().replace(/[^!-~]|%/gu, (character) => encodeURIComponent(character))

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
 import { tokenFromHeader } from './page-token.ts'
 
-/** A query parameter that does not parse. Answered 400 with this text (reference §1.1, §2.2). */
+/** A query parameter that does not parse. Answered 400 with this text. */
 export class QueryError extends Error {}
 
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -15,10 +15,7 @@ interface QuerySchema {
   readonly properties: Readonly<Record<string, JsonSchema & { readonly 'x-parse'?: string }>>
 }
 
-/**
- * Reference §1.1: some parameters have refusals of their own, checked in this order before the
- * others.
- */
+/** Some parameters have refusals of their own, checked in this order before the others. */
 const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
@@ -34,11 +31,9 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   consistent: (text) => text === '' || (BOOLS.get(text) ?? false),
   // Only the word itself, unlike the other flags.
   reverse: (text) => text === 'true',
-  // Reference §2.3, job versions and submissions.
   diff_version: (text, name) =>
     text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['uint64', 'ParseUint'])),
   version: (text) => parseWhole(text, 'Unable to parse job submission version parameter'),
-  // Reference §8.5, files and logs.
   offset: (text) => parseWhole(text, `error parsing offset: ${parseError(text, 'ParseInt')}`, true),
   limit: (text) => parseWhole(text, `error parsing limit: ${parseError(text, 'ParseInt')}`, true),
   follow: (text) =>

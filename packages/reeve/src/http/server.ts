@@ -211,7 +211,7 @@ function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void
   })
 }
 
-/** Everything below this speaks JSON:API (spec G). */
+/** Everything below this speaks JSON:API. */
 function isV2({ url }: { readonly url: string }): boolean {
   return url.startsWith('/api/v2/')
 }
@@ -229,8 +229,8 @@ function readdressed(request: IncomingMessage): string {
 }
 
 /**
- * Governance reference §1.1: a slash at the end of a path is tolerated. To mount every path twice
- * would be a quarter of what it takes to make a server.
+ * A slash at the end of a path is tolerated. To mount every path twice would be a quarter of what
+ * it takes to make a server.
  */
 function withoutLastSlash(url: string): string {
   const [path = ''] = url.split('?', 1)

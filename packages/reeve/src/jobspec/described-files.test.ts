@@ -5,7 +5,7 @@ import { formatDiagnostic } from '../lang/hcl/index.ts'
 import { canonicalizeJob, validateJob } from '../model/index.ts'
 import { parseJobFile, type JobFileRequest } from './parse-job-file.ts'
 
-/** Files 1 to 6 of those that the jobspec reference describes in §14, as far as reading goes. */
+/** Job files with the blocks that users combine, first half. */
 
 const request = { file: 'input.hcl', strict: true, files: undefined, random: { next: () => 0 } }
 

@@ -16,8 +16,8 @@ import {
 import { note, noteAll, type Findings } from './findings.ts'
 
 /**
- * The values of all locals, which may be written in any order and use one another (jobspec
- * reference §1 step 4). Failures are noted; what depends on them is left out without another word.
+ * The values of all locals, which may be written in any order and use one another. Failures are
+ * noted; what depends on them is left out without another word.
  */
 export function evaluateLocals(
   attributes: readonly Attribute[],

@@ -58,8 +58,8 @@ export interface JobFile {
 export type JobFileResult = Result<JobFile, readonly Diagnostic[]>
 
 /**
- * A job file as the job that it describes (Spec W: Parse job), or everything that is wrong with it.
- * Never throws; the work is bounded by the size of the text and the limits of the language.
+ * A job file as the job that it describes, or everything that is wrong with it. Never throws; the
+ * work is bounded by the size of the text and the limits of the language.
  */
 export function parseJobFile(request: JobFileRequest): JobFileResult {
   const { files, random, crypto, nowMs } = request
@@ -97,7 +97,7 @@ function readJobFile(
 
 const API_JOB = 'This is a job as the API takes it: register it as it is, without parsing.'
 
-/** Jobspec reference §11: the JSON form of the language is not the JSON of the API. */
+/** The JSON form of the language is not the JSON of the API. */
 function isApiJob({ syntax, attributes }: Body): boolean {
   return syntax === 'json' && attributes.some(({ name }) => name === 'Job' || name === 'TaskGroups')
 }

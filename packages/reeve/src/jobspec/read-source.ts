@@ -17,7 +17,7 @@ export interface NamedText {
 
 const JSON_START = /^\uFEFF?\s*\{/
 
-/** Jobspec reference §1: a text that begins with a brace is the JSON form of the language. */
+/** A text that begins with a brace is the JSON form of the language. */
 export function isJsonSyntax(text: string): boolean {
   return JSON_START.test(text)
 }

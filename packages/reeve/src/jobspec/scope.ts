@@ -9,8 +9,8 @@ import {
 import { JOB_FILE_STEPS_MAX } from './limits.ts'
 
 /**
- * What names mean in a job file (jobspec reference §5): `var` and `local` are known once they are
- * evaluated; every other root is for the node on which the task runs, and stays text.
+ * What names mean in a job file: `var` and `local` are known once they are evaluated; every other
+ * root is for the node on which the task runs, and stays text.
  */
 export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
   return makeScope({

@@ -33,7 +33,7 @@ import {
   type SubjectJson,
 } from './judging-task.ts'
 
-/** Reference governance §5.2: time for a policy, memory of the engine. */
+/** Time for a policy, memory of the engine. */
 export const JUDGING_LIMITS: ThreadLimits = {
   msMax: 10_000,
   megabytesMax: 512,
@@ -42,7 +42,7 @@ export const JUDGING_LIMITS: ThreadLimits = {
   waitMsMax: 60_000,
 }
 
-/** Reference governance §5.2: time for all policies of one question together. */
+/** Time for all policies of one question together. */
 const QUESTION_MS_MAX = 60_000
 
 /** Codes that the thread keeps; the oldest go first. */

@@ -1,4 +1,4 @@
-/** How several findings are told as one text. Clients match on these texts (reference §2.1). */
+/** How several findings are told as one text. Clients match on these texts. */
 
 /**
  * The text of several errors; empty when there are none. A message that is such a text itself stays

@@ -7,7 +7,7 @@ import { writeSecret } from './server-secrets.ts'
 export const GOVERNANCE_TOKEN_FILE = 'governance-token'
 
 /**
- * design/choices: `--dev` prints a ready bearer token for `/api/v2`. It is the management token of
+ * `--dev` prints a ready bearer token for `/api/v2`. It is the management token of
  * a bootstrap done at the first start, kept in the server's directory.
  */
 export async function devToken(

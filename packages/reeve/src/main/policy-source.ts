@@ -7,7 +7,7 @@ import {
 import { Fault } from '../kit/fault.ts'
 import type { PolicySource, WorkloadContext } from '../workload/index.ts'
 
-/** The policies of the governance API guard the jobs of the workload API (architecture §8). */
+/** The policies of the governance API guard the jobs of the workload API. */
 export function createPolicySource(host: Pick<WorkloadContext, 'store' | 'sealer'>): PolicySource {
   return {
     hasPolicies: () => hasPolicies(host.store.tables),

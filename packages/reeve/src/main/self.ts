@@ -79,7 +79,7 @@ const isAt =
   (member: Member): boolean =>
     member.address === address
 
-/** Reference §8.6: those that belong to the cluster, whether they answer or not. */
+/** Those that belong to the cluster, whether they answer or not. */
 function peersOf(members: readonly Member[]): readonly string[] {
   const staying = members.filter(({ status, address }) => status !== 'left' && address !== '')
   return staying.map(({ address }) => address).toSorted()
@@ -139,7 +139,7 @@ function noLeader(cluster: ClusterView | undefined): string {
   return trouble === undefined ? 'no leader' : `no leader: ${trouble}`
 }
 
-/** Reference §8.6. A server is well while it can write; a node while a server answers it. */
+/** A server is well while it can write; a node while a server answers it. */
 function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentHealth {
   const fault = server?.fault
   const well = { ok: true, message: 'ok' }

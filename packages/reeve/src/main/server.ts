@@ -284,7 +284,7 @@ interface Opened {
   readonly broker: EvaluationBroker
 }
 
-/** Where the operator writes the reset index (reference §6.2). */
+/** Where the operator writes the reset index. */
 const BOOTSTRAP_RESET_FILE = 'acl-bootstrap-reset'
 
 function createContext(

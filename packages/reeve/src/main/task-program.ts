@@ -16,9 +16,9 @@ import { PRODUCT_ROOT } from './product-root.ts'
 const BUILT = join(PRODUCT_ROOT, 'node_modules/.cache/reeve/reeve-task')
 
 /**
- * The task helper of this node, or undefined where none was built. Reference task-drivers §14: it
- * runs from the data directory, so that an installation which is replaced under a running agent
- * takes neither the launcher nor sessions from it.
+ * The task helper of this node, or undefined where none was built. It runs from the data directory,
+ * so that an installation which is replaced under a running agent takes neither the launcher nor
+ * sessions from it.
  */
 export function helperProgram(dataDir: string, link: string = BUILT): string | undefined {
   if (!existsSync(link)) return undefined

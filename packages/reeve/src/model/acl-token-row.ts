@@ -17,7 +17,6 @@ export function aclTokenView(row: AclTokenRow, secretId: string): AclToken {
   return { ...token, SecretID: secretId }
 }
 
-/** Spec W: List tokens, without `SecretID`. */
 export function aclTokenStub(row: AclTokenRow): AclTokenStub {
   const { SecretHash: _hash, SealedSecret: _sealed, ExpirationTTL: _ttl, ...stub } = row
   return stub

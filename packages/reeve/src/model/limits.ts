@@ -48,7 +48,7 @@ export const LIMITS = {
    * nobody else is served; a larger job is placed by several plans.
    */
   placementsPerPlanMax: 1_000,
-  /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
+  /** Default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,
   waitJitterShare: 16,
@@ -71,10 +71,7 @@ export const LIMITS = {
   logStreamsPerToken: 256,
   /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */
   streamBacklogBytesMax: 16 * 1024 * 1024,
-  /**
-   * Page size of lists when the caller gives none is unlimited (Spec W: Limits); this caps a given
-   * one.
-   */
+  /** Page size of lists when the caller gives none is unlimited; this caps a given one. */
   perPageMax: 100_000,
   /**
    * Rows that the filter of one page may reject, about a second of work: then the page ends, and
@@ -83,28 +80,25 @@ export const LIMITS = {
   filteredRowsMax: 50_000,
   /** A longer list without pages is sent as it is read, and never in memory as a whole. */
   wholeListCharsMax: 4 * 1024 * 1024,
-  /** Spec W: Resources, ACL token; reference §6.4. */
   tokenNameCharsMax: 256,
-  /** Reference §6.4: bounds of a token's life. */
+  /** Bounds of a token's life. */
   tokenTtlMsMin: 60_000,
   tokenTtlMsMax: 24 * 3_600_000,
-  /** Reference §6.5: a one-time token lives ten minutes. */
+  /** A one-time token lives ten minutes. */
   oneTimeTokenMs: 10 * 60_000,
-  /** Reference §6.6. */
   descriptionCharsMax: 256,
-  /** Spec W: Limits. At most the latest 10 task events are kept per task. */
+  /** At most the latest 10 task events are kept per task. */
   taskEventsMax: 10,
-  /** Reference §4.8: a node keeps its latest 10 events. */
+  /** A node keeps its latest 10 events. */
   nodeEventsMax: 10,
-  /** Reference §2.3: versions of a job that are kept. */
+  /** Versions of a job that are kept. */
   jobVersionsMax: 6,
-  /** Spec W: Limits. Sources of a job that are kept. */
+  /** Sources of a job that are kept. */
   jobSourcesMax: 6,
-  /** Reference §2.3: a larger source is registered without being kept. */
+  /** A larger source is registered without being kept. */
   jobSourceBytesMax: 1_000_000,
   /** Tagged versions are kept beyond the limit, so they need one of their own. Decision 0013. */
   jobTagsMax: 64,
-  /** Scheduling reference §16. */
   tagDescriptionCharsMax: 1000,
   /** Values that one diff of jobs tells one by one. Decision 0013. */
   diffValuesMax: 100_000,
@@ -123,7 +117,7 @@ export const LIMITS = {
   jobFileWaitMsMax: 30_000,
   /** Memory of the thread that reads job files. Decision 0065. */
   jobFileMegabytesMax: 256,
-  /** Reference §2.3: job_max_count. */
+  /** Job_max_count. */
   jobCountMax: 50_000,
   /**
    * A plan of more instances waits for its tenant's turn: one of each tenant, and of so many
@@ -148,21 +142,21 @@ export const LIMITS = {
   failureReasonCharsMax: 300,
   /** Characters of a rejected name that its message shows: enough to recognize it. */
   shownNameCharsMax: 100,
-  /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
+  /** Bytes of a dispatched payload, decoded. */
   dispatchPayloadBytesMax: 16_384,
   /** Cron expressions of one periodic job. Decision 0013. */
   periodicSpecsMax: 64,
-  /** Reference §4.16: scaling events that are kept of a group. */
+  /** Scaling events that are kept of a group. */
   scalingEventsMax: 20,
   /** Characters of message and metadata of one scaling event, as JSON. Decision 0013. */
   scalingEventCharsMax: 64 * 1024,
-  /** Reference §8.2: evaluations that one request may delete by id. */
+  /** Evaluations that one request may delete by id. */
   deletedEvaluationsMax: 7_281,
-  /** Reference §8.7: matches of one context of a search by prefix. */
+  /** Matches of one context of a search by prefix. */
   searchMatchesMax: 20,
   /** Rows that a search by prefix passes over in one context before it says that there are more. */
   searchRowsMax: 10_000,
-  /** Reference §8.7: a fuzzy search needs this much text, and finds this much in each context. */
+  /** A fuzzy search needs this much text, and finds this much in each context. */
   fuzzyTextCharsMin: 2,
   fuzzyObjectsMax: 20,
   fuzzyResultsMax: 100,
@@ -172,7 +166,7 @@ export const LIMITS = {
   /** Contract, explain: refusals and instances listed of a group, and groups of a job. */
   explainedItemsMax: 1_000,
   explainedGroupsMax: 100,
-  /** Reference §8.9: bytes of all keys and values of one variable. */
+  /** Bytes of all keys and values of one variable. */
   variableItemsBytesMax: 64 * 1024,
   /** How long a lock of a variable may be held without being kept, and rest after it ran out. */
   variableLockMsMin: 10_000,
@@ -280,12 +274,12 @@ export const LIMITS = {
    */
   webSocketPingsMax: 60,
   webSocketPingsPerSecond: 5,
-  /** Reference §7.2: signs of life on a stream, and how long none may come. */
+  /** Signs of life on a stream, and how long none may come. */
   nodeStreamPingMs: 10_000,
   nodeStreamSilentMsMax: 60_000,
   /**
    * Allocations of one node that wait for data of other nodes at once, and how long each may wait
-   * for the end of the one before it. Reference scheduling §36.
+   * for the end of the one before it.
    */
   nodeMigrationsMax: 256,
   nodeMigrationWaitMsMax: 60 * 60_000,
@@ -308,7 +302,7 @@ export const LIMITS = {
   jobNodeLossesMax: 8,
   /** How long the first frame of an exec channel may take. */
   execHandshakeMsMax: 10_000,
-  /** Reference §7.2: a frame of exec carries up to 64 KiB, in base64. */
+  /** A frame of exec carries up to 64 KiB, in base64. */
   execFrameBytesMax: 128 * 1024,
   /**
    * How long frames of an exec client are collected after one was passed on, and how much input at

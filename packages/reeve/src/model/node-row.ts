@@ -18,7 +18,7 @@ export interface JoinLimits {
   readonly NodePool: string
 }
 
-/** Reference §4.8: `SecretID` is always empty. */
+/** `SecretID` is always empty. */
 export function nodeView(row: NodeRow): Node {
   const { SecretHash: _hash, NextSecretHashes: _next, JoinedAs: _joined, ...node } = row
   return { ...node, SecretID: '' }

@@ -1,6 +1,6 @@
 /**
  * The caller is told no. Use cases return refusals as values; `http` alone turns them into
- * statuses. The text is part of the contract (reference §2: clients match on it).
+ * statuses. The text is part of the contract (clients match on it).
  */
 export interface Refusal {
   readonly code: RefusalCode
@@ -67,5 +67,5 @@ export function refusal(code: RefusalCode, message: string): Refusal {
   return { code, message }
 }
 
-/** Reference §2.2: one text whatever is missing, so that it tells nothing. */
+/** One text whatever is missing, so that it tells nothing. */
 export const PERMISSION_DENIED: Refusal = refusal('permission-denied', 'Permission denied')

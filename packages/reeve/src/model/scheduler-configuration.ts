@@ -5,7 +5,7 @@ import {
   type SchedulerConfigurationRequest,
 } from '@reeve/contract'
 
-/** Scheduling reference §10: what holds until an operator says otherwise. */
+/** What holds until an operator says otherwise. */
 export const DEFAULT_SCHEDULER_CONFIGURATION: SchedulerConfiguration = {
   SchedulerAlgorithm: 'binpack',
   PreemptionConfig: {

@@ -3,15 +3,12 @@ import type { SchedulerConfiguration } from '@reeve/contract'
 /** Facts about the installation as a whole, one row each. */
 export interface AclBootstrapRow {
   readonly Name: 'acl-bootstrap'
-  /**
-   * Index of the last bootstrap: what the operator must write into the reset file (reference §6.2).
-   */
+  /** Index of the last bootstrap: what the operator must write into the reset file. */
   readonly ResetIndex: number
   readonly CreateIndex: number
   readonly ModifyIndex: number
 }
 
-/** Scheduling reference §10, as it is stored. */
 export interface SchedulerConfigurationRow extends SchedulerConfiguration {
   readonly Name: 'scheduler-configuration'
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../kit/result.ts'
 import { encodeUtf8 } from '../kit/utf8.ts'
 
-/** What a `prefix` parameter selects in a list of UUIDs (reference §3.3). */
+/** What a `prefix` parameter selects in a list of UUIDs. */
 export interface UuidPrefix {
   /** Every match lies in the range [low, high) of sorted ids; without `high` the range is open. */
   readonly low: string
@@ -12,8 +12,7 @@ export interface UuidPrefix {
 
 /**
  * Reads a prefix: hex digits in any case, an even number of them, hyphens ignored. The refusal is
- * the whole message; `kind` is the word of the resource in it (reference §2.2: `alloc`, `eval`,
- * `node`, …).
+ * the whole message; `kind` is the word of the resource in it (`alloc`, `eval`, `node`, …).
  */
 export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, string> {
   const problem = lengthProblem(text) ?? digitProblem(text)
@@ -37,7 +36,7 @@ export function checkUuid(kind: string, text: string): Result<string, string> {
 
 /**
  * The canonical form of a prefix of any length, for searches: they find nothing where a list would
- * refuse (reference §8.7). Undefined when no id can begin so.
+ * refuse. Undefined when no id can begin so.
  */
 export function looseUuidPrefix(text: string): string | undefined {
   const isPrefix = text.length <= UUID_LENGTH && /^[0-9a-fA-F-]*$/.test(text)

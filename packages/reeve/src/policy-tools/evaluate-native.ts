@@ -109,7 +109,6 @@ function answerOf(policy: string, description: string, evaluation: Evaluation): 
     lines: [...shown, ...place, ...rules.flatMap(ruleLines)],
     problems: error === undefined ? [] : [fromNative(error)],
     printed,
-    // The shape of reference policy-languages §1.14.
     trace: {
       description,
       error: error?.message ?? null,

@@ -75,7 +75,7 @@ function ask(query: string, { policies, texts, asking }: Asked): Answer {
   return { ...empty, ...judged(answer.value), printed }
 }
 
-/** Reference policy-languages §9.3: what is found fails; a bool is the verdict itself. */
+/** What is found fails; a bool is the verdict itself. */
 function judged(value: Value | undefined): Pick<Answer, 'outcome' | 'lines' | 'trace'> {
   if (value === undefined)
     return { outcome: 'undefined', lines: ['nothing defines it'], trace: { value: null } }

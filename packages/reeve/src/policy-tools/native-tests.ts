@@ -31,7 +31,7 @@ export interface NativeTesting {
   readonly base: Surroundings
 }
 
-/** Runs `test/<policy>/*.hcl|json` beside a policy (reference policy-languages §3.5). */
+/** Runs `test/<policy>/*.hcl|json` beside a policy. */
 export async function testNative(
   policy: ProgramText,
   testing: NativeTesting,

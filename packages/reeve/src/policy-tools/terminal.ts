@@ -4,7 +4,7 @@ export interface ToolTerminal {
   readonly err: (text: string) => void
 }
 
-/** What the tools tell the shell; for `eval` as reference policy-languages §1.13 has it. */
+/** What the tools tell the shell. */
 export const TOOL_CODES = {
   pass: 0,
   fail: 1,

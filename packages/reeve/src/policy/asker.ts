@@ -8,7 +8,7 @@ import type { PlainObject, Subject } from './subject.ts'
 export interface StoredPlanSubject {
   readonly kind: 'stored-plan'
   readonly bytes: Uint8Array
-  /** What policies may ask of the run (reference policy-languages §3.4). */
+  /** What policies may ask of the run. */
   readonly run: PlainObject
 }
 

@@ -1,7 +1,7 @@
 /** Something that a set brings along, by the name that it is imported by, or its path. */
 export type NamedText = readonly [name: string, text: string]
 
-/** A policy with what its set brings (reference policy-languages §3.5, §9.3). */
+/** A policy with what its set brings. */
 export interface PolicyBundle {
   readonly code: string
   /** Policy texts that a native policy may import. */
@@ -13,8 +13,8 @@ export interface PolicyBundle {
 }
 
 /**
- * Uploaded code never holds a NUL (reference governance §3.4), so what begins with one is a bundle:
- * stored, hashed, pinned and sent to the thread like the code of any other policy.
+ * Uploaded code never holds a NUL, so what begins with one is a bundle: stored, hashed, pinned and
+ * sent to the thread like the code of any other policy.
  */
 const MARK = '\0bundle\n'
 

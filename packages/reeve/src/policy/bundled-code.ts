@@ -66,7 +66,7 @@ function importedBy(
   return [...named].filter(([name]) => text.includes(`"${name}"`) || text.includes(`"${name}/`))
 }
 
-/** Reference policy-languages §9.3: all files of a set are loaded together. */
+/** All files of a set are loaded together. */
 function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
   const libraries = new Map<string, string>()
   for (const path of regoFiles(set)) {

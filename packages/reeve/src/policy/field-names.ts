@@ -18,7 +18,7 @@ const DATA_FIELDS: ReadonlySet<string> = new Set([
 
 const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
-/** A job as native policies see it (reference policy-languages §4): `task_groups`. */
+/** A job as native policies see it: `task_groups`. */
 export const JOB_SHAPE: ViewShape = {
   nameOf: snakeCase,
   shapeOf: (field) => (DATA_FIELDS.has(field) ? AS_IS : JOB_SHAPE),

@@ -64,7 +64,7 @@ function diagnostic(
   return { severity, message: file === own ? message : `${file}: ${message}`, line, column }
 }
 
-/** Reference policy-languages §1.13. One that does not pass is asked again for its reasons. */
+/** One that does not pass is asked again for its reasons. */
 export function judgeNative(
   { compiled, concern, statics }: NativePolicy,
   { policy, params }: AskedPolicy,

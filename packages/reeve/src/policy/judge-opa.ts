@@ -61,7 +61,7 @@ function problemDiagnostic({ message, location }: RegoProblem, own: string): Dia
   }
 }
 
-/** Reference policy-languages §9.3; the parameters of the set are data (governance §4.7). */
+/** The parameters of the set are data. */
 export function judgeOpa(
   policy: OpaPolicy,
   { policy: text, params }: AskedPolicy,
@@ -143,7 +143,6 @@ function outcomeOf(value: Value | undefined, query: string): Judgement {
   return found.length === 0 ? PASSED : { status: 'failed', output: found, findings: [] }
 }
 
-/** Reference policy-languages §9.3. */
 function falseOf(query: string): string {
   return `${query} is false: an array or a set of messages is expected`
 }

@@ -236,7 +236,7 @@ describe('a policy that fails', () => {
   })
 })
 
-/** Reference policy-languages §9.3: value of the query, outcome. */
+/** Value of the query, outcome. */
 const QUERY_VALUES: readonly (readonly [string, Judgement['status']])[] = [
   ['v := []', 'passed'],
   ['v := ["no"]', 'failed'],

@@ -62,7 +62,7 @@ export class Judge {
   }
 }
 
-/** Fails closed, with the reason (reference §1.13). */
+/** Fails closed, with the reason. */
 function uncompiled(diagnostics: readonly Diagnostic[]): Judgement {
   const errors = diagnostics.filter(({ severity }) => severity === 'error')
   return {

@@ -1,6 +1,6 @@
-/** What policies may cost (reference governance §5.2). */
+/** What policies may cost. */
 
-/** Steps of one policy, on the server and with the tools (reference policy-languages §1.15). */
+/** Steps of one policy, on the server and with the tools. */
 export const POLICY_STEPS_MAX = 50_000_000
 
 /** Policies whose code is kept compiled. */

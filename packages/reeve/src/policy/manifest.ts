@@ -18,8 +18,8 @@ import {
 import { plainJson, STANDARD_IMPORTS, type PlainValue } from '../lang/native/index.ts'
 
 /**
- * What a policy set, or one test case of a policy, says in its file (reference policy-languages
- * §3.5). Sources are paths as they are written there.
+ * What a policy set, or one test case of a policy, says in its file. Sources are paths as they are
+ * written there.
  */
 export interface Manifest {
   readonly policies: readonly ManifestPolicy[]
@@ -191,7 +191,7 @@ class Reader implements Manifest {
       )
   }
 
-  /** Reference §1.12: a standard import may not be replaced by configuration. */
+  /** A standard import may not be replaced by configuration. */
   #import(into: Map<string, string>, name: string, { body, headerSpan }: DecodedBlock): void {
     const source = textIn(body, 'source')
     if (source === undefined) this.refuse(headerSpan, `"${name}" needs a source`)

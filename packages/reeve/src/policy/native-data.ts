@@ -13,7 +13,7 @@ import { stripIndex } from './plan-configuration.ts'
 import { planViews, type PlanViews } from './plan-view.ts'
 import type { JobSubject, Subject } from './subject.ts'
 
-/** The imports of run data by both of their spellings (reference policy-languages, top). */
+/** The imports of run data by both of their spellings. */
 const DATA_IMPORTS: ReadonlyMap<string, 'plan' | 'state' | 'config' | 'run'> = new Map([
   ['plan/v2', 'plan'],
   ['tfplan/v2', 'plan'],

@@ -5,7 +5,7 @@ export function opaQuery(query: string | null | undefined, code: string): string
   return `data.${name}.deny`
 }
 
-/** Reference governance §5.2: `data.` may be left out. Other terms are asked as they are. */
+/** `data.` may be left out. Other terms are asked as they are. */
 export function withData(query: string): string {
   const text = query.trim()
   return BARE_REFERENCE.test(text) ? `data.${text}` : text

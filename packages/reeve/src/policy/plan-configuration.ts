@@ -11,7 +11,7 @@ interface Addressed {
   readonly resource: PlainObject
 }
 
-/** The resources of a module and of those below it (reference §9.1, "Values representation"). */
+/** The resources of a module and of those below it ("Values representation"). */
 export function addressesOf(
   module: PlainObject,
   children: string,
@@ -33,7 +33,7 @@ interface ConfiguredModule {
   readonly module: PlainObject
 }
 
-/** `config/v2` (reference §3.3): every collection over all modules, by unexpanded address. */
+/** `config/v2`: every collection over all modules, by unexpanded address. */
 export function configOf(document: PlainObject): PlainObject {
   const configuration = objectIn(document, 'configuration')
   const modules = modulesOf('', objectIn(configuration, 'root_module'), 0)

@@ -14,8 +14,8 @@ const CONTAINERS_MAX = 3_000_000
 const LONG_NUMBER = /[[:,]\s*-?\d{16}/
 
 /**
- * The plan that a text is; else why it is none (reference §5.4). The host decodes UTF-8, throws
- * where it is none, and takes a byte order mark away.
+ * The plan that a text is; else why it is none. The host decodes UTF-8, throws where it is none,
+ * and takes a byte order mark away.
  */
 export function readPlan(
   bytes: Uint8Array,
@@ -25,7 +25,7 @@ export function readPlan(
   if (problem !== undefined) return err(problem)
   try {
     const text = decode(bytes)
-    // Whole numbers of 64 bits keep their digits (reference policy-languages §6).
+    // Whole numbers of 64 bits keep their digits.
     return planOf(LONG_NUMBER.test(text) ? plainJson(text) : JSON.parse(text))
   } catch (thrown) {
     const isText = thrown instanceof SyntaxError
@@ -62,7 +62,7 @@ function sizeProblem(bytes: Uint8Array): string | undefined {
   return undefined
 }
 
-/** Reference §5.4: an object with `format_version` and `resource_changes`; §9.1: version 1. */
+/** An object with `format_version` and `resource_changes`; the format is version 1. */
 export function planOf(value: unknown): Result<PlainObject, string> {
   if (!isObject(value)) return err('The plan must be a JSON object')
   const version = value['format_version']
@@ -111,7 +111,7 @@ export function inspectPlan(
   return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
 }
 
-/** Reference §4.8: what the plan does, from the actions of its resource changes. */
+/** What the plan does, from the actions of its resource changes. */
 function planCounts(plan: PlainObject): PlanCounts {
   const counts = { additions: 0, changes: 0, destructions: 0, imports: 0 }
   for (const change of changesIn(plan)) {

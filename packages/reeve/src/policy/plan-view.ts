@@ -3,7 +3,7 @@ import type { PlainObject } from './subject.ts'
 import { isPlainObject, listIn, objectIn, textIn } from './plain.ts'
 import type { PlainValue } from '../lang/native/index.ts'
 
-/** The collections of a plan by address, as native policies read them (reference §3.1–3.3). */
+/** The collections of a plan by address, as native policies read them. */
 export interface PlanViews {
   readonly plan: () => PlainObject
   readonly state: () => PlainObject

@@ -9,7 +9,7 @@ type Plain = Readonly<Record<string, unknown>>
 
 /**
  * The plan as the API shows it: what `before_sensitive`, `after_sensitive`, `sensitive_values` and
- * `sensitive` mark is masked (reference §5.4). Policies get the plan as it is.
+ * `sensitive` mark is masked. Policies get the plan as it is.
  */
 export function redactPlan(plan: PlainObject): Plain {
   return new Redaction().plan(plan)

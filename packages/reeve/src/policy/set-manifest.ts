@@ -26,7 +26,7 @@ export interface SetPolicy {
   readonly params: PlainObject
 }
 
-/** How the file is called (reference policy-languages §3.5). */
+/** How the file is called. */
 export const MANIFEST_FILES = {
   native: 'native.hcl',
   opa: 'policies.hcl',

@@ -25,6 +25,6 @@ export interface PlanSubject {
   readonly kind: 'plan'
   /** The document as it was uploaded. */
   readonly plan: PlainObject
-  /** What policies may ask of the run (reference policy-languages §3.4). */
+  /** What policies may ask of the run. */
   readonly run: PlainObject
 }

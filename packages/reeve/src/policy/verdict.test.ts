@@ -10,7 +10,6 @@ interface Row {
   readonly expected: 'allowed' | 'denied' | 'overridden' | 'warned'
 }
 
-/** Reference governance §5.3. */
 function* rows(): Iterable<Row> {
   for (const override of [false, true])
     for (const overridable of [false, true])

@@ -14,7 +14,7 @@ export interface AppliedPolicy {
 /** What one set said about a subject. */
 export interface JudgedSet {
   readonly name: string
-  /** Opens hard policies too (reference governance §5.3). */
+  /** Opens hard policies too. */
   readonly overridable: boolean
   readonly outcomes: readonly v2.PolicyOutcome[]
 }
@@ -27,7 +27,7 @@ export type Weight =
   | 'overridable'
   | 'final'
 
-/** Reference governance §5.3: how much a failure of this level weighs in such a set. */
+/** How much a failure of this level weighs in such a set. */
 export function weightOf(level: EnforcementLevel, isOverridableSet: boolean): Weight {
   switch (level) {
     case 'advisory':

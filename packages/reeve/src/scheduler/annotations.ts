@@ -4,7 +4,7 @@ import type { PlacementReason } from './reconcile/placement.ts'
 import { REASONS } from './reconcile/reasons.ts'
 import type { GroupChanges } from './reconcile/reconcile-group.ts'
 
-/** What happens to the allocations of a group, in numbers (scheduling reference §6.11). */
+/** What happens to the allocations of a group, in numbers. */
 export function desiredUpdates(changes: GroupChanges): DesiredUpdates {
   const { place, stop, update, later, ignored } = changes
   const counts = new Map<PlacementReason, number>()

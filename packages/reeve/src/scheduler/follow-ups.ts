@@ -2,7 +2,7 @@ import { compareText } from '../kit/sorted-list.ts'
 import type { AllocationRow } from '../model/index.ts'
 import type { Deferred } from './reconcile/classify.ts'
 
-/** Allocations due within this of one another share a follow-up (scheduling reference §6.3). */
+/** Allocations due within this of one another share a follow-up. */
 const FOLLOW_UP_WINDOW_MS = 5_000
 
 export interface FollowUpBatch {

@@ -138,9 +138,7 @@ export class Outcome {
     }
   }
 
-  /**
-   * The first failure of a group is explained; the others are counted (scheduling reference §9.1).
-   */
+  /** The first failure of a group is explained; the others are counted. */
   fail(group: TaskGroup, metrics: PlacementMetrics, older?: Job): void {
     this.#failures.set(group.Name, { group, metrics, older, unplaced: 1 })
   }
@@ -330,7 +328,7 @@ export class Outcome {
     }
   }
 
-  /** Scheduling reference §9.5: each job that lost something is looked at again. */
+  /** Each job that lost something is looked at again. */
   #displacedJobs(): readonly Evaluation[] {
     const { view, context, evaluation } = this.#options
     const jobs = new Map<string, Job>()
@@ -349,9 +347,7 @@ export class Outcome {
     }))
   }
 
-  /**
-   * The evaluation that waits for room (scheduling reference §4); undefined when none is missing.
-   */
+  /** The evaluation that waits for room; undefined when none is missing. */
   #block(job: Job, placer: Placer): Evaluation | undefined {
     if (this.#failures.size === 0) return undefined
     const { evaluation, context, view } = this.#options

@@ -136,7 +136,7 @@ export class Placing {
     if (!outcome.coalesce(group, older)) outcome.fail(group, metrics, older)
   }
 
-  /** Whoever has to make room for it goes in the same plan (scheduling reference §9.5). */
+  /** Whoever has to make room for it goes in the same plan. */
   #accept(placed: Extract<Placed, { readonly ok: true }>, fields: Partial<AllocationRow>): void {
     const { row, preempted } = placed
     this.#options.run.outcome.place({ ...row, ...fields }, preempted)
@@ -240,7 +240,7 @@ function requestFor(group: TaskGroup, placement: Placement): PlaceRequest {
   return { group, index, ...penalised, ...preferred(group, previous) }
 }
 
-/** Scheduling reference §9.1, §36: data that stays on its node draws the replacement there. */
+/** Data that stays on its node draws the replacement there. */
 function preferred(group: TaskGroup, previous: AllocationRow): { readonly preferred?: string } {
   const { Sticky: sticky, Migrate: migrate } = group.EphemeralDisk
   return sticky || migrate ? { preferred: previous.NodeID } : {}

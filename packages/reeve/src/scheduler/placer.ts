@@ -104,7 +104,7 @@ export class Placer {
     return this.#settle({ request, node: found.chosen, metrics }, preempting?.victims ?? [])
   }
 
-  /** Scheduling reference §9.5: only once a look at all nodes has found none. */
+  /** Only once a look at all nodes has found none. */
   #preempt(request: PlaceRequest): Preempting | undefined {
     const { job } = this.#options
     if (!canPreempt(job, this.#settings)) return undefined

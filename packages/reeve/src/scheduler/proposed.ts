@@ -16,8 +16,8 @@ export interface ProposedChange {
 }
 
 /**
- * The cluster as it will be after the plan so far (scheduling reference §9.1): what nodes have not
- * said to have ended, without the plan's stops, with its placements.
+ * The cluster as it will be after the plan so far: what nodes have not said to have ended, without
+ * the plan's stops, with its placements.
  */
 export class Proposed {
   readonly #view: Pick<ClusterView, 'usageOn'>

@@ -127,7 +127,7 @@ export interface UpdateInPlaceOptions {
   readonly deployment: Deployment | undefined
 }
 
-/** Scheduling reference §6.6: all but its job stays; health is asked anew by a new deployment. */
+/** All but its job stays; health is asked anew by a new deployment. */
 export function updateInPlace(
   row: AllocationRow,
   { job, evaluation, outcome }: Run,
@@ -143,10 +143,7 @@ export function updateInPlace(
   })
 }
 
-/**
- * Their node is silent: they are unknown until it speaks, or until a follow-up gives them up
- * (scheduling reference §6.10).
- */
+/** Their node is silent: they are unknown until it speaks, or until a follow-up gives them up. */
 export function markUnknown(
   rows: readonly AllocationRow[],
   group: TaskGroup,

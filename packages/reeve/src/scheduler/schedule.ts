@@ -66,7 +66,6 @@ export function* scheduleSteps(
   return yield* isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
 }
 
-/** Scheduling reference §1.2. */
 const SYSTEM_TRIGGERS: readonly Trigger[] = [
   'job-register',
   'job-deregister',

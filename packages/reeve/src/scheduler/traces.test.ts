@@ -14,9 +14,6 @@ import { World } from '../../test/build/world.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { schedule } from './schedule.ts'
 
-// Told elsewhere: traces A and B of scheduling reference §41 in rolling-update.test.ts, C in
-// canary.test.ts, F in lost.test.ts. D belongs to the watcher of deployments.
-
 test('trace E: what finds no room is placed by the evaluation that waited', () => {
   const group = aGroup({ Count: 2, Tasks: [aTask({ Resources: { CPU: 3_000 } })] })
   const world = new World([])

@@ -55,7 +55,6 @@ export type PlacementView = Pick<
   | 'settingsFor'
 >
 
-/** Scheduling reference §10, as far as it decides where something is placed. */
 export interface PlacementSettings {
   readonly algorithm: SchedulerAlgorithm
   /** Whether tasks may use memory beyond what they reserve. */

@@ -17,8 +17,8 @@ export interface ChildOptions {
 
 /**
  * Registers a child of a periodic or parameterized job: the job, its version, its summary and its
- * evaluation. Scheduling reference §14: two launches of the same second share an id; the second
- * registers the same child again, which is a new version only if it differs.
+ * evaluation. Two launches of the same second share an id; the second registers the same child
+ * again, which is a new version only if it differs.
  */
 export function childRows(tables: Tables, child: Job, options: ChildOptions): Change[] {
   const key = namespacedKey(child.Namespace, child.ID)

@@ -4,9 +4,9 @@ import { put, type Change } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
 /**
- * Completes changes of allocations and deployments by what follows from them (scheduling reference
- * §6.9): the counters of each deployment concerned, and that a version whose deployment ended well
- * is stable. Costs nothing per row that belongs to no deployment.
+ * Completes changes of allocations and deployments by what follows from them: the counters of each
+ * deployment concerned, and that a version whose deployment ended well is stable. Costs nothing per
+ * row that belongs to no deployment.
  */
 export function withDeploymentRows(tables: Tables, changes: readonly Change[]): readonly Change[] {
   if (!changes.some(isOfDeployment)) return changes

@@ -19,7 +19,7 @@ export interface AppliedRow {
   readonly row: object | undefined
 }
 
-/** Reference §5.7. Tables not named here emit nothing (§5.6, last row). */
+/** Tables not named here emit nothing. */
 const SOURCES: { readonly [N in TableName]?: EventSource } = {
   acl_policies: { topic: 'ACLPolicy', key: text('Name'), filterKeys: none },
   acl_roles: { topic: 'ACLRole', key: text('ID'), filterKeys: (row) => [text('Name')(row)] },
@@ -116,22 +116,22 @@ export function eventMarks(
 }
 
 /**
- * Spec W: Events, types by topic; design/choices: an evaluation is always EvaluationUpdated, an
- * allocation says whether it is new, changed by its node or by the servers; any other row carries
- * the type of the operation that caused the commit.
+ * An evaluation is always EvaluationUpdated, an allocation says whether it is new,
+ * changed by its node or by the servers; any other row carries the type of the operation that
+ * caused the commit.
  */
 function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Written): EventType {
   if (topic === 'Evaluation') return 'EvaluationUpdated'
   if (isGoverned(topic))
     return isDeleted ? `${topic}Deleted` : isNew ? `${topic}Created` : `${topic}Updated`
-  // A service goes with its allocation, whatever ended that; a variable knows one type (§5.6).
+  // A service goes with its allocation, whatever ended that; a variable knows one type.
   if (topic === 'Service') return isDeleted ? 'ServiceDeregistration' : 'ServiceRegistration'
   if (topic === 'Variable') return 'VariableUpdated'
   if (topic === 'PolicyVerdict')
     return text('Result')(row) === 'denied' ? 'PolicyDenied' : 'PolicyOverridden'
   // What a node says of its allocations reaches a deployment as their health.
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
-  // A deployment that fails may register an earlier version again (reference §5.6).
+  // A deployment that fails may register an earlier version again.
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
   if (topic === 'Job' && cause === 'NodeEvent' && isNewlyQuarantined(row)) return 'JobQuarantined'
   // A job may be placed by the commit that registers it: what else that changes is its plan's, also
@@ -198,7 +198,7 @@ function none(): null {
   return null
 }
 
-/** Reference §5.7: a missing deployment id stays as an empty string. */
+/** A missing deployment id stays as an empty string. */
 function jobAndDeployment(row: object): readonly string[] {
   return [jobIdOf(row), deploymentIdOf(row)]
 }

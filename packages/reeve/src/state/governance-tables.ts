@@ -59,7 +59,7 @@ export interface GovernanceRows {
   readonly workspaces: WorkspaceRow
 }
 
-/** Case does not tell names apart (reference §2.1). */
+/** Case does not tell names apart. */
 export function foldName(name: string): string {
   return name.toLowerCase()
 }
@@ -76,7 +76,7 @@ export function tagKey(
   value?: string,
 ): string {
   const group = `${organizationId}!${ownerType}!${key}`
-  // `!` is in no key (Spec G: Tag binding), so the parts cannot run together.
+  // `!` is in no key, so the parts cannot run together.
   return value === undefined ? group : `${group}!${value}`
 }
 
@@ -319,7 +319,7 @@ export const GOVERNANCE_SPECS: {
       team: (row) => row.teamId,
       workspace: (row) => row.workspaceId,
       pair: (row) => scopedKey(row.teamId, row.workspaceId),
-      // Who may read a workspace sees the project it is in (reference §4.5).
+      // Who may read a workspace sees the project it is in.
       teamProject: (row) => scopedKey(row.teamId, row.projectId),
     },
   },

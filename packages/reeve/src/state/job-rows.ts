@@ -115,7 +115,7 @@ class Completion {
     return changes
   }
 
-  /** A child that goes while it lives counts as dead from then on (scheduling reference §18). */
+  /** A child that goes while it lives counts as dead from then on. */
   #takeRemoved(key: string): void {
     const job = this.#tables.jobs.find(key)
     if (job === undefined || job.ParentID === '') return
@@ -124,7 +124,7 @@ class Completion {
       this.#summarize(parent, (summary) => withChild(summary, job.Status, undefined))
   }
 
-  /** Scheduling reference §1.1, rule 5: what was only waited for by it is dead. */
+  /** A job that was only waiting for it is dead. */
   #takeRemovedEvaluation(id: string): void {
     const before = this.#tables.evaluations.find(id)
     if (before !== undefined && isOpenEvaluation(before))
@@ -244,8 +244,8 @@ class Completion {
   }
 
   /**
-   * Scheduling reference §1.1: the record of its version shows the same status. It is the very row
-   * of the job while that is at this version.
+   * The record of its version shows the same status. It is the very row of the job while that is at
+   * this version.
    */
   #settleVersion(job: Job): void {
     const key = versionKeyOf(job)

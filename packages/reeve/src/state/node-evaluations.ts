@@ -12,13 +12,12 @@ import {
 import { put, type Change, type Stamp } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
-/** The pool that stands for every pool (reference §4.1). */
+/** The pool that stands for every pool. */
 const ALL_POOLS = 'all'
 
 /**
  * One evaluation for each job that has something on the node, and for each system job that may run
- * there: after the node came, went or changed, what they want may be somewhere else (scheduling
- * reference §2).
+ * there: after the node came, went or changed, what they want may be somewhere else.
  */
 export function nodeEvaluations(
   tables: Tables,

@@ -6,8 +6,7 @@ import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 
 /**
  * Everything that is kept of a job and goes with it: what a purge and the collector remove. A table
- * that gains rows of jobs gains a line here. Versions of existing allocations stay until those go
- * (Spec W: Allocation, Job).
+ * that gains rows of jobs gains a line here. Versions of existing allocations stay until those go.
  */
 export function purgedJobRows(tables: Tables, job: Job): Change[] {
   const key = namespacedKey(job.Namespace, job.ID)

@@ -40,8 +40,8 @@ interface FailureCause {
 }
 
 /**
- * Scheduling reference §7: what the failure of a deployment means for its job. A job that has moved
- * on is left alone: somebody has decided otherwise since.
+ * What the failure of a deployment means for its job. A job that has moved on is left alone:
+ * somebody has decided otherwise since.
  */
 export function planFailure(
   tables: Tables,
@@ -75,7 +75,7 @@ export function failureRows(
   ]
 }
 
-/** Scheduling reference §16: an earlier version that comes again is a new one, and not stable. */
+/** An earlier version that comes again is a new one, and not stable. */
 function revertedJob(tables: Tables, target: Job, { index, timeMs }: Stamp): Job {
   return {
     ...withoutQuarantine(target),
@@ -123,7 +123,7 @@ function withoutTrial(row: AllocationRow, { index, timeMs }: Stamp): AllocationR
   }
 }
 
-/** One evaluation of the deployment's job (scheduling reference §2); none when it was purged. */
+/** One evaluation of the deployment's job; none when it was purged. */
 export function rolloutEvaluation(
   tables: Tables,
   deployment: Deployment,

@@ -4,8 +4,8 @@ import { remove, type Change } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Completes changes of allocations and nodes by the services that go with them (scheduling
- * reference §21): nobody may be sent to what has ended, not even for the time between two commits.
+ * Completes changes of allocations and nodes by the services that go with them: nobody may be sent
+ * to what has ended, not even for the time between two commits.
  */
 export function withServiceRows(tables: Tables, changes: readonly Change[]): Change[] {
   const table = tables.service_registrations

@@ -13,7 +13,7 @@ export function findSetting<N extends SettingRow['Name']>(
   return tables.settings.find(name) as SettingNamed<N> | undefined
 }
 
-/** What the scheduler follows now (scheduling reference §10). */
+/** What the scheduler follows now. */
 export function schedulerConfiguration(tables: Pick<Tables, 'settings'>): SchedulerConfiguration {
   const row = findSetting(tables, 'scheduler-configuration')
   if (row === undefined) return DEFAULT_SCHEDULER_CONFIGURATION

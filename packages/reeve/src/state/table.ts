@@ -26,7 +26,7 @@ export interface TableSpec<Row> {
   /** The namespace of a row, where the rows of a table are in namespaces; it never changes. */
   readonly namespace?: (row: Row) => string
   /**
-   * Also keeps the order of creation: (create index, key). Lists of spec W need it for some tables.
+   * Also keeps the order of creation: (create index, key). Some lists need it for some tables.
    */
   readonly byCreation: boolean
   /** Keys begin at random, as UUIDs do: their order is kept in another way. */

@@ -115,7 +115,7 @@ export function scalingEventsKey(namespace: string, jobId: string, group: string
   return `${namespace}!${group.length}!${group}!${jobId}`
 }
 
-/** Spec W: Dispatch, `idempotency_token`: one for each parent. */
+/** One for each parent. */
 export function dispatchKey(namespace: string, parentId: string, token: string): string {
   return `${namespace}!${parentId.length}!${parentId}!${token}`
 }
@@ -153,8 +153,8 @@ function runsEverywhere({ Type, Stop }: Job): boolean {
 }
 
 /**
- * Scheduling reference §20: dead jobs that were stopped, or whose work is done. A parent of
- * periodic or dispatched jobs is done only when it was stopped.
+ * Dead jobs that were stopped, or whose work is done. A parent of periodic or dispatched jobs is
+ * done only when it was stopped.
  */
 function mayBeCollected(job: Job): boolean {
   const isDone = isBatchType(job.Type)
@@ -193,7 +193,7 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
     randomKeys: true,
     groups: {
       job: jobKey,
-      // A version is kept while an allocation of it is (Spec W: Allocation, Job).
+      // A version is kept while an allocation of it is.
       version: (row) => jobVersionKey(row.Namespace, row.JobID, row.JobVersion),
       node: (row) => row.NodeID,
       evaluation: (row) => row.EvalID,
@@ -276,7 +276,7 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
     groups: {
       parent: (row) =>
         row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID),
-      // Overlap of periodic launches is asked of each one (scheduling reference §14).
+      // Overlap of periodic launches is asked of each one.
       liveChild: (row) =>
         row.ParentID === '' || row.Status === 'dead'
           ? undefined
@@ -287,14 +287,14 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
           ? undefined
           : dispatchKey(row.Namespace, row.ParentID, row.DispatchIdempotencyToken),
       namespace: (row) => row.Namespace,
-      // A namespace with one of these cannot be deleted (reference §8.4).
+      // A namespace with one of these cannot be deleted.
       live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
       pool: (row) => row.NodePool,
       // Filters of lists ask for these.
       type: (row) => row.Type,
       status: (row) => row.Status,
       renamed: (row) => (row.Name === row.ID ? undefined : row.Name),
-      // A pool with one of these cannot be deleted (reference §8.4).
+      // A pool with one of these cannot be deleted.
       livePool: (row) => (row.Status === 'dead' ? undefined : row.NodePool),
       // The collector looks at these alone, however many jobs there are.
       garbage: (row) => (mayBeCollected(row) ? 'yes' : undefined),

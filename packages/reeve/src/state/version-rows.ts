@@ -47,7 +47,7 @@ export function versionRows(
 
 /**
  * The number of the next version: 0, or after those of a purged job that its allocations keep, also
- * when they have ended: else they would show a job that they never ran (Spec W: Allocation, Job).
+ * when they have ended: else they would show a job that they never ran.
  */
 export function nextVersionNumber(tables: Tables, job: Pick<Job, 'Namespace' | 'ID'>): number {
   const { jobs, job_versions } = tables
@@ -57,8 +57,8 @@ export function nextVersionNumber(tables: Tables, job: Pick<Job, 'Namespace' | '
 }
 
 /**
- * Scheduling reference §16. Beyond the latest six without a tag there stay the newest stable one,
- * tagged ones, and those of existing allocations. Called before the new version is there.
+ * Beyond the latest six without a tag there stay the newest stable one, tagged ones, and those of
+ * existing allocations. Called before the new version is there.
  */
 function surplusVersions({ job_versions, allocations }: Tables, key: string): readonly string[] {
   const versions = job_versions.rowsIn('job', key)
@@ -71,7 +71,7 @@ function surplusVersions({ job_versions, allocations }: Tables, key: string): re
     .filter((version) => allocations.countIn('version', version) === 0)
 }
 
-/** Spec W: Limits. The latest six sources are kept, whether or not their versions still are. */
+/** The latest six sources are kept, whether or not their versions still are. */
 function sourceRows(
   { job_submissions }: Tables,
   job: Job,

@@ -18,7 +18,7 @@ export interface AgentMemberParts extends Pick<AgentMember, 'Status' | 'Tags'> {
   readonly address: string
 }
 
-/** Reference §8.6: a server as `/v1/agent/members` shows it. */
+/** A server as `/v1/agent/members` shows it. */
 export function agentMember({ name, region, address, ...rest }: AgentMemberParts): AgentMember {
   const colon = address.lastIndexOf(':')
   return {

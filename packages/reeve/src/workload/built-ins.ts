@@ -4,13 +4,13 @@ import type { WorkloadContext } from './context.ts'
 import { namespaceRow } from './namespaces.ts'
 import { nodePoolRow } from './node-pools.ts'
 
-/** What every installation has from its first start (reference §8.4). */
+/** What every installation has from its first start. */
 const NAMESPACES = [namespaceRow({ Name: 'default', Description: 'Default shared namespace' })]
 const NODE_POOLS = [
   nodePoolRow({ Name: 'default', Description: 'Default node pool' }),
   nodePoolRow({ Name: 'all', Description: 'Node pool with all nodes in the cluster' }),
 ]
-/** Stored from the start, so that `cas` always has an index to name (reference §8.8). */
+/** Stored from the start, so that `cas` always has an index to name. */
 const SETTINGS = [{ Name: 'scheduler-configuration', ...DEFAULT_SCHEDULER_CONFIGURATION } as const]
 
 /** Adds what is missing; does nothing at later starts. */

@@ -104,7 +104,7 @@ export interface WorkloadContext {
   readonly jobFiles: JobFileReader
   /** Admits plans of many instances, one of each tenant at a time. */
   readonly planGate: TenantGate
-  /** The policies that job submissions are held to (architecture §8). */
+  /** The policies that job submissions are held to. */
   readonly guard: PolicyGuard
   /** The one thread that asks policies; governance asks about plans on it. */
   readonly policyAsker: PolicyAsker
@@ -118,6 +118,6 @@ export interface WorkloadContext {
   readonly joinToken: string
   /** How unknown nodes are admitted; `DEFAULT_NODE_ADMISSION` unless given. */
   readonly nodeAdmission?: NodeAdmission
-  /** Reads the operator's bootstrap reset file; undefined when there is none (reference §6.2). */
+  /** Reads the operator's bootstrap reset file; undefined when there is none. */
   readonly readBootstrapReset: () => Promise<string | undefined>
 }

@@ -25,8 +25,8 @@ export interface EvaluationsDeleted {
 const ROWS_PER_COMMIT = 500
 
 /**
- * Reference §8.2: deletes evaluations by id. All of them or none: one that does not exist, or that
- * something still depends on, refuses the whole request.
+ * Deletes evaluations by id. All of them or none: one that does not exist, or that something still
+ * depends on, refuses the whole request.
  */
 export async function deleteEvaluationsById(
   context: WorkloadContext,

@@ -11,7 +11,7 @@ import {
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 
-/** Reference §8.8: removes everything that has ended, whatever its age. */
+/** Removes everything that has ended, whatever its age. */
 export async function forceCollection(
   { store, clock }: WorkloadContext,
   { by }: Author,
@@ -24,8 +24,8 @@ export async function forceCollection(
 const JOBS_PER_COMMIT = 200
 
 /**
- * Reference §8.8: counts the allocations of every job again, as a repair. In slices, so that a
- * million allocations stall nobody; a job that changes meanwhile has a right summary anyway.
+ * Counts the allocations of every job again, as a repair. In slices, so that a million allocations
+ * stall nobody; a job that changes meanwhile has a right summary anyway.
  */
 export async function reconcileSummaries(
   { store }: WorkloadContext,

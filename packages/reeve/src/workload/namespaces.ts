@@ -22,7 +22,7 @@ const DEFAULT = 'default'
 /** The query for jobs that are not over. */
 const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 
-/** Reference §8.4: creates or replaces a namespace. */
+/** Creates or replaces a namespace. */
 export async function writeNamespace(
   { store }: WorkloadContext,
   { by }: Author,
@@ -67,7 +67,7 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
   return { ...namespace, Hash: namespaceHash(namespace), CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** Reference §8.4: only what nothing lives in goes; dead jobs stay until they are collected. */
+/** Only what nothing lives in goes; dead jobs stay until they are collected. */
 export async function deleteNamespace(
   context: WorkloadContext,
   { by }: Author,

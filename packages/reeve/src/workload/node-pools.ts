@@ -16,7 +16,7 @@ export const ALL_POOLS = 'all'
 const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 const BUILT_IN: readonly string[] = [ALL_POOLS, 'default']
 
-/** Reference §8.4: creates or replaces a node pool. */
+/** Creates or replaces a node pool. */
 export async function writeNodePool(
   { store }: WorkloadContext,
   { by }: Author,
@@ -53,7 +53,7 @@ export function nodePoolRow(request: NodePoolRequest): NodePool {
   return { ...pool, Hash: nodePoolHash(pool), CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** Reference §8.4: only a pool that no node is in and no live job names goes. */
+/** Only a pool that no node is in and no live job names goes. */
 export async function deleteNodePool(
   context: WorkloadContext,
   { by }: Author,

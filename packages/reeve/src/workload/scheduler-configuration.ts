@@ -25,7 +25,7 @@ export interface SchedulerConfigurationWritten {
   readonly index: number
 }
 
-/** Reference §8.8: replaces the settings as a whole; with `cas` only those of that index. */
+/** Replaces the settings as a whole; with `cas` only those of that index. */
 export async function writeSchedulerConfiguration(
   { store }: WorkloadContext,
   { by }: Author,
@@ -61,7 +61,7 @@ const REGISTRATION_DISABLED: Refusal = refusal(
   'Job registration, dispatch, and scale are disabled by the scheduler configuration',
 )
 
-/** Scheduling reference §10, `RejectJobRegistration`: why the caller may not register just now. */
+/** Why the caller may not register just now. */
 export function checkRegistrationEnabled(store: Store, caller: Caller): Refusal | undefined {
   const { RejectJobRegistration } = schedulerConfiguration(store.tables)
   return RejectJobRegistration && !caller.grants.isManagement ? REGISTRATION_DISABLED : undefined

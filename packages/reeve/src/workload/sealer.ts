@@ -1,7 +1,6 @@
 /**
  * Keeps secrets out of storage. A token's secret must be found (by hash) and shown again to who may
- * read it (Spec W: ACL tokens, read and exchange return it), so it is stored hashed and sealed with
- * a key that lives beside the data, not in it.
+ * read it, so it is stored hashed and sealed with a key that lives beside the data, not in it.
  */
 export interface Sealer {
   /** One-way, the same for the same text: for finding. */

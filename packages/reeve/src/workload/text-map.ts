@@ -1,4 +1,4 @@
-/** A map of texts as requests carry it: a null value is as good as none (reference §0.2). */
+/** A map of texts as requests carry it: a null value is as good as none. */
 export function textMap(
   given: Readonly<Record<string, string | null | undefined>> | null | undefined,
 ): Readonly<Record<string, string>> | null {

@@ -13,9 +13,9 @@ export interface UseQuestion {
 export type RegionUses = ReadonlyMap<string, readonly string[]>
 
 /**
- * Reference §8.4: the other regions are asked with the caller's token; without one nobody is. One
- * that does not answer, or does not tell this caller, counts as not using it: it keeps its copy for
- * as long as it does (decision 0041).
+ * The other regions are asked with the caller's token; without one nobody is. One that does not
+ * answer, or does not tell this caller, counts as not using it: it keeps its copy for as long as it
+ * does (decision 0041).
  */
 export async function usesElsewhere(
   { regions }: WorkloadContext,

@@ -1,4 +1,4 @@
-/** Reference task-drivers §5, §16.2: what becomes of tasks when what watches over them dies. */
+/** What becomes of tasks when what watches over them dies. */
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { open, readFile, writeFile, type FileHandle } from 'node:fs/promises'

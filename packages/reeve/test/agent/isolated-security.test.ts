@@ -1,7 +1,4 @@
-/**
- * Reference task-drivers §15 and §16.3, tried by real tasks of the exec driver on a real node: what
- * each tried, and what must be seen.
- */
+/** What each tried, and what must be seen. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { openSync, closeSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Reference task-drivers §15: tasks plant links, pipes and devices, jobs name paths and archives
- * that lead elsewhere. The agent is root, so whatever follows one of them gives the machine away.
+ * Tasks plant links, pipes and devices, jobs name paths and archives that lead elsewhere. The agent
+ * is root, so whatever follows one of them gives the machine away.
  */
 import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'

@@ -85,7 +85,7 @@ for (const { name, health, query, status, body } of HEALTH)
     const reply = await server.send('GET', `/v1/agent/health${query}`)
     assert.equal(reply.status, status)
     assert.deepEqual(JSON.parse(reply.text), body)
-    // Reference §2.1: the refusal is JSON text under the type of every refusal.
+    // The refusal is JSON text under the type of every refusal.
     const type = status === 200 ? 'application/json' : 'text/plain; charset=utf-8'
     assert.equal(reply.headers['content-type'], type)
   })

@@ -2,7 +2,6 @@ import { DEFAULT_SCHEDULER_CONFIGURATION } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import type { TestServer } from './harness.ts'
 
-/** Scheduling reference §10, `RejectJobRegistration`. */
 export async function disableRegistration({ context }: TestServer): Promise<void> {
   const row = {
     ...DEFAULT_SCHEDULER_CONFIGURATION,

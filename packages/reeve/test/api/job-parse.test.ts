@@ -6,8 +6,6 @@ import { JobFileReader } from '../../src/workload/index.ts'
 import { createTestServer, STILL, type Reply } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
-/** Spec W: Parse job; reference §2.3; jobspec reference §1. */
-
 const server = await createTestServer({ aclEnabled: false })
 after(() => server.close())
 

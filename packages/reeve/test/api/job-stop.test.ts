@@ -87,7 +87,7 @@ test('stop: again answers the index that the job still has', async () => {
   const evaluations = await server.ok('listJobEvaluations', ofJob())
   const evaluation = evaluations.find((one) => one.ID === again.EvalID)
   assert.equal(evaluation?.JobModifyIndex, first.JobModifyIndex)
-  // So it serves as the index to enforce (Spec W: Jobs, create job).
+  // So it serves as the index to enforce.
   const index = { EnforceIndex: true, JobModifyIndex: again.JobModifyIndex }
   await server.ok('registerJob', register({}, index))
 })

@@ -5,8 +5,6 @@ import { aGroup, aTask } from '../build/index.ts'
 import { createTestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
-/** Reference §8.8 and §4.11. */
-
 const server = await createTestServer({ aclEnabled: false })
 after(() => server.close())
 

@@ -4,7 +4,7 @@ import { aGroup } from '../build/index.ts'
 import { ofJob, register } from './cluster.ts'
 import { aSecuredServer } from './secured.ts'
 
-/** Reference workload §6.7 and §6.8: who submits a job may mount what it asks for. */
+/** Who submits a job may mount what it asks for. */
 const HOST_RIGHTS = [
   { rules: '', readOnly: true, may: false },
   { rules: 'host_volume "*" { policy = "deny" }', readOnly: true, may: false },

@@ -317,7 +317,7 @@ for (const route of guarded.filter((one) => kindOf(one) === undefined))
     assert.notEqual(status, 403, text)
   })
 
-/** Reference §2.5 and §6.8: no existence leak. */
+/** No existence leak. */
 const HIDDEN = [
   { id: 'readEvaluation', param: 'eval_id' },
   { id: 'readAllocation', param: 'alloc_id' },

@@ -193,7 +193,7 @@ test('POST and PUT do the same on every write', async () => {
   )
   assert.ok(writes.length > 8)
   for (const { id, path, methods } of writes) {
-    // Reference §8.5: garbage is also collected by GET, as its older callers do.
+    // Garbage is also collected by GET, as its older callers do.
     const written = methods.filter((method) => method !== 'GET')
     assert.deepEqual(written.toSorted(), ['POST', 'PUT'], id)
     const url = path.replaceAll(/:\w+/g, 'x')

@@ -79,7 +79,7 @@ export class FaultClients {
     const answer = await this.#send('GET', `/v1/job/${register}?consistent`)
     if (answer?.status === 404) return { kind: 'absent' }
     if (answer?.status !== 200) return { kind: 'unknown' }
-    // Spec W: Read job.
+    // The route answers with a job.
     const job = JSON.parse(answer.text) as Job
     return { kind: 'found', value: job.Meta?.['value'] ?? '', index: job.JobModifyIndex }
   }

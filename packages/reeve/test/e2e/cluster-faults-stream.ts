@@ -74,7 +74,7 @@ export class FaultStream {
   }
 
   #take(text: string): void {
-    // Spec W: Events.
+    // Every line of the stream has this shape.
     const { Index, Gap, Closed } = JSON.parse(text) as Line
     if (Gap !== undefined) this.wrong.push(`a gap: ${text}`)
     // The last line of a stream repeats how far it came.

@@ -76,7 +76,7 @@ async function checkState({ address }: ServerProcess, clients: FaultClients): Pr
       async () => {
         const answer = await fetch(`${address}/v1/namespaces${query}`).catch(() => undefined)
         if (answer?.status !== 200) return undefined
-        // Spec W: List namespaces.
+        // The route answers with a list of namespaces.
         const rows = (await answer.json()) as { Name: string }[]
         const found = new Set(rows.map(({ Name }) => Name))
         const missing = clients.names.filter((name) => !found.has(name))

@@ -8,7 +8,7 @@ import { findStrayFiles, readCases, type ExpectedProblem, type JobCase } from '.
 import { partOf, withoutNulls } from './compare.ts'
 
 /**
- * Job files as people write them, each beside what the jobspec reference makes of it, written by
+ * Job files as people write them, each beside what they mean, written by
  * hand: `<name>.hcl` and `<name>.expected.json`, or `<name>.expected.txt` when it must be refused.
  */
 const cases = readCases()

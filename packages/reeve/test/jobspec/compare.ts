@@ -1,6 +1,6 @@
 /**
- * The value without the fields that are null: the parser writes null for what a file does not set
- * (jobspec reference §1), the expectations leave it out.
+ * The value without the fields that are null: the parser writes null for what a file does not set,
+ * the expectations leave it out.
  */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)

@@ -25,9 +25,13 @@ const SEED = 20_261_115
 
 /** The helper with the address and undefined-behaviour sanitizers. */
 function sanitized(t: TestContext): string | undefined {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [build, '--native', '--sanitize'], {
-    encoding: 'utf8',
-  })
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [build, '--native', '--sanitize'],
+    {
+      encoding: 'utf8',
+    },
+  )
   if (status === 0) return stdout.trim()
   t.skip(`the compiler has no sanitizers: ${stderr.split('\n')[0]}`)
   return undefined

@@ -1,4 +1,4 @@
-/** Sessions beside a task, with and without a terminal: Spec W, Exec, as the helper sees it. */
+/** Sessions beside a task, with and without a terminal, as the helper sees them. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'

@@ -33,9 +33,9 @@ import {
 } from './native-values.ts'
 
 /**
- * The native language once more, written from the reference (policy-languages §1.4 to §1.13) and
- * slow on purpose: it walks the tree, looks names up in maps and shares nothing with the engine but
- * the parser. Texts are ASCII. What the engine says must be what this says.
+ * The native language once more, written independently and slow on purpose: it walks the tree,
+ * looks names up in maps and shares nothing with the engine but the parser. Texts are ASCII. Both
+ * must give the same result.
  */
 export interface Interpretation {
   readonly result: 'pass' | 'fail' | 'undefined' | 'error' | 'too-long'

@@ -35,7 +35,6 @@ type Open = (t: TestContext) => ShellBench | Promise<ShellBench>
 const stopping = { signal: 'SIGTERM', timeoutMs: 10_000 }
 const terminal = { rows: 30, columns: 90 }
 
-/** Reference task-drivers §16.2, for every driver that runs real programs. */
 export function shellTaskDriverSuite(name: string, open: Open, missing: Missing = {}): void {
   startCases(name, open, missing)
   endCases(name, open, missing)

@@ -29,7 +29,7 @@ export function targetOf(route: CalledRoute, params: PathValues, query: QueryVal
   return text === '' ? path : `${path}?${text}`
 }
 
-/** Reference §1.2: an id that holds slashes stays one segment, as `%2F`. */
+/** An id that holds slashes stays one segment, as `%2F`. */
 function segmentOf(route: CalledRoute, name: string, value: string | undefined): string {
   if (value === undefined || value === '') throw new TypeError(`${route.id} needs params.${name}`)
   // A URL drops these two, even when encoded, so that the call would reach another route.
@@ -48,7 +48,7 @@ function queryTextOf(route: CalledRoute, query: QueryValues): string {
   return parts.join('&')
 }
 
-/** A flag that is as by default is not sent: reference §1.1, `pretty=false` would indent. */
+/** A flag that is as by default is not sent.1, `pretty=false` would indent. */
 function isSilentFlag(route: CalledRoute, name: string, value: QueryValue): boolean {
   if (typeof value !== 'boolean') return false
   const schema: unknown = route.query?.properties[name]

@@ -16,9 +16,9 @@ export function startDeadline(timing: Timing, delayMs: number): Deadline {
 }
 
 /**
- * How long the server may hold the answer before a slow one is a lost one. Reference §1.4: it adds
- * up to a sixteenth of `wait`, which counts only beside an `index`. Where `wait` is a number it
- * counts seconds (governance API, show a run).
+ * How long the server may hold the answer before a slow one is a lost one. It adds up to a
+ * sixteenth of `wait`, which counts only beside an `index`. Where `wait` is a number it counts
+ * seconds (governance API, show a run).
  */
 export function heldMs({ index, wait }: QueryValues): number {
   if (typeof wait === 'number') return Math.min(wait * 1_000, LIMITS.waitMsMax)

@@ -47,7 +47,7 @@ async function shortText({ body }: Answered): Promise<string> {
   return text.slice(0, LIMITS.errorCharsMax)
 }
 
-/** Spec G: Error object. A proxy's page in its place has none. */
+/** A proxy's page in its place has none. */
 function errorsIn(body: string): readonly v2.ErrorObject[] {
   const document = parsed(body)
   const errors = isRecord(document) ? document['errors'] : undefined

@@ -22,7 +22,7 @@ export interface ExecRequest {
   readonly timeoutMs?: number | undefined
 }
 
-/** Spec W: Allocations, exec. Runs a command inside a task. */
+/** Runs a command inside a task. */
 export async function execute(connection: Connection, request: ExecRequest): Promise<ExecSession> {
   const { allocId, task, command, tty, size, namespace, region, signal, timeoutMs } = request
   const query = { task, command: JSON.stringify(command), tty, namespace, region }

@@ -12,8 +12,8 @@ import { LIMITS } from '../limits.ts'
 import { pause } from '../timing.ts'
 
 /**
- * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after
- * that, and then `exit` rejects with them.
+ * Opens the channel. Resolves when it is open.1: nearly all refusals come after that, and then
+ * `exit` rejects with them.
  */
 export async function openSession(connection: Connection, call: Call): Promise<ExecSession> {
   const { params = {}, signal, timeoutMs = connection.timeoutMs } = call.request
@@ -135,7 +135,7 @@ class Session implements ExecSession {
 
   #exited(result: ExecResponseFrame['result']): void {
     if (this.#isOver) return
-    // Reference §7.2: an exit code that is missing is 0.
+    // An exit code that is missing is 0.
     const code = result?.exit_code ?? 0
     if (!Number.isSafeInteger(code)) {
       this.fail(unreadableError(this.#connection, 'an exit code that is not a number'))

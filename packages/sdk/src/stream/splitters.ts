@@ -14,7 +14,7 @@ export class SplitError extends Error {
   override readonly name = 'SplitError'
 }
 
-/** Spec W: Event stream. Splitting at each newline gives one JSON object per line. */
+/** Splitting at each newline gives one JSON object per line. */
 export function splitLines(charsMax: number): Splitter {
   const decode = utf8Decoder()
   let rest = ''
@@ -32,7 +32,7 @@ export function splitLines(charsMax: number): Splitter {
   }
 }
 
-/** Reference §8.5: objects follow each other without a separator. */
+/** Objects follow each other without a separator. */
 export function splitObjects(charsMax: number): Splitter {
   const decode = utf8Decoder()
   const scan = objectScanner()

@@ -8,7 +8,7 @@ type AllocationState = Pick<
 >
 type AllocationCan = (allocation: AllocationState, rights: Rights) => Verdict
 
-/** Reference §4.5: the states in which nothing of it runs any more. */
+/** The states in which nothing of it runs any more. */
 const ENDED: readonly string[] = ['complete', 'failed', 'lost']
 
 function ended({ ClientStatus }: AllocationState): Verdict {
@@ -29,38 +29,34 @@ function idle(allocation: AllocationState): Verdict {
 
 /** What may be done with an allocation in the state it is in, by this token. */
 export const allocationCan = {
-  /** Spec W: Allocations, stop. */
   stop: (allocation, rights) =>
     firstReason(
       ended(allocation),
       allocation.DesiredStatus !== 'run' && 'It is being stopped already.',
       needs(rights, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  /** Spec W: Allocations, restart. */
   restart: (allocation, rights) =>
     firstReason(
       ended(allocation),
       idle(allocation),
       needs(rights, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  /** Spec W: Allocations, signal. */
   signal: (allocation, rights) =>
     firstReason(
       ended(allocation),
       idle(allocation),
       needs(rights, allocation.Namespace, 'alloc-lifecycle'),
     ),
-  /** Spec W: Allocations, exec. */
   exec: (allocation, rights) =>
     firstReason(
       ended(allocation),
       idle(allocation),
       needs(rights, allocation.Namespace, 'alloc-exec'),
     ),
-  /** Reference §8.5: logs. */
+  /** Logs. */
   readLogs: (allocation, rights) => needs(rights, allocation.Namespace, 'read-logs', 'read-fs'),
-  /** Reference §8.5: files. */
+  /** Files. */
   readFiles: (allocation, rights) => needs(rights, allocation.Namespace, 'read-fs'),
-  /** Reference §8.5: stats. */
+  /** Stats. */
   readUsage: (allocation) => ended(allocation),
 } as const satisfies Record<string, AllocationCan>

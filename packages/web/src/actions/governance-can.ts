@@ -20,11 +20,10 @@ const POLICY_READERS = 'it takes the owners team, or a team with Manage policies
 
 type OrganizationCan = (organization: Attributes<v2.Organization>) => Verdict
 
-/** What may be done in an organization; reference §4.1. */
+/** What may be done in an organization. */
 export const organizationCan = {
   update: (organization) => may(organization, 'can-update', OWNERS),
   destroy: (organization) => may(organization, 'can-destroy', 'it takes the owners team'),
-  /** Spec G: Projects, Create project. */
   createProject: (organization) =>
     may(organization, 'can-create-project', 'it takes a team with Manage projects'),
   createWorkspace: (organization) =>
@@ -33,15 +32,12 @@ export const organizationCan = {
     may(organization, 'can-create-team', 'it takes a team with Manage teams'),
   manageUsers: (organization) =>
     may(organization, 'can-manage-users', 'it takes a team with Manage membership'),
-  /** Spec G: Policies, Create policy. */
   updatePolicies: (organization) => may(organization, 'can-update-policies', POLICY_MANAGERS),
-  /** Reference §3.5. */
   readPolicies: (organization) => may(organization, 'can-read-policies', POLICY_READERS),
-  /** Reference §4.9: who may change the organization reads who wrote what. */
+  /** Who may change the organization reads who wrote what. */
   readAudit: (organization) => may(organization, 'can-update', OWNERS),
-  /** Reference §4.3. */
   manageTokens: (organization) => may(organization, 'can-update-api-token', OWNERS),
-  /** Reference §2.4: reserved tag keys. */
+  /** Reserved tag keys. */
   manageTagKeys: (organization) =>
     may(organization, 'can-manage-tags', 'it takes the owners team or a team with Manage projects'),
 } as const satisfies Record<string, OrganizationCan>
@@ -49,10 +45,9 @@ export const organizationCan = {
 type ProjectCan = (project: Attributes<v2.Project>) => Verdict
 const PROJECT_MANAGERS = 'it takes a team with Manage projects, or access to the project'
 
-/** What may be done with a project; Spec G: Projects. */
+/** What may be done with a project. */
 export const projectCan = {
   update: (project) => may(project, 'can-update', PROJECT_MANAGERS),
-  /** Spec G: Projects, Delete project. */
   destroy: (project) =>
     firstReason(
       project.attributes['is-default'] && 'The default project stays.',
@@ -60,10 +55,9 @@ export const projectCan = {
       may(project, 'can-destroy', PROJECT_MANAGERS),
     ),
   manageTags: (project) => may(project, 'can-manage-tags', PROJECT_MANAGERS),
-  /** Spec G: Projects, Move workspaces. */
   moveWorkspaces: (project) => may(project, 'can-move-workspace', PROJECT_MANAGERS),
   createWorkspace: (project) => may(project, 'can-create-workspace', PROJECT_MANAGERS),
-  /** Reference §4.5: to take a tag away is to change the project. */
+  /** To take a tag away is to change the project. */
   removeTags: (project) => may(project, 'can-update', `to take a tag away, ${PROJECT_MANAGERS}`),
   readTeams: (project) => may(project, 'can-read-teams', PROJECT_MANAGERS),
   manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
@@ -86,7 +80,7 @@ type WorkspaceCan = (workspace: Attributes<v2.Workspace>) => Verdict
 const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
 const WORKSPACE_ADMINS = 'it takes Admin access to the workspace'
 
-/** What may be done with a workspace; reference §4.6. */
+/** What may be done with a workspace. */
 export const workspaceCan = {
   update: (workspace) => may(workspace, 'can-update', WORKSPACE_MANAGERS),
   destroy: (workspace) => may(workspace, 'can-destroy', WORKSPACE_MANAGERS),
@@ -106,16 +100,16 @@ export const workspaceCan = {
       may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
     ),
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
-  /** Reference §4.6: taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
+  /** Taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
   removeTags: (workspace) =>
     may(workspace, 'can-force-unlock', `to take a tag away, ${WORKSPACE_ADMINS}`),
-  /** Reference §4.4: the same holds for the access of teams. */
+  /** The same holds for the access of teams. */
   manageTeams: (workspace) => may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
 } as const satisfies Record<string, WorkspaceCan>
 
 type TeamCan = (team: Attributes<v2.Team>) => Verdict
 
-/** What may be done with a team; reference §4.2. */
+/** What may be done with a team. */
 export const teamCan = {
   updateAccess: (team) =>
     firstReason(
@@ -134,14 +128,13 @@ export const teamCan = {
       team.attributes.name === 'owners' && 'The owners stay as they are.',
       may(team, 'can-update-visibility', 'it takes a team with Manage teams'),
     ),
-  /** Reference §4.3. */
   manageTokens: (team) =>
     may(team, 'can-update-api-token', 'it takes a team with Manage teams, or a member’s right'),
 } as const satisfies Record<string, TeamCan>
 
 type RunCan = (run: Attributes<v2.Run>) => Verdict
 
-/** What may be done with a run; reference §5.3. `actions` tell what its state allows. */
+/** What may be done with a run. `actions` tell what its state allows. */
 export const runCan = {
   apply: (run) =>
     firstReason(
@@ -162,7 +155,7 @@ export const runCan = {
 
 const OVERRIDERS = 'it takes Manage policy overrides'
 
-/** Who may pass over policies; reference §4.8. */
+/** Who may pass over policies. */
 export const overrideCan = {
   check: (check: Attributes<v2.PolicyCheck>): Verdict =>
     firstReason(

@@ -29,48 +29,42 @@ const STOPPED = 'The job is stopped. Start it first.'
 
 /** What may be done with a job in the state it is in, by this token. */
 export const jobCan = {
-  /** Spec W: Stop job. */
   stop: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'deregister-job'),
       job.Stop && 'The job is stopped already.',
     ),
-  /** Spec W: Stop job, `purge`. */
   purge: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'purge-job'),
-  /** Spec W: Update job: registering the same definition again starts it. */
+  /** Registering the same definition again starts it. */
   start: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'register-job'),
       !job.Stop && 'The job is not stopped.',
     ),
-  /** Spec W: Update job. */
   edit: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'register-job'),
       job.ParentID !== '' && 'This is an instance of another job: edit that one.',
     ),
-  /** Spec W: Scale task group. System jobs run once on each node and have no count to change. */
+  /** System jobs run once on each node and have no count to change. */
   scale: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'scale-job', 'submit-job'),
       job.Stop && STOPPED,
       job.Type.startsWith('sys') && 'A system job runs on every node: it has no count.',
     ),
-  /** Spec W: Dispatch. */
   dispatch: (job, rights) =>
     firstReason(
       !isParameterized(job) && 'Only a parameterized job is dispatched.',
       needs(rights, job.Namespace, 'dispatch-job'),
       job.Stop && STOPPED,
     ),
-  /** Spec W: Force periodic instance. */
   forcePeriodic: (job, rights) =>
     firstReason(
       job.Periodic === null && 'Only a periodic job is launched by the clock.',
       needs(rights, job.Namespace, 'dispatch-job', 'submit-job', 'force-periodic-job'),
       job.Stop && STOPPED,
     ),
-  /** Spec W: Create evaluation. */
   evaluate: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
@@ -83,19 +77,16 @@ export const jobCan = {
       needs(rights, job.Namespace, 'submit-job'),
       job.Quarantine === undefined && 'The job is not quarantined.',
     ),
-  /** Spec W: Plan. */
   plan: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'plan-job'),
-  /** Spec W: Revert. */
   revert: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'revert-job'),
-  /** Spec W: Set stability. */
   setStable: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'stable-job'),
-  /** Reference §8.5: logs. */
+  /** Logs. */
   readLogs: (job, rights) => needs(rights, job.Namespace, 'read-logs', 'read-fs'),
 } as const satisfies Record<string, JobCan>
 
 type DeploymentCan = (deployment: Deployment, rights: Rights) => Verdict
 
-/** Reference §4.7: the states from which a deployment still moves. */
+/** The states from which a deployment still moves. */
 const ACTIVE: readonly string[] = [
   'running',
   'paused',
@@ -113,9 +104,8 @@ function ended(deployment: Deployment): Verdict {
   return isActive(deployment) ? undefined : `The deployment has ended: it is ${deployment.Status}.`
 }
 
-/** What may be done with a deployment; reference §8.3. */
+/** What may be done with a deployment. */
 export const deploymentCan = {
-  /** Spec W: Deployment, `DesiredCanaries` and `Promoted`. */
   promote: (deployment, rights) =>
     firstReason(
       ended(deployment),
@@ -123,13 +113,11 @@ export const deploymentCan = {
       !hasHealthyCanaries(deployment) && 'The canaries are not all healthy yet.',
       needs(rights, deployment.Namespace, 'submit-job', 'promote-deployment'),
     ),
-  /** Spec W: Deployment, `Status`. */
   fail: (deployment, rights) =>
     firstReason(
       ended(deployment),
       needs(rights, deployment.Namespace, 'submit-job', 'fail-deployment'),
     ),
-  /** Spec W: Deployment, `Status`. */
   pause: (deployment, rights) =>
     firstReason(
       ended(deployment),

@@ -5,47 +5,47 @@ import { firstReason, needsAtAll, type Verdict } from './verdict.ts'
 type NodeState = Pick<Node, 'Status' | 'Drain' | 'SchedulingEligibility'>
 type NodeCan = (node: NodeState, rights: Rights) => Verdict
 
-/** What may be done with a node in the state it is in, by this token; reference §8.1. */
+/** What may be done with a node in the state it is in, by this token. */
 export const nodeCan = {
-  /** Reference §8.1: drain. A drain that goes on takes another deadline. */
+  /** Drain. A drain that goes on takes another deadline. */
   drain: (node, rights) =>
     firstReason(
       node.Status === 'down' && 'The node is down: its allocations are replaced already.',
       needsAtAll(rights, 'Node', 'write'),
     ),
-  /** Reference §8.1: drain without `DrainSpec`. */
+  /** Drain without `DrainSpec`. */
   endDrain: (node, rights) =>
     firstReason(!node.Drain && 'The node does not drain.', needsAtAll(rights, 'Node', 'write')),
-  /** Reference §8.1: eligibility: refused while the node drains. */
+  /** Eligibility: refused while the node drains. */
   changeEligibility: (node, rights) =>
     firstReason(
       node.Drain && 'The node drains: end that first.',
       needsAtAll(rights, 'Node', 'write'),
     ),
-  /** Reference §8.1: purge. One that still runs would register again at once. */
+  /** Purge. One that still runs would register again at once. */
   purge: (node, rights) =>
     firstReason(
       node.Status !== 'down' && `The node is ${node.Status}: only one that is down is forgotten.`,
       needsAtAll(rights, 'Node', 'write'),
     ),
-  /** Reference §8.1: evaluate. */
+  /** Evaluate. */
   evaluate: (_node, rights) => needsAtAll(rights, 'Node', 'write'),
 } as const satisfies Record<string, NodeCan>
 
-/** Reference §4.17: they are always there, and as they are. */
+/** They are always there, and as they are. */
 const BUILT_IN_POOLS: readonly string[] = ['all', 'default']
 
 type NodePoolCan = (pool: string, rights: Rights) => Verdict
 
-/** What may be done with a node pool; reference §8.4. */
+/** What may be done with a node pool. */
 export const nodePoolCan = {
-  /** Reference §8.4: create and update. */
+  /** Create and update. */
   write: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'write')),
-  /** Reference §8.4: delete. Nodes and live jobs in it are the server's to find. */
+  /** Delete. Nodes and live jobs in it are the server's to find. */
   destroy: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'delete')),
 } as const satisfies Record<string, NodePoolCan>
 
-/** Reference §6.7: whether there is a name at all that the token may give to a pool. */
+/** Whether there is a name at all that the token may give to a pool. */
 export function mayMakePool(rights: Rights): Verdict {
   if (mayInSomePool(rights, 'write')) return undefined
   return 'Your token lacks node_pool:write on every pool.'

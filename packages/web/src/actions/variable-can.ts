@@ -14,17 +14,17 @@ type VariableCan = (variable: VariableState, rights: Rights) => Verdict
 
 const LOCKED = 'It is locked: only who holds the lock changes it.'
 
-/** What may be done with a variable; reference §8.9. */
+/** What may be done with a variable. */
 export const variableCan = {
-  /** Reference §6.7: `write` on the path. A lock keeps everybody else out. */
+  /** `write` on the path. A lock keeps everybody else out. */
   write: (variable, rights) =>
     firstReason(needsOn(variable, rights, 'write'), variable.lock !== undefined && LOCKED),
-  /** Reference §6.7: `destroy` on the path. */
+  /** `destroy` on the path. */
   destroy: (variable, rights) =>
     firstReason(needsOn(variable, rights, 'destroy'), variable.lock !== undefined && LOCKED),
 } as const satisfies Record<string, VariableCan>
 
-/** Reference §6.7: whether there is a path at all that the token may write. */
+/** Whether there is a path at all that the token may write. */
 export function mayMakeVariable(rights: Rights): Verdict {
   if (mayOnSomeVariable(rights, 'write')) return undefined
   return 'Your token lacks variables:write on every path.'

@@ -30,7 +30,7 @@ const JOB_TOPICS: readonly EventTopic[] = [
   'Service',
 ]
 
-/** What to ask for, the most first: a refusal leads to the next (Spec W: Event stream, ACL). */
+/** What to ask for, the most first: a refusal leads to the next. */
 const ATTEMPTS: readonly Pick<EventsRequest, 'topics' | 'namespace'>[] = [
   { namespace: '*' },
   { namespace: '*', topics: [...JOB_TOPICS, 'Node'] },

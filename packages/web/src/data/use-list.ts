@@ -13,7 +13,7 @@ const PAGE_SIZE = 100
 export interface PagedCall {
   readonly api: Api
   readonly signal: AbortSignal
-  /** What a list route takes for one page (Spec W: List jobs). */
+  /** What a list route takes for one page. */
   readonly page: { readonly per_page: number; readonly next_token?: string | undefined }
 }
 

@@ -12,7 +12,6 @@ const PAGE_SIZE = 100
 export interface NumberedCall {
   readonly api: Api
   readonly signal: AbortSignal
-  /** Spec G: Projects, List projects. */
   readonly page: { readonly 'page[number]': number; readonly 'page[size]': number }
 }
 

@@ -13,8 +13,8 @@ export interface Problem {
 const PLACED = /^(?:Failed to parse job: )?[^\s:]*:(\d+),(\d+)-(?:(\d+),)?(\d+): (.*)$/
 
 /**
- * The faults in what the parser said (Spec W: Parse job). Words without a place belong to the first
- * line: a fault that is not shown is worse than one in the wrong place.
+ * The faults in what the parser said. Words without a place belong to the first line: a fault that
+ * is not shown is worse than one in the wrong place.
  */
 export function problemsIn(text: string): readonly Problem[] {
   const problems: Problem[] = []

@@ -1,6 +1,6 @@
 import { hrefWith, navigate } from '../routing/location.ts'
 
-/** Spec W: List jobs, `reverse`: the API walks its lists from either end. */
+/** The API walks its lists from either end. */
 export function isNewestFirst(search: URLSearchParams): boolean {
   return search.get('order') !== 'oldest'
 }

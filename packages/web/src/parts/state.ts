@@ -9,8 +9,8 @@ export interface StateLook {
 }
 
 /**
- * How each state of the API looks. Words that several resources share look the same for all of them
- * (Spec W: Resources).
+ * How each state of the API looks. Words that several resources share look the same for all of
+ * them.
  */
 const LOOKS: Readonly<Record<string, StateLook>> = {
   running: { tone: 'good', icon: 'running' },

@@ -44,7 +44,7 @@ export async function findIdentity(api: Api, { hasToken, signal }: Asked): Promi
   }
 }
 
-/** Reference §8.6: where access control is off, anybody may read how the agent is set up. */
+/** Where access control is off, anybody may read how the agent is set up. */
 async function findAnybody(api: Api, signal: AbortSignal): Promise<Identity> {
   const { data } = await api.v1.readAgentSelf({ signal })
   const { acl } = data.config

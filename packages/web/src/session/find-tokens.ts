@@ -37,7 +37,6 @@ export async function findTokens(asked: SecretToFind): Promise<Partial<Tokens>> 
   throw told instanceof Error ? told : new Error('the server knows no such token')
 }
 
-/** Spec W: Exchange one-time token. */
 export async function exchangeOneTimeSecret(api: Api, secret: string): Promise<Partial<Tokens>> {
   const { data } = await api.v1.exchangeOneTimeToken({ body: { OneTimeSecretID: secret } })
   const { SecretID, Type } = data.Token

@@ -100,8 +100,8 @@ function labelRule(rule: {
 }
 
 /**
- * Reference §6.7: of all policies together, the rules of the label that is closest to the name
- * count, and no others; one `deny` among them leaves nothing.
+ * Of all policies together, the rules of the label that is closest to the name count, and no
+ * others; one `deny` among them leaves nothing.
  */
 function heldOn(name: string, rules: readonly LabelRule[]): ReadonlySet<string> {
   const [closest] = rules.filter(({ label }) => matches(label, name)).toSorted(byCloseness)

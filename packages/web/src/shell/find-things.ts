@@ -25,7 +25,7 @@ export async function findThings(
   const query = { namespace: '*' }
   const byName = api.v1.fuzzySearch({ query, body: { Text: text, Context: 'all' }, signal })
   if (!LOOKS_LIKE_ID.test(text)) return namedHits((await byName).data)
-  // Reference §8.7: prefixes of ids have an even number of characters without dashes.
+  // Prefixes of ids have an even number of characters without dashes.
   const byId = api.v1.search({ query, body: { Prefix: text, Context: 'all' }, signal })
   const [named, prefixed] = await Promise.all([byName, byId])
   return uniqueHits([...namedHits(named.data), ...prefixedHits(prefixed.data)])

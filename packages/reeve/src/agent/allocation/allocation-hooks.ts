@@ -21,7 +21,7 @@ interface AllocationHookContext {
   readonly signal: AbortSignal
 }
 
-/** Reference scheduling §24: the start order. */
+/** The start order. */
 export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
   { name: 'await-predecessors', beforeTasks: awaitPredecessors },
   { name: 'allocation-dir', beforeTasks: buildDirectory },
@@ -61,8 +61,8 @@ async function limitAccess({ assignment, host }: AllocationHookContext): Promise
 }
 
 /**
- * Reference scheduling §36: best effort. Data that cannot be moved must not keep the allocation
- * from starting; it begins with none.
+ * Best effort. Data that cannot be moved must not keep the allocation from starting; it begins with
+ * none.
  */
 async function moveData({ assignment, host, signal }: AllocationHookContext): Promise<void> {
   const { allocation, group } = assignment
@@ -87,7 +87,7 @@ async function reserveCores({ assignment, host }: AllocationHookContext): Promis
   await host.cores?.reserve(assignment)
 }
 
-/** Reference task-drivers §12: the machine's own network needs nothing here. */
+/** The machine's own network needs nothing here. */
 async function setUpNetwork({ assignment, host }: AllocationHookContext): Promise<void> {
   const mode = networkMode(assignment.group)
   if (mode === 'host') return

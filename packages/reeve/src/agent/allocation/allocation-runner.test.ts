@@ -58,7 +58,7 @@ test('a failing service task is restarted by policy, then fails its allocation',
   assert.equal(sim.server.statusOf(ID), 'pending')
   await pass(sim.clock, 40_000)
   assert.equal(sim.server.statusOf(ID), 'failed')
-  // Spec W: Limits. `Received` was the eleventh from the end.
+  // `Received` was the eleventh from the end.
   assert.deepEqual(sim.server.eventsOf(ID, 'web'), [
     'Task Setup',
     'Started',

@@ -48,9 +48,8 @@ interface Member {
 }
 
 /**
- * Runs the tasks of one allocation: lets each begin in its stage, ends all for the reasons of
- * reference scheduling §24, and tells how it stands. Decisions are `decideGroup`'s; this class
- * carries them out.
+ * Runs the tasks of one allocation: starts each in its stage, stops all when the group ends, and
+ * reports the status. `decideGroup` decides; this class carries the decisions out.
  */
 export class AllocationRunner {
   readonly id: string
@@ -217,13 +216,13 @@ export class AllocationRunner {
     const { word } = this.#health
     const isOver = states.every(([, state]) => state.State === 'dead')
     if (!this.#isExpired || !isOver) return { ...told, ...summary, ...word }
-    // Reference scheduling §24: reaching max_run_duration is an end, not a failure.
+    // Reaching max_run_duration is an end, not a failure.
     const limit = formatDurationNs(this.#assignment.group.MaxRunDuration ?? 0)
     const ClientDescription = `Stopped after its maximum run duration of ${limit}`
     return { ...told, ClientStatus: 'complete', ClientDescription }
   }
 
-  /** Reference scheduling §22: where it is reached, while it has a network of its own. */
+  /** Where it is reached, while it has a network of its own. */
   #network(): Pick<AllocationReport, 'NetworkStatus'> {
     const { networks } = this.#options.host
     const network = networks?.find(this.id)
@@ -355,7 +354,7 @@ export class AllocationRunner {
         ?.runner.tell('Alloc Unhealthy', reason)
   }
 
-  /** Reference scheduling §24: those of the group are registered before a task begins. */
+  /** Those of the group are registered before a task begins. */
   #beginServices(): void {
     const isOver = this.#runners.every(({ state }) => state.State === 'dead')
     if (isOver || isServerTerminal(this.#assignment.allocation)) return
@@ -429,7 +428,7 @@ export class AllocationRunner {
     return this.#ending
   }
 
-  /** Reference scheduling §28: the leader, then the others, then the sidecars. */
+  /** The leader, then the others, then the sidecars. */
   async #endInOrder(reason: EndReason | undefined, text?: string): Promise<void> {
     const { allocation, group } = this.#assignment
     this.#options.host.services?.ending(this.id)
@@ -457,9 +456,7 @@ export class AllocationRunner {
     return this.#members.some(({ runner }) => runner.state.State === 'running')
   }
 
-  /**
-   * Reference scheduling §24: batch allocations may be given a time, counted from their creation.
-   */
+  /** Batch allocations may be given a time, counted from their creation. */
   #watchDuration(): void {
     const { allocation, group, job } = this.#assignment
     const limitNs = group.MaxRunDuration ?? 0

@@ -16,9 +16,9 @@ interface AloneWatchOptions {
 }
 
 /**
- * Ends allocations whose group asks for it, that long after a server was last heard (scheduling
- * reference §6.10): the servers count on it and start others elsewhere. What this agent cannot know
- * counts as heard: after its own start the time begins anew.
+ * Ends allocations whose group asks for it, that long after a server was last heard: the servers
+ * count on it and start others elsewhere. What this agent cannot know counts as heard: after its
+ * own start the time begins anew.
  */
 export class AloneWatch {
   readonly #options: AloneWatchOptions

@@ -15,7 +15,7 @@ const DESCRIPTIONS = {
 /** Of what waits to be started again, or for the next stage of its lifecycle. */
 const BETWEEN_STARTS = 'No tasks are running'
 
-/** Reference scheduling §1.3: the status of an allocation follows from its tasks, in this order. */
+/** The status of an allocation follows from its tasks, in this order. */
 export function summarize(
   states: Iterable<Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>>,
 ): StatusSummary {

@@ -16,8 +16,8 @@ interface DiskWatchOptions {
 }
 
 /**
- * Reference scheduling §36: the size of the disk is reserved, not enforced, so a group that takes
- * more is told, once each time it grows beyond.
+ * The size of the disk is reserved, not enforced, so a group that takes more is told, once each
+ * time it grows beyond.
  */
 export async function watchDisk(options: DiskWatchOptions): Promise<void> {
   const { clock, log, limitMB, signal } = options

@@ -38,9 +38,8 @@ export interface UnhealthyTask {
 }
 
 /**
- * Who is watched (scheduling reference §29): allocations of a deployment by its rules, other
- * services by those of migrations; nobody whose health a person decides, and nobody whose health is
- * known.
+ * Who is watched: allocations of a deployment by its rules, other services by those of migrations;
+ * nobody whose health a person decides, and nobody whose health is known.
  */
 export function healthRuleOf({ allocation, job, group }: Assignment): HealthRule | undefined {
   const deploymentId = allocation.DeploymentID ?? ''
@@ -65,8 +64,8 @@ interface HealthFacts {
 }
 
 /**
- * Scheduling reference §29. The time runs from the latest start of a task, so that a restart begins
- * it anew; a task that will not run again, and should, or that failed, is the end of it.
+ * The time runs from the latest start of a task, so that a restart begins it anew; a task that will
+ * not run again, and should, or that failed, is the end of it.
  */
 export function judgeHealth(
   rule: HealthRule,
@@ -87,7 +86,7 @@ export function judgeHealth(
   return { kind: 'undecided', nextMs: Math.min(endMs, healthyMs) }
 }
 
-/** Reference scheduling §29: without checks the rule for tasks is all there is. */
+/** Without checks the rule for tasks is all there is. */
 function passingMs(checks: ChecksHealth | undefined): number {
   return checks === undefined ? 0 : (checks.passingSinceMs ?? Infinity)
 }

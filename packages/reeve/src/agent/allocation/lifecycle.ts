@@ -1,6 +1,6 @@
 import type { TaskState } from '@reeve/contract'
 
-/** Reference scheduling §27: when in the life of its group a task runs. */
+/** When in the life of its group a task runs. */
 export type Stage =
   | 'prestart'
   | 'prestart-sidecar'
@@ -33,7 +33,7 @@ export type EndReason =
   | { readonly kind: 'sibling-failed'; readonly sibling: string }
   | { readonly kind: 'main-dead' }
 
-/** Reference scheduling §24 and §27, asked again after each change of a task's state. */
+/** Decides again after each change of a task's state. */
 export function decideGroup(tasks: readonly TaskInGroup[]): GroupDecision {
   const beforeStop = tasks.filter((task) => task.stage !== 'poststop')
   const over = beforeStop.every(isDead)

@@ -11,10 +11,7 @@ export interface AllocationRestart {
 
 type Restartable = Pick<TaskRunner, 'name' | 'state' | 'restart' | 'startOver'>
 
-/**
- * What users do to the tasks of an allocation. Reference scheduling §24, User actions; the reasons
- * are reference workload §7.4's.
- */
+/** What users do to the tasks of an allocation. */
 export async function restartTasks(
   runners: readonly Restartable[],
   { task, allTasks }: AllocationRestart,
@@ -38,7 +35,7 @@ export async function restartTasks(
   })
 }
 
-/** Reference workload §2.5: every task is tried, and each that failed is told. */
+/** Every task is tried, and each that failed is told. */
 async function restartEach(
   runners: readonly Restartable[],
   restart: (runner: Restartable) => Promise<void>,

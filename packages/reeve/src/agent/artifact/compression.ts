@@ -15,7 +15,7 @@ export interface ArchiveFormat {
   readonly ending: string
 }
 
-/** Reference scheduling §31. Longer endings first. */
+/** Longer endings first. */
 const ARCHIVE_FORMATS: readonly ArchiveFormat[] = [
   { ending: '.tar.gz', archive: 'tar', compression: 'gz' },
   { ending: '.tgz', archive: 'tar', compression: 'gz' },

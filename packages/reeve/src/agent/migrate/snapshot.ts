@@ -6,7 +6,7 @@ import { Beneath } from '../store/beneath.ts'
 import { isMissing } from '../store/state-file.ts'
 import { tarHeader, tarPadding, TAR_END, type Packed } from './tar-writer.ts'
 
-/** Paths below the directory of an allocation that go with it. Reference scheduling §36. */
+/** Paths below the directory of an allocation that go with it. */
 export function dataPaths(tasks: readonly string[]): readonly (readonly string[])[] {
   return [['alloc', 'data'], ...tasks.map((task) => [task, 'local'])]
 }

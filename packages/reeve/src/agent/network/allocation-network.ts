@@ -92,7 +92,7 @@ export function cniArguments(
   return Object.fromEntries(entries)
 }
 
-/** Reference scheduling §35: the names of hosts and servers may have references. */
+/** The names of hosts and servers may have references. */
 export function taskNetwork(
   { group }: Assignment,
   given: AllocationNetwork | undefined,

@@ -48,14 +48,14 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
   })
 }
 
-/** Reference scheduling §33: what the tasks share is one level below the allocation's own. */
+/** What the tasks share is one level below the allocation's own. */
 function directoryIn(workspace: Workspace, allocationId: string): string {
   return dirname(workspace.paths({ allocationId, task: 'any' }).allocDir)
 }
 
 /**
- * Reference scheduling §39: what ended allocations leave is removed when somebody asks. The
- * agent's own record of each stays until the servers forget it, so that none is run again.
+ * What ended allocations leave is removed when somebody asks. The agent's own record of each stays
+ * until the servers forget it, so that none is run again.
  */
 class RemovedDirectories {
   readonly #options: AgentRemoteOptions

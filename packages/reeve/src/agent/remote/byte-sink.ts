@@ -30,7 +30,7 @@ export function plainSink(stream: StreamSocket): ByteSink {
   }
 }
 
-/** Reference §8.5: JSON objects one after the other, empty members left out. */
+/** JSON objects one after the other, empty members left out. */
 export function framedSink(stream: StreamSocket): ByteSink {
   const send = (frame: StreamFrame): Promise<void> => {
     // A binary message: bytes of the body, like those of a plain stream.

@@ -16,7 +16,7 @@ export interface ExecInput {
 
 const SIZE_MAX = 65_535
 
-/** Spec W: Exec, request frames. Members that are not known are ignored (reference §7.2). */
+/** Members that are not known are ignored. */
 export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
   let value: unknown
   try {
@@ -61,7 +61,7 @@ export function endFrame(stream: 'stdout' | 'stderr'): string {
   return text({ [stream]: { close: true } })
 }
 
-/** The code is always there (reference §9, choice 15). */
+/** The code is always there (choice 15). */
 export function exitFrame(exitCode: number): string {
   return text({ exited: true, result: { exit_code: exitCode } })
 }

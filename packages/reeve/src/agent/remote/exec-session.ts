@@ -14,9 +14,8 @@ import {
 } from './exec-frames.ts'
 
 /**
- * Joins a command's streams to its caller's frames (spec W: Exec), each no faster than the other
- * side takes them. Settles when the session is over; every byte of output has been sent before the
- * exit is told.
+ * Joins a command's streams to its caller's frames, each no faster than the other side takes them.
+ * Settles when the session is over; every byte of output has been sent before the exit is told.
  */
 export async function serveExec(
   stream: StreamSocket,
@@ -27,7 +26,7 @@ export async function serveExec(
   const beat = new Heartbeat(stream, clock)
   stream.onClose(() => {
     beat.stop()
-    // Reference §7.2: who leaves ends the command, not the task.
+    // Who leaves ends the command, not the task.
     session.hangUp()
     leave()
   })
@@ -91,7 +90,7 @@ async function forward(
   stream.send(endFrame(name))
 }
 
-/** Reference §7.2: a frame every 10 s, and the end when nothing comes for 60 s. */
+/** A frame every 10 s, and the end when nothing comes for 60 s. */
 class Heartbeat {
   readonly #stream: StreamSocket
   readonly #clock: Clock

@@ -13,9 +13,9 @@ interface TerminalOptions {
 }
 
 /**
- * Serves a command in a terminal. Reference task-drivers §10: the terminal has its size before the
- * command begins. The caller says it in its first frame, so the command begins when the stream has;
- * what is wrong with it closes the stream as a refusal before would have.
+ * Serves a command in a terminal. The terminal has its size before the command begins. The caller
+ * says it in its first frame, so the command begins when the stream has; what is wrong with it
+ * closes the stream as a refusal before would have.
  */
 export async function serveTerminal(
   stream: StreamSocket,
@@ -28,13 +28,13 @@ export async function serveTerminal(
     session = await start(size ?? DEFAULT_SIZE)
   } catch (thrown) {
     const { status, message } = remoteError(thrown)
-    // Reference §7.1: what is our fault is 1011, everything else 1008.
+    // What is our fault is 1011, everything else 1008.
     return stream.close(status >= 500 ? 1011 : 1008, message)
   }
   await serveExec(stream, session, clock)
 }
 
-/** Reference task-drivers §10: the size of a terminal whose caller does not say any. */
+/** The size of a terminal whose caller does not say any. */
 const DEFAULT_SIZE: TerminalSize = { rows: 24, columns: 80 }
 
 /**

@@ -15,7 +15,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** Reference §8.5: a directory has no bytes. */
+/** A directory has no bytes. */
 export function requireFile({ stats }: OpenedFile, path: string): void {
   if (stats.isDirectory())
     throw new RemoteRefusal(400, `file ${JSON.stringify(path)} is a directory`)

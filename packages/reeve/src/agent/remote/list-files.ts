@@ -14,8 +14,8 @@ import { RemoteRefusal } from './remote-refusal.ts'
 import { HIDDEN, usingFile, type OpenedFile } from './safe-open.ts'
 
 /**
- * Reference §8.5, `ls`: by name. Of a directory with very many entries only some, and one more than
- * are shown: the server tells by it that there are more (contract: LISTED_FILES_MAX).
+ * By name. Of a directory with very many entries only some, and one more than are shown: the server
+ * tells by it that there are more (contract: LISTED_FILES_MAX).
  */
 export async function listFiles(root: string, path: string): Promise<readonly FileInfo[]> {
   return await usingFile(root, path, async (directory) => {
@@ -37,7 +37,6 @@ export async function listFiles(root: string, path: string): Promise<readonly Fi
   })
 }
 
-/** Reference §8.5, `stat`. */
 export async function statFile(root: string, path: string): Promise<FileInfo> {
   // The name that was asked for, as the peers do: of a link it is not that of what it leads to.
   const name = basename(normalize(`/${path}`)) || '/'

@@ -15,7 +15,7 @@ export interface LogPlace {
 
 /**
  * The output of one task, as the row of files that it is rotated over: `<task>.<type>.<n>`, n
- * counting up (reference scheduling §32). The oldest may vanish at any moment.
+ * counting up. The oldest may vanish at any moment.
  */
 export class LogFiles {
   readonly #root: string

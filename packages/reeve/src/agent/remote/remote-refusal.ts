@@ -6,7 +6,7 @@ interface RemoteRefusalOptions {
   readonly cause?: unknown
 }
 
-/** The caller is told no by this node: reference §2.5 and §8.5 have statuses and texts. */
+/** The caller is told no by this node.5 have statuses and texts. */
 export class RemoteRefusal extends Error {
   override readonly name: string = 'RemoteRefusal'
   readonly status: number

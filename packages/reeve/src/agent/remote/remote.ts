@@ -338,7 +338,7 @@ export class Remote {
     })
   }
 
-  /** Reference §7.1 and §8.5: a task that there is, and that was started once. */
+  /** A task that there is, and that was started once. */
   #started(allocation: string, task: string, more: string) {
     const found = findTask(this.#allocation(allocation), task)
     if (found === undefined)

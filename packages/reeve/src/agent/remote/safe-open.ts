@@ -16,10 +16,10 @@ export interface OpenedFile {
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
 
 /**
- * Opens what a caller named below the directory of an allocation. Reference task-drivers §15: tasks
- * plant links, pipes and devices there. So links are resolved first and nothing outside is touched;
- * what was opened is then asked where it is, because it may have been swapped in between; and only
- * regular files and directories are read.
+ * Opens what a caller named below the directory of an allocation. Tasks plant links, pipes and
+ * devices there. So links are resolved first and nothing outside is touched; what was opened is
+ * then asked where it is, because it may have been swapped in between; and only regular files and
+ * directories are read.
  */
 export async function openBelow(root: string, path: string): Promise<OpenedFile> {
   try {
@@ -119,7 +119,7 @@ function escapes(path: string): RemoteRefusal {
   return new RemoteRefusal(403, text, { code: 'path-outside-allocation' })
 }
 
-/** Reference scheduling §33: what a task keeps to itself, in a directory of each task. */
+/** What a task keeps to itself, in a directory of each task. */
 export const HIDDEN: ReadonlySet<string> = new Set(['secrets', 'private'])
 
 function requireAllowed(realRoot: BytePath, target: BytePath, path: string): BytePath {

@@ -8,7 +8,7 @@ import { RemoteRefusal } from './remote-refusal.ts'
 
 type Tasks = Pick<AllocationRunner, 'tasks' | 'restart'>
 
-/** Reference §7.4 and §2.5: one task, or with an empty name every one that runs. */
+/** One task, or with an empty name every one that runs. */
 export async function signalTasks(
   allocation: Tasks,
   { task: name, signal }: { readonly task: string; readonly signal: string },
@@ -47,7 +47,7 @@ function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
   }
 }
 
-/** Reference §7.4: one task, all that run, or all with those that have ended. */
+/** One task, all that run, or all with those that have ended. */
 export async function restartTasks(
   allocation: Tasks,
   { task, allTasks }: { readonly task: string; readonly allTasks: boolean },

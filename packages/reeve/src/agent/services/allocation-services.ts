@@ -50,9 +50,9 @@ export interface StartedTask {
 const GROUP = ''
 
 /**
- * The services and checks of one allocation (reference scheduling §37): the group's from before its
- * tasks begin, a task's while it runs. What cannot be registered is told to the log and to the
- * task, and costs nobody else.
+ * The services and checks of one allocation: the group's from before its tasks begin, a task's
+ * while it runs. What cannot be registered is told to the log and to the task, and costs nobody
+ * else.
  */
 export class AllocationServices {
   readonly #options: AllocationServicesOptions
@@ -112,7 +112,7 @@ export class AllocationServices {
     return this.#checks().map((check) => check.result)
   }
 
-  /** Reference scheduling §29: all expected checks must pass, continuously. */
+  /** All expected checks must pass, continuously. */
   get health(): ChecksHealth {
     const checks = this.#checks()
     const times = checks.map((check) => check.passingSinceMs)
@@ -234,7 +234,7 @@ export class AllocationServices {
     return await started.exec(request)
   }
 
-  /** Reference scheduling §37: the task, or all of them for a service of the group. */
+  /** The task, or all of them for a service of the group. */
   #restart(planned: PlannedCheck): void {
     const name = taskOf(planned)
     const reason = `healthcheck: check ${JSON.stringify(planned.name)} unhealthy`

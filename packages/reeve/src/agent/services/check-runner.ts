@@ -23,7 +23,7 @@ export interface CheckRunnerOptions {
   out(planned: PlannedCheck): void
 }
 
-/** Reference scheduling §37: neither is shorter, whatever the job says. */
+/** Neither is shorter, whatever the job says. */
 const CHECK_MS_MIN = 1_000
 
 /** Looks at one service again and again, the first time at once, until it is stopped. */

@@ -69,7 +69,7 @@ interface Judged {
   readonly nowMs: number
 }
 
-/** Reference scheduling §29: `on_update` relaxes what a roll-out asks for. */
+/** `on_update` relaxes what a roll-out asks for. */
 function passingSince(
   onUpdate: string,
   { before, finding, status, nowMs }: Judged,
@@ -88,7 +88,7 @@ function strikesOf(
   return finding.outcome === 'passing' || isIgnored ? 0 : before.strikes + 1
 }
 
-/** Reference scheduling §37: whether the task is restarted now. */
+/** Whether the task is restarted now. */
 export function isOut({ check }: PlannedCheck, { strikes }: CheckState): boolean {
   const limit = check.CheckRestart?.Limit ?? 0
   return limit > 0 && strikes >= limit

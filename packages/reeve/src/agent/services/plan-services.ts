@@ -39,7 +39,7 @@ interface PlanInput {
   readonly resolve: Resolve
 }
 
-/** What a group or a task offers, as it is registered (reference scheduling §21, §37). */
+/** What a group or a task offers, as it is registered. */
 export function planServices({ services, ...input }: PlanInput): readonly PlannedService[] {
   return services
     .filter(({ Provider }) => isBuiltIn(Provider))
@@ -88,13 +88,13 @@ function planService(
   return { offered: { ID, ServiceName, Tags: tags, Address: address, Port: port }, checks }
 }
 
-/** Reference scheduling §37: a canary has tags of its own until it is promoted. */
+/** A canary has tags of its own until it is promoted. */
 function tagsOf({ Tags, CanaryTags }: AgentService, { allocation }: Assignment): readonly string[] {
   const isCanary = allocation.DeploymentStatus?.Canary === true
   return (isCanary && CanaryTags !== null && CanaryTags.length > 0 ? CanaryTags : Tags) ?? []
 }
 
-/** Reference scheduling §35: names of services know four words more. */
+/** Names of services know four words more. */
 function withNames(resolve: Resolve, { job, group }: Assignment, task: string): Resolve {
   const words: Readonly<Record<string, string>> = {
     '${JOB}': job.Name,

@@ -51,7 +51,7 @@ function failing(output: string): Finding {
   return { outcome: 'failing', output: output.slice(0, OUTPUT_CHARS_MAX) }
 }
 
-/** Reference scheduling §37: 2xx and 3xx pass. A redirect is not followed. */
+/** 2xx and 3xx pass. A redirect is not followed. */
 function askHttp(
   check: PlannedCheck['check'],
   at: Endpoint,

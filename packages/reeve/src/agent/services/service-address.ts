@@ -32,8 +32,8 @@ interface Wanted {
 }
 
 /**
- * Reference scheduling §37: where a service, or a check of it, is reached. Throws a Fault
- * `task-invalid` that says what is missing.
+ * Where a service, or a check of it, is reached. Throws a Fault `task-invalid` that says what is
+ * missing.
  */
 export function endpointOf({ mode, portLabel, address }: Wanted, around: Surroundings): Endpoint {
   const port = findPort(around, portLabel)

@@ -2,10 +2,7 @@ import type { ExecRequest } from '../task-session.ts'
 import type { TaskHook } from '../task/task-hook.ts'
 import type { NodeServices } from './node-services.ts'
 
-/**
- * Reference scheduling §25, §28: a task's services are registered after it started, and taken out
- * before it is told to end.
- */
+/** A task's services are registered after it started, and taken out before it is told to end. */
 export function serviceHook(services: NodeServices): TaskHook {
   return {
     name: 'services',

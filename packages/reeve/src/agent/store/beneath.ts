@@ -7,8 +7,8 @@ import { errorCode } from './state-file.ts'
 /**
  * Writing below a directory that somebody else may change meanwhile. Each part of a path is opened
  * without following links, and the next one is found through the open directory, so a link planted
- * at any moment leads to a Fault and never elsewhere. (Reference task-drivers §15; the runtime has
- * no `openat`, but a path through `/proc/self/fd` is the same.)
+ * at any moment leads to a Fault and never elsewhere. (the runtime has no `openat`, but a path
+ * through `/proc/self/fd` is the same.)
  */
 export class Beneath {
   readonly #handle: FileHandle

@@ -54,7 +54,7 @@ export async function propagationOf(path: string): Promise<'shared' | 'slave' | 
   return found.tags.some((tag) => tag.startsWith('master:')) ? 'slave' : 'private'
 }
 
-/** Reference task-drivers §15: nothing is removed across a mount, so it is taken away first. */
+/** Nothing is removed across a mount, so it is taken away first. */
 export async function unmountBelow(path: string): Promise<void> {
   for (const point of await mountsBelow(path)) {
     const complaint = await run('umount', ['--', point])

@@ -22,8 +22,8 @@ export interface Workspace {
   /** Makes the directories of one task, owned by its user. Safe to repeat. */
   buildTask(place: TaskPlace, owner: TaskOwner): Promise<void>
   /**
-   * Reference scheduling §36: gives the data of an ended allocation of this node, the shared one
-   * and that of each task, to the one that follows it. What is not there is not missed.
+   * Gives the data of an ended allocation of this node, the shared one and that of each task, to
+   * the one that follows it. What is not there is not missed.
    */
   moveData(fromId: string, toId: string, tasks: readonly string[]): Promise<void>
   /** Bytes that the allocation takes on the disk. */
@@ -69,7 +69,7 @@ export interface TaskPaths {
   readonly stderr: string
 }
 
-/** Reference scheduling §33. The same paths wherever the directories are made. */
+/** The same paths wherever the directories are made. */
 export function taskPaths(root: string, { allocationId, task }: TaskPlace): TaskPaths {
   const allocDir = join(root, allocationId, SHARED)
   const taskDir = join(root, allocationId, task)

@@ -35,9 +35,8 @@ interface EndOutcome {
 }
 
 /**
- * Reference scheduling §28: a kill that fails is tried again with growing pauses, then given up
- * with its error. What runs the task cannot be asked for a while: that is no failed try, and is
- * waited for until the agent stops.
+ * A kill that fails is tried again with growing pauses, then given up with its error. What runs the
+ * task cannot be asked for a while: that is no failed try, and is waited for until the agent stops.
  */
 export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
   const { host, task, ledger, halted } = options

@@ -34,7 +34,7 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 /**
  * The whole environment of a task, built from nothing: the agent's own variables never reach it.
- * Reference scheduling §34: later wins of product variables, meta, the task's own.
+ * Later wins of product variables, meta, the task's own.
  */
 export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
   const { assignment, task } = input
@@ -140,7 +140,7 @@ function addIdentity(vars: Vars, input: EnvironmentInput): void {
     vars.set(named('PARENT_CGROUP'), node.CgroupParent)
 }
 
-/** Reference scheduling §33: as the task sees them. */
+/** As the task sees them. */
 function seenPaths({
   paths,
   isolation,
@@ -209,7 +209,7 @@ function addPort(vars: Vars, grant: PortGrant): void {
   vars.set(named(`ALLOC_PORT_${label}`), String(grant.port))
 }
 
-/** Reference scheduling §34: where the allocation is reached inside its own network. */
+/** Where the allocation is reached inside its own network. */
 function addInside(vars: Vars, inside: InsidePort): void {
   const { label, port, network } = inside
   vars.set(named(`ALLOC_INTERFACE_${label}`), network.interfaceName)
@@ -236,7 +236,7 @@ function addressOf({ hostIp, hostPort }: PortGrant): string {
 
 function mergedMeta({ assignment, task }: EnvironmentInput): Readonly<Record<string, string>> {
   const { job, group } = assignment
-  // Scheduling reference §15: what a dispatch could have brought and did not is there, and empty.
+  // What a dispatch could have brought and did not is there, and empty.
   const optional = (job.ParameterizedJob?.MetaOptional ?? []).map((key) => [key, ''] as const)
   return { ...Object.fromEntries(optional), ...job.Meta, ...group.Meta, ...task.Meta }
 }
@@ -249,9 +249,7 @@ function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {
   }
 }
 
-/**
- * Reference scheduling §34: labels and keys are written by users, names of variables are narrower.
- */
+/** Labels and keys are written by users, names of variables are narrower. */
 function safeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_.]/g, '_')
 }

@@ -8,8 +8,7 @@ interface FailedStart {
 }
 
 /**
- * Reference scheduling §25: which event tells that a task could not be started. `wasAsked`: the
- * driver was already told to.
+ * Which event tells that a task could not be started. `wasAsked`: the driver was already told to.
  */
 export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
   const message = messageOf(thrown)

@@ -5,8 +5,8 @@ import { AGENT_LIMITS } from '../limits.ts'
 type Lookup = (name: string) => string | undefined
 
 /**
- * Reference scheduling §35: `${name}` is replaced when the name is known and left as it is when
- * not. The forms `${ name }` and `${env["NAME"]}` mean the same (reference jobspec §5).
+ * `${name}` is replaced when the name is known and left as it is when not. The forms `${ name }`
+ * and `${env["NAME"]}` mean the same.
  */
 const REFERENCE = /\$\{\s*(?:env\["([^"\]]{1,1024})"\]|([A-Za-z0-9_.-]+))\s*\}/g
 

@@ -73,7 +73,7 @@ interface LaunchInput {
   readonly sharedCores: readonly number[]
 }
 
-/** Reference scheduling §25, step 4: what the driver is asked, with every reference resolved. */
+/** What the driver is asked, with every reference resolved. */
 function planLaunch(input: LaunchInput): TaskLaunch {
   const { context, additions, handle, sharedCores } = input
   const { assignment, task, node, paths, user } = context
@@ -170,10 +170,7 @@ interface HandleInput {
   readonly bootId: string
 }
 
-/**
- * Reference task-drivers §4: the number of the attempt keeps a restart from meeting the records
- * before it.
- */
+/** The number of the attempt keeps a restart from meeting the records before it. */
 function handleFor(input: HandleInput): TaskHandle {
   const { driver, allocationId, task, attempt, bootId } = input
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)

@@ -126,7 +126,7 @@ for (const c of cases) {
 }
 
 test('decideRestart: service defaults give two restarts within the window, then fail', () => {
-  // Reference scheduling §41: exits at 0, 15 and 30 seconds.
+  // Exits at 0, 15 and 30 seconds.
   let tracker: RestartTracker = trackerAtStart(FRESH_TRACKER, 0)
   const kinds = [0, 15_000, 30_000].map((nowMs) => {
     const outcome = decideRestart(question({ tracker, nowMs }))

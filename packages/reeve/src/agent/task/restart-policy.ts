@@ -41,7 +41,6 @@ type RestartVerdict =
   | { readonly kind: 'finished' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Reference scheduling §26. */
 export function decideRestart(question: RestartQuestion): {
   readonly tracker: RestartTracker
   readonly verdict: RestartVerdict
@@ -96,7 +95,7 @@ export function isSuccess(exit: TaskExit): boolean {
   return exit.exitCode === 0 && exit.signal === 0 && exit.message === ''
 }
 
-/** Reference scheduling §26: services run for ever; work that comes to an end does so once. */
+/** Services run for ever; work that comes to an end does so once. */
 export function restartsOnSuccess(
   jobType: string,
   lifecycle: { readonly Hook: string; readonly Sidecar: boolean } | null,

@@ -12,7 +12,7 @@ interface SettleOptions {
   readonly cause: EndCause
 }
 
-/** Reference scheduling §25, step 8: what follows when a run came to its end by itself. */
+/** What follows when a run came to its end by itself. */
 export function settle(ledger: TaskLedger, { host, assignment, task, cause }: SettleOptions): Step {
   const { tracker, verdict } = decideRestart({
     policy: task.RestartPolicy,

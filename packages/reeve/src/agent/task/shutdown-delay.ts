@@ -13,7 +13,7 @@ interface ShutdownDelay {
   readonly cutShort: readonly Promise<unknown>[]
 }
 
-/** Reference scheduling §28: time for callers to go elsewhere before the task is told. */
+/** Time for callers to go elsewhere before the task is told. */
 export async function waitShutdownDelay(ledger: TaskLedger, options: ShutdownDelay): Promise<void> {
   const { clock, delayNs, isSkipped, cutShort } = options
   if (delayNs <= 0) return
@@ -43,7 +43,7 @@ function begunWaitMs({ Events }: TaskState): number | undefined {
   return last?.Type === WAITING ? msFromNs(last.Time) : undefined
 }
 
-/** Spec W, Jobs, `no_shutdown_delay`; it may be said when the delay is already being waited. */
+/** `no_shutdown_delay` of a stop; it may arrive while the delay is already running. */
 export function skipsDelays({ allocation }: Assignment): boolean {
   return allocation.DesiredTransition.NoShutdownDelay === true
 }

@@ -40,7 +40,7 @@ export interface RestartRequest {
   readonly reason: string
   /**
    * True: counts as a failure of the task, so the policy decides whether and when it starts again.
-   * Otherwise it starts at once, and no attempt is used up (reference scheduling §26).
+   * Otherwise it starts at once, and no attempt is used up.
    */
   readonly withDelay?: boolean
 }

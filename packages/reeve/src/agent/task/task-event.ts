@@ -9,8 +9,8 @@ export type TaskEventFields = Partial<
 >
 
 /**
- * One task event with all its fields. Reference workload §4.5: every field is always present, and
- * each one that applies is mirrored as text in `Details`.
+ * One task event with all its fields. Every field is always present, and each one that applies is
+ * mirrored as text in `Details`.
  */
 export function taskEvent(
   type: TaskEventType,
@@ -70,7 +70,7 @@ const EMPTY: Omit<TaskEvent, 'Type' | 'Time'> = {
   GenericSource: '',
 }
 
-/** Reference scheduling §1.4: the keys of `Details`. */
+/** The keys of `Details`. */
 const DETAIL_KEYS = {
   Message: 'message',
   FailsTask: 'fails_task',
@@ -155,7 +155,7 @@ function terminated(event: TaskEvent): string {
   return parts.join(', ')
 }
 
-/** It comes before the signal, which waits for `ShutdownDelay` (reference scheduling §28). */
+/** It comes before the signal, which waits for `ShutdownDelay`. */
 function killing(event: TaskEvent): string {
   const grace = formatDurationNs(event.KillTimeout)
   const text = `Task is being stopped; force follows ${grace} after the kill signal`

@@ -19,7 +19,7 @@ interface TaskHookOptions {
   readonly renderer?: TemplateRenderer
 }
 
-/** Reference scheduling §25, step 3: what is done for each task, in this order. */
+/** What is done for each task, in this order. */
 export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSource[] {
   return [
     ...FIRST_HOOKS,

@@ -45,9 +45,8 @@ interface TaskRunnerOptions {
 }
 
 /**
- * Runs one task of one allocation, from the wait for its turn to its last end. Reference scheduling
- * §25 is the order of steps and events. Everything it decides on is in its record, which is saved,
- * so that another runner can take over after a crash.
+ * Runs one task of one allocation, from the wait for its turn to its last end. Everything that it
+ * decides on is in its record, which is saved, so that another runner can take over after a crash.
  */
 export class TaskRunner implements TaskControl {
   readonly name: string
@@ -304,8 +303,8 @@ export class TaskRunner implements TaskControl {
   }
 
   /**
-   * Reference scheduling §38: the task begins again only when a server still wants it. A machine
-   * that was restarted is no failure of the task; anything else counts like one.
+   * The task begins again only when a server still wants it. A machine that was restarted is no
+   * failure of the task; anything else counts like one.
    */
   async #lost(handle: TaskHandle, reason: string): Promise<Step> {
     this.#ledger.note('Failed Restoring Task', { DriverError: reason })

@@ -3,10 +3,7 @@ import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
 import { assert } from '../../kit/fault.ts'
 import { LIMITS } from '../../model/index.ts'
 
-/**
- * Reference scheduling §1.4. A dead task lives again only when a user restarts the whole
- * allocation.
- */
+/** A dead task lives again only when a user restarts the whole allocation. */
 const NEXT = {
   pending: ['running', 'dead'],
   running: ['pending', 'dead'],
@@ -44,9 +41,7 @@ export function isPaused({ Paused }: Pick<TaskState, 'Paused'>): boolean {
   return Paused !== '' && Paused !== 'force_run'
 }
 
-/**
- * Adds what happened. Spec W: Limits. Only the latest 10 events are kept; the oldest goes first.
- */
+/** Adds what happened. Only the latest 10 events are kept; the oldest goes first. */
 export function withEvent(state: TaskState, told: TaskEvent): TaskState {
   const event = { ...told, Time: Math.max(told.Time, lastEventNs(state)) }
   const noted = { ...state, Events: [...state.Events, event].slice(-LIMITS.taskEventsMax) }

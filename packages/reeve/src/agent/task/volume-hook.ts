@@ -70,7 +70,7 @@ function planMount(
   }
 }
 
-/** Reference scheduling §35: the name may have references; each allocation may have its own. */
+/** The name may have references; each allocation may have its own. */
 function sourceOf(request: VolumeRequest, { environment, assignment }: TaskHookContext): string {
   const source = environment.interpolator.text(request.Source, 'Volumes.Source')
   if (!request.PerAlloc) return source

@@ -7,8 +7,8 @@ import { pause } from '../wait.ts'
 type ActionContext = Pick<TaskHookContext, 'control' | 'clock' | 'random' | 'signal'>
 
 /**
- * What follows when texts have changed. Reference scheduling §30: several changes act once, after
- * one random wait, and a restart wins over everything else.
+ * What follows when texts have changed. Several changes act once, after one random wait, and a
+ * restart wins over everything else.
  */
 export async function applyChangeModes(
   changed: readonly Template[],

@@ -112,7 +112,7 @@ async function sent(writing: Promise<void>): Promise<void> {
 /** The connection ended without a word (RFC 6455 §7.1.5). */
 const LOST = 1006
 
-/** Reference §7.1: the reason of the close is the refusal. */
+/** The reason of the close is the refusal. */
 export function refusalOf({ code, reason, message }: ExecError): CommandFailure {
   if (code === LOST)
     return new CommandFailure('The connection was lost before the command ended.', {

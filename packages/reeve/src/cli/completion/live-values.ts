@@ -59,7 +59,7 @@ function placeOf({ args }: Invocation): { readonly namespace?: string } {
   return args.includes('--namespace') && namespace !== undefined ? { namespace } : {}
 }
 
-/** Spec W: Limits. Beginnings of ids have an even number of digits. */
+/** Beginnings of ids have an even number of digits. */
 function evenDigits(typed: string): string {
   const digits = typed.replaceAll('-', '')
   return digits.slice(0, digits.length - (digits.length % 2))

@@ -144,7 +144,7 @@ async function readVariableFiles(invocation: Invocation) {
 /** The names that the API's job begins with; a job file in JSON has `job`, `variable`, `locals`. */
 const API_NAMES = ['ID', 'TaskGroups'] as const
 
-/** Jobspec reference §11: `{"Job": {…}}`, or the job itself; anything else is a job file. */
+/** `{"Job": {…}}`, or the job itself; anything else is a job file. */
 function findApiJob(text: string): ParsedJob | undefined {
   if (!/^\uFEFF?\s*\{/.test(text)) return undefined
   const read = parseJson(text)

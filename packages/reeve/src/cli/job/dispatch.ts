@@ -4,7 +4,7 @@ import { fileBytes } from '../input.ts'
 import { findJobOrTakeId } from './find-job.ts'
 import { finishSubmission } from './submitted.ts'
 
-/** Spec W: Limits. The server refuses more; a larger file is not even read. */
+/** The server refuses more; a larger file is not even read. */
 const PAYLOAD_BYTES_MAX = 16_384
 
 /** `job dispatch`: an instance of a parameterized job, with its payload and metadata. */

@@ -8,7 +8,7 @@ import { watchDrain } from './drain-watch.ts'
 import { chosenNode, type NodeStub } from './find-node.ts'
 
 const DEADLINE_DEFAULT = '1h'
-/** Spec W leaves it to the reference: below 0 stops the rest at once. */
+/** A deadline below 0 stops the rest at once. */
 const AT_ONCE_NS = -1
 const NEVER_NS = 0
 

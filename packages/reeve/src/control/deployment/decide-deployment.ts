@@ -58,7 +58,7 @@ const NOTHING: WatchDecision = {
   nextMs: undefined,
 }
 
-/** Scheduling reference §7. Pure: equal inputs, equal decisions. */
+/** Pure: equal inputs, equal decisions. */
 export function decideDeployment(
   view: DeploymentView,
   deployment: Deployment,
@@ -124,7 +124,7 @@ function failureByHealth(
   return failureOf(deployment, groups, { text: DEPLOYMENT_TEXTS.unhealthy, rows: hopeless })
 }
 
-/** System jobs have no policy: nothing places again by itself what failed in them (§13). */
+/** System jobs have no policy: nothing places again by itself what failed in them. */
 function hasAttemptsLeft(job: Job, row: AllocationRow, nowMs: number): boolean {
   const policy = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)?.ReschedulePolicy ?? null
   return policy !== null && mayReschedule(row, policy, nowMs)

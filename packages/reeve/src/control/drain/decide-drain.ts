@@ -21,7 +21,7 @@ export interface DrainView {
 /** An allocation that must leave its node. */
 export interface DrainMark {
   readonly row: AllocationRow
-  /** Stopped and not placed elsewhere (scheduling reference §8: batch work at the deadline). */
+  /** Stopped and not placed elsewhere (batch work at the deadline). */
   readonly disablePlacement: boolean
 }
 
@@ -35,13 +35,13 @@ export interface DrainDecision {
 
 /** Allocations that one decision marks at most; a drain of more goes on with the next. */
 const MARKS_MAX = 1_000
-/** Nodes whose deadlines are this close are handled together (scheduling reference §8). */
+/** Nodes whose deadlines are this close are handled together. */
 const DEADLINE_WINDOW_MS = 5_000
 
 /**
- * Which allocations leave draining nodes now, and which drains are over (scheduling reference §8).
- * Services move as many at a time as their `migrate` block allows; batch work may finish until the
- * deadline; system jobs go last, unless they are to stay. Pure: equal inputs, equal decisions.
+ * Which allocations leave draining nodes now, and which drains are over. Services move as many at a
+ * time as their `migrate` block allows; batch work may finish until the deadline; system jobs go
+ * last, unless they are to stay. Pure: equal inputs, equal decisions.
  */
 export function decideDrain(view: DrainView, nowMs: number): DrainDecision {
   const nodes = view.drainingNodes().map((node) => describe(view, node, nowMs))
@@ -150,7 +150,7 @@ function moveGroup(view: DrainView, drainable: readonly AllocationRow[], nowMs: 
   return { marks: chosen.map(markOf), nextMs: earliest(due) }
 }
 
-/** Scheduling reference §8: healthy − (Count − MaxParallel). */
+/** Healthy − (Count − MaxParallel). */
 function mayMove(group: TaskGroup, healthy: number): number {
   return healthy - (group.Count - (group.Migrate?.MaxParallel ?? 1))
 }

@@ -5,7 +5,7 @@ import { newEvaluation, withNodeEvent, type NodeRow } from '../../model/index.ts
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
 import type { DrainDecision, DrainMark } from './decide-drain.ts'
 
-/** The marks and one evaluation for each job concerned, in one commit (scheduling reference §2). */
+/** The marks and one evaluation for each job concerned, in one commit. */
 export function markRows(
   tables: Tables,
   marks: readonly DrainMark[],

@@ -3,9 +3,8 @@ import { msFromNs } from '../../kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
 /**
- * When an allocation counts as healthy for a migration (scheduling reference §8, §29): as soon as
- * its node has said how it is, else when all its tasks have run for `min_healthy_time`. Infinity
- * while it does not run.
+ * When an allocation counts as healthy for a migration: as soon as its node has said how it is,
+ * else when all its tasks have run for `min_healthy_time`. Infinity while it does not run.
  */
 export function healthyAtMs(row: AllocationRow, group: TaskGroup): number {
   if (typeof row.DeploymentStatus?.Healthy === 'boolean') return Number.NEGATIVE_INFINITY

@@ -1,4 +1,4 @@
-/** How often nodes speak, and how long they may be silent (scheduling reference §22). */
+/** How often nodes speak, and how long they may be silent. */
 export interface PresenceSettings {
   /** The least time between two heartbeats of a node. */
   readonly heartbeatMsMin: number

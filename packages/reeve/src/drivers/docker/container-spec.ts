@@ -194,7 +194,7 @@ function bindsOf(input: ContainerInput): readonly string[] {
   return [...labelled, ...launch.mounts.map(bindVolume)]
 }
 
-/** Reference scheduling §33: the three directories of the task at their usual places. */
+/** The three directories of the task at their usual places. */
 function taskBinds({ allocDir, localDir, secretsDir }: TaskLaunch): readonly string[] {
   return [
     bind(allocDir, '/alloc', false),
@@ -295,7 +295,7 @@ function nameService({ launch, config }: ContainerInput): Readonly<Record<string
   }
 }
 
-/** Reference scheduling §40: the larger value limits, the smaller is a reservation. */
+/** The larger value limits, the smaller is a reservation. */
 function memoryOf({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
   const { memoryMB, memoryMaxMB } = launch.resources
   const hardMB = Math.max(config.limits.memoryHardMB ?? 0, memoryMaxMB)

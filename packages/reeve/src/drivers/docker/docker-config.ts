@@ -1,7 +1,7 @@
 import { TaskSettings } from '../settings/task-settings.ts'
 import { parseImageReference, type ImageReference } from './image-reference.ts'
 
-/** A task's `Config` for containers. Reference scheduling §40, the row `docker`. */
+/** A task's `Config` for containers. */
 export interface DockerConfig {
   readonly image: ImageReference
   readonly process: ProcessConfig

@@ -25,7 +25,7 @@ import { isSuccess, member, numberAt, parsed, refusalText, textAt, type Engine }
 import { engineSignal } from './engine-signal.ts'
 import { LogFollower } from './log-follower.ts'
 
-/** Reference scheduling §28: containers are told with this one. */
+/** Containers are told with this one. */
 const DEFAULT_SIGNAL = 'SIGTERM'
 
 /** How long an engine may take to end a container by force. */
@@ -250,7 +250,7 @@ export class DockerTask implements RunningTask {
     }
   }
 
-  /** Reference task-drivers §11: not every engine tells of it where it happens. */
+  /** Not every engine tells of it where it happens. */
   #suspicion(exitCode: number, oomKilled: boolean): string {
     const isUnexplained = exitCode === 128 + constants.signals.SIGKILL && !this.#wasSignalled
     const { hasMemoryLimit } = this.#options.record

@@ -1,6 +1,6 @@
 import { TaskSettings } from '../settings/task-settings.ts'
 
-/** Reference scheduling §40: the settings of `exec`. */
+/** The settings of `exec`. */
 export interface ExecConfig {
   readonly command: string
   readonly args: readonly string[]

@@ -25,7 +25,7 @@ import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
 import { readExecConfig, type ExecConfig } from './exec-config.ts'
 import { taskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
 
-/** Reference task-drivers §6: who a task is that asks to be nobody in particular. */
+/** Who a task is that asks to be nobody in particular. */
 const DEFAULT_USER = 'nobody'
 
 /** How long a trial task may take. */

@@ -14,9 +14,9 @@ interface OpenFile {
 }
 
 /**
- * Reference task-drivers §8, for the drivers whose output passes through the agent: raw bytes, each
- * file cut at exactly the limit, the newest `maxFiles` kept, a new start goes on where the last one
- * ended. Output that cannot be written is dropped: a full disk must not hold a task.
+ * Raw bytes, each file cut at exactly the limit, the newest `maxFiles` kept, a new start goes on
+ * where the last one ended. Output that cannot be written is dropped: a full disk must not hold a
+ * task.
  */
 export class RotatingLog {
   readonly #options: RotatingLogOptions

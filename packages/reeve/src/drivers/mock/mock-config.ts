@@ -20,7 +20,7 @@ interface MockOutput {
   readonly everyMs: number
 }
 
-/** What a mock task does, from its `Config`. Reference scheduling §40, the row `mock`. */
+/** What a mock task does, from its `Config`. */
 export interface MockConfig extends MockProcess {
   /**
    * `start_error`: the start fails with this text; `start_error_recoverable`: another try may help.

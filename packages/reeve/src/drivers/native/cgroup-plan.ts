@@ -23,8 +23,8 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer']
 export const CGROUP_PARENT = 'reeve'
 
 /**
- * Reference task-drivers §7. A controller is in exactly one hierarchy; on a hybrid machine v1 has
- * what counts, and the v2 one is still good for killing and for processor time.
+ * A controller is in exactly one hierarchy; on a hybrid machine v1 has what counts, and the v2 one
+ * is still good for killing and for processor time.
  */
 export function chooseLayout(mounts: readonly CgroupMount[]): CgroupLayout {
   const usable = mounts.filter(({ writable }) => writable)

@@ -61,7 +61,7 @@ const TLS = [
   '/var/lib/ca-certificates',
 ]
 
-/** Reference task-drivers §6: the root of an isolated task, part by part. */
+/** The root of an isolated task, part by part. */
 export function rootEntries(input: RootInput): readonly RootEntry[] {
   const { launch, chrootEnv } = input
   const { taskDir, allocDir, localDir, secretsDir, mounts } = launch

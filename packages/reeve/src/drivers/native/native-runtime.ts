@@ -124,7 +124,6 @@ export class NativeRuntime {
     return task
   }
 
-  /** Reference task-drivers §5. */
   async recover(handle: TaskHandle): Promise<Recovery> {
     const bootId = (await readFile(BOOT_ID, 'utf8')).trim()
     if (handle.bootId !== bootId) return { kind: 'lost', reason: 'the machine was restarted' }

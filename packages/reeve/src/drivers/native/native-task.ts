@@ -21,7 +21,7 @@ import type { Launcher } from './launcher.ts'
 import type { ExitRecord, HandleRecord } from './records.ts'
 import type { TaskSpec } from './task-spec.ts'
 
-/** Reference task-drivers §9: what a task is told when its job names no signal. */
+/** What a task is told when its job names no signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
 
 /** How long processes may take to disappear after SIGKILL. */

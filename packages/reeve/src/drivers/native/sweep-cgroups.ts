@@ -16,7 +16,7 @@ const NOBODY = {
   taskStartTime: 0,
 } as const
 
-/** Reference task-drivers §5: ends whatever is in the groups that are left, and removes them. */
+/** Ends whatever is in the groups that are left, and removes them. */
 export async function sweepCgroups(
   launcher: Launcher,
   layout: CgroupLayout,

@@ -2,7 +2,7 @@ import { ALLOCATION_MARK, TASK_MARK } from '../../agent/index.ts'
 import { matchGlob } from '../../kit/glob.ts'
 import { TaskSettings } from '../settings/task-settings.ts'
 
-/** Reference scheduling §40: the settings of `raw_exec`. */
+/** The settings of `raw_exec`. */
 interface RawExecConfig {
   readonly command: string
   readonly args: readonly string[]

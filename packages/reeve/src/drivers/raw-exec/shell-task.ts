@@ -21,7 +21,7 @@ import type { ExitRecord, ShimRecords } from './records.ts'
 import { runBeside } from './run-beside.ts'
 import { loadLaunch, removeLaunch } from './saved-launch.ts'
 
-/** Reference task-drivers §9: what a task is told when its job names no signal. */
+/** What a task is told when its job names no signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
 
 /**

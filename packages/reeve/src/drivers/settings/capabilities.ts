@@ -1,6 +1,6 @@
 import { Fault } from '../../kit/fault.ts'
 
-/** Reference task-drivers §6: what a task may have unless the node says otherwise. */
+/** What a task may have unless the node says otherwise. */
 export const DEFAULT_CAPS: readonly string[] = [
   'audit_write',
   'chown',

@@ -7,8 +7,8 @@ export interface PlannedValues<V extends object> {
 }
 
 /**
- * Reference §4.4: the fixed levels stand for their values; only `custom` has values of its own, and
- * what it does not say stays, or is the least when it was another level before.
+ * The fixed levels stand for their values; only `custom` has values of its own, and what it does
+ * not say stays, or is the least when it was another level before.
  */
 export function planValues<V extends object>(request: {
   readonly access: string
@@ -23,7 +23,7 @@ export function planValues<V extends object>(request: {
     values: base,
     problems: Object.keys(given).map((name) => ({
       pointer: `${pointer}/${name}`,
-      // Clients match on this text (reference §1.3).
+      // Clients match on this text.
       detail:
         `${inWords(name)} is read-only when access level is '${access}'; ` +
         `use the 'custom' access level to set this attribute.`,

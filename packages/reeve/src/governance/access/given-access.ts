@@ -23,8 +23,8 @@ interface Gift {
 }
 
 /**
- * What forbids to give a team access. Reference §4.5: only visible teams are given any; §4.4: of
- * the same organization, and once.
+ * What forbids to give a team access. Only visible teams are given any, and of the same
+ * organization, and once.
  */
 export function giftProblems(
   context: GovernanceContext,

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { TeamProjectRow, TeamWorkspaceRow } from '../../model/index.ts'
 
-/** Reference §4.4: what may be done with the workspaces, from least to most. */
+/** What may be done with the workspaces, from least to most. */
 const customs = {
   runs: 'read',
   variables: 'none',

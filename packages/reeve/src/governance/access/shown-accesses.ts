@@ -14,7 +14,7 @@ export interface AccessPage<R> {
   readonly total: number
 }
 
-/** Whether the caller may know of the team (reference §4.5: secret teams only by some). */
+/** Whether the caller may know of the team (secret teams only by some). */
 export function seesTeam({ store }: GovernanceContext, seat: Seat, teamId: string): boolean {
   const team = store.tables.teams.find(teamId)
   return team !== undefined && teamRights(seat.standing, team).read

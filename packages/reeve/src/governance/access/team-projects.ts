@@ -26,7 +26,7 @@ function findProjectWith(
   return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
 }
 
-/** Reference §4.4: the accesses to a project, without those of teams that stay secret. */
+/** The accesses to a project, without those of teams that stay secret. */
 export function listProjectAccesses(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -52,7 +52,7 @@ export function findProjectAccess(
   return seesTeam(context, seen.value, row.teamId) ? ok(row) : err(UNSEEN)
 }
 
-/** Reference §4.5: access is given to visible teams only. */
+/** Access is given to visible teams only. */
 export async function createProjectAccess(
   context: GovernanceContext,
   caller: GovernanceCaller,

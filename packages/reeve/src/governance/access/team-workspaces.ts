@@ -11,7 +11,7 @@ import { endAccess, giftProblems, saveAccess } from './given-access.ts'
 import { WORKSPACE_LEVELS } from './levels.ts'
 import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
 
-/** Reference §4.4: the accesses to a workspace, without those of teams that stay secret. */
+/** The accesses to a workspace, without those of teams that stay secret. */
 export function listWorkspaceAccesses(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -46,7 +46,7 @@ export function findWorkspaceAccess(
   return seesTeam(context, seen.value, row.teamId) ? ok(row) : err(UNSEEN)
 }
 
-/** Reference §4.5: access is given to visible teams only. */
+/** Access is given to visible teams only. */
 export async function createWorkspaceAccess(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -22,7 +22,7 @@ import { organizationEnd } from './organization-end.ts'
 type Attributes = NonNullable<v2.OrganizationUpdateRequest['data']['attributes']>
 type Relationships = v2.OrganizationUpdateRequest['data']['relationships']
 
-/** Reference §4.1: any user may make one; a token of a team or organization may not. */
+/** Any user may make one; a token of a team or organization may not. */
 export function mayCreateOrganizations(caller: GovernanceCaller): boolean {
   return caller.kind === 'user' || isSiteAdministrator(caller)
 }
@@ -161,7 +161,7 @@ function organizationProblems(
     name === undefined ? [] : store.tables.organizations.keysIn('name', foldName(name))
   if (taken !== undefined && taken !== id)
     problems.push({ pointer: '/data/attributes/name', detail: 'Name has already been taken' })
-  // There are no agent pools here; clients know these two texts (reference §1.3).
+  // There are no agent pools here; clients know these two texts.
   const pointer = '/data/relationships/default-agent-pool'
   const pool = relationships?.['default-agent-pool']?.data ?? null
   if (attributes['default-execution-mode'] === 'agent')

@@ -16,7 +16,7 @@ export async function diagnosePolicy(
   { name, kind, query, code }: PolicyText,
   origin: AskingOrigin,
 ): Promise<readonly Diagnostic[]> {
-  // Reference §3.4: stored with a warning, and `errored` when it is asked.
+  // Stored with a warning, and `errored` when it is asked.
   if (code.trim() === '') return [EMPTY]
   const found = await policyAsker.diagnose({ name, kind, query, code }, origin)
   return found.slice(0, DIAGNOSTICS_MAX)

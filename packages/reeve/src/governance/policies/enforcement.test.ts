@@ -6,7 +6,7 @@ const native = { name: 'p', kind: 'native' } as const
 const opa = { name: 'p', kind: 'opa' } as const
 const NATIVE_LEVELS = 'hard-mandatory, soft-mandatory, advisory'
 
-/** Reference §3.2, row by row. A text is what the refusal says. */
+/** A text is what the refusal says. */
 const CASES: readonly {
   readonly name: string
   readonly wish: Omit<LevelWish, 'level' | 'enforce'> & Partial<LevelWish>

@@ -16,18 +16,17 @@ export interface GivenEnforce {
   readonly mode: string
 }
 
-/** Spec G: Policy, deprecated `enforce` rules: the level when its path is not the policy's file. */
+/** The level when its path is not the policy's file. */
 const MISMATCH_LEVELS = {
   native: 'hard-mandatory',
   opa: 'advisory',
 } as const satisfies Record<v2.PolicyKind, v2.EnforcementLevel>
 
-/** Spec G: Policy, `enforce[].path`. */
 export function policyFile({ name, kind }: Pick<LevelWish, 'name' | 'kind'>): string {
   return `${name}${v2.POLICY_FILE_SUFFIXES[kind]}`
 }
 
-/** Reference §3.2 as one decision. Undefined when the request says nothing of the level. */
+/** The enforcement level that a request asks for; undefined when it asks for none. */
 export function decideLevel(
   wish: LevelWish,
 ): Result<v2.EnforcementLevel | undefined, AttributeProblem> {

@@ -5,7 +5,7 @@ import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
 import { findSeat, seatIn, type Seat } from '../standing.ts'
 
-/** What may be done with every policy and policy set of an organization alike (reference §3.5). */
+/** What may be done with every policy and policy set of an organization alike. */
 export type PolicyRight = 'read' | 'update'
 
 const PERMISSION_OF = {

@@ -21,7 +21,6 @@ export interface PolicyPart {
   readonly total: number
 }
 
-/** Spec G: List policies. */
 export function listPolicies(
   context: GovernanceContext,
   caller: GovernanceCaller,

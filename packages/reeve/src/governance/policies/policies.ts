@@ -16,7 +16,7 @@ import { decideLevel } from './enforcement.ts'
 import { findPolicy, findPolicySeat, type SeenPolicy } from './find-policy.ts'
 import { rediagnosed } from './policy-code.ts'
 
-/** Spec G: Create policy. The record only; its code is uploaded afterwards. */
+/** The record only; its code is uploaded afterwards. */
 export async function createPolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -52,7 +52,7 @@ export async function createPolicy(
     name,
     description: attributes.description || null,
     kind,
-    // Reference §3.1: what is sent for a native policy is ignored.
+    // What is sent for a native policy is ignored.
     query: kind === 'opa' ? (attributes.query ?? null) : null,
     enforcementLevel: level.value,
     createdMs: nowMs,
@@ -71,7 +71,6 @@ export async function createPolicy(
 
 type NewAttributes = v2.RunPolicyCreateRequest['data']['attributes']
 
-/** Reference §3.2, for a new policy. */
 function levelOf({ name, kind = 'native', enforce, ...rest }: NewAttributes) {
   return decideLevel({ name, kind, enforce, level: rest['enforcement-level'] })
 }
@@ -125,7 +124,7 @@ interface SetsWish {
   readonly ids: readonly string[]
 }
 
-/** The sets that a new policy goes into, and what is wrong with them (reference §3.3). */
+/** The sets that a new policy goes into, and what is wrong with them. */
 function setsOf(tables: Tables, { organizationId, kind, ids }: SetsWish) {
   const rows = new Map<string, PolicySetRow>()
   const problems: AttributeProblem[] = []
@@ -155,7 +154,7 @@ function joinChanges(
   })
 }
 
-/** Spec G: Update policy. Name and kind stay; the code is changed by an upload. */
+/** Name and kind stay; the code is changed by an upload. */
 export async function updatePolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -216,7 +215,7 @@ function withAttributes(
   })
 }
 
-/** Reference §3.3: the same value is accepted, another one is not. */
+/** The same value is accepted, another one is not. */
 function fixedProblems(
   before: RunPolicyRow,
   { name, kind }: { readonly name?: string; readonly kind?: string },
@@ -229,7 +228,7 @@ function fixedProblems(
   ]
 }
 
-/** Spec G: Delete policy. It leaves its sets, which stay (reference §3.3). */
+/** It leaves its sets, which stay. */
 export async function deletePolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -26,7 +26,7 @@ export interface CodeUpload {
   readonly isStrict: boolean
 }
 
-/** Spec G: Upload policy. The bytes are kept as they were sent (reference §3.4). */
+/** The bytes are kept as they were sent. */
 export async function uploadPolicyCode(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -77,7 +77,7 @@ export async function uploadPolicyCode(
   return ok({ ...seen.value, policy })
 }
 
-/** The code as text; else why it is none (reference §3.4). */
+/** The code as text; else why it is none. */
 function codeText(bytes: Uint8Array): Result<string, string> {
   if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
   if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
@@ -100,7 +100,7 @@ export function diagnosticsText(diagnostics: readonly v2.PolicyDiagnostic[]): st
     .join('; ')
 }
 
-/** Reference §3.4: of the uploads of a policy the last few are kept; one more is coming. */
+/** Of the uploads of a policy the last few are kept; one more is coming. */
 function forgotten(tables: Tables, policyId: string) {
   return policyVersions(tables, policyId)
     .slice(v2.POLICY_VERSIONS_KEPT_MAX - 1)

@@ -98,7 +98,7 @@ async function aWorld(...changes: readonly Change[]) {
 const named = (sets: readonly { readonly id: string }[]): readonly string[] =>
   sets.map(({ id }) => id)
 
-/** Reference §5.1 in both planes: what applies to the workspace, and what to the namespace. */
+/** What applies to the workspace, and what to the namespace. */
 const CASES: readonly {
   readonly name: string
   readonly changes: readonly Change[]
@@ -375,7 +375,7 @@ const randomSet: fc.Arbitrary<RandomSet> = fc.record({
   ),
 })
 
-/** Reference §5.1 said plainly, over one set. */
+/** The same rule written simply, over one set. */
 function applies({ global, relations, selectors }: RandomSet, tags: ReadonlyMap<string, string>) {
   const has = (relation: PolicySetRelation): boolean => relations.includes(relation)
   const hit = (isExclude: boolean): boolean =>

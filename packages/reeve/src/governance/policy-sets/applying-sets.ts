@@ -56,9 +56,9 @@ export function hasPolicies(tables: Tables): boolean {
 }
 
 /**
- * The sets that guard job submissions in a namespace, by name (architecture §8): those that name
- * it, and those of the project that it belongs to. A namespace in no project is in no organization,
- * so no global set reaches it; of one that was given to an organization no other has a say.
+ * The sets that guard job submissions in a namespace, by name: those that name it, and those of the
+ * project that it belongs to. A namespace in no project is in no organization, so no global set
+ * reaches it; of one that was given to an organization no other has a say.
  */
 export function setsForNamespace(source: PolicySource, namespace: string): readonly AppliedSet[] {
   const { tables } = source.store
@@ -73,7 +73,7 @@ export function setsForNamespace(source: PolicySource, namespace: string): reado
   return applied(source, place, direct)
 }
 
-/** The sets that guard runs in a workspace, by name (reference §5.1). */
+/** The sets that guard runs in a workspace, by name. */
 export function setsForWorkspace(source: PolicySource, workspaceId: string): readonly AppliedSet[] {
   const { tables } = source.store
   const workspace = tables.workspaces.find(workspaceId)
@@ -101,8 +101,8 @@ interface Place {
 }
 
 /**
- * Reference §5.1: included and not excluded. Looked up from the place, so that it costs what
- * applies and not what there is; only the sets of an organization that go by tags are all asked.
+ * Included and not excluded. Looked up from the place, so that it costs what applies and not what
+ * there is; only the sets of an organization that go by tags are all asked.
  */
 function applied(
   source: PolicySource,
@@ -141,7 +141,7 @@ function broadSets(
   return tables.policy_sets.rowsIn('broad', broadSetGroup(organizationId, scope))
 }
 
-/** Exclusions win over every form of inclusion (reference §4.7). */
+/** Exclusions win over every form of inclusion. */
 function isExcluded(tables: Tables, set: PolicySetRow, place: Place): boolean {
   const has = (relation: 'workspace-exclusions' | 'project-exclusions', id: string): boolean =>
     tables.policy_set_members.has(`${policySetMemberGroup(set.id, relation)}!${id}`)
@@ -153,7 +153,7 @@ function isExcluded(tables: Tables, set: PolicySetRow, place: Place): boolean {
   )
 }
 
-/** Without a value a selector takes the key with any value (reference §5.1). */
+/** Without a value a selector takes the key with any value. */
 function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: boolean): boolean {
   return set.tagSelectors.some(
     (selector) =>

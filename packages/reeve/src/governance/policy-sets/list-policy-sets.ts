@@ -17,7 +17,7 @@ export interface PolicySetSearch {
   readonly take: number
 }
 
-/** Oldest first (reference §1.4). */
+/** Oldest first. */
 export function listPolicySets(
   context: GovernanceContext,
   caller: GovernanceCaller,

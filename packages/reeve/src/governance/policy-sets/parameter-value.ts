@@ -3,7 +3,7 @@ import type { PlainObject } from '../../policy/index.ts'
 
 type PlainValue = PlainObject[string]
 
-/** Reference §4.7: a value that reads as JSON is given to policies as that, another one as text. */
+/** A value that reads as JSON is given to policies as that, another one as text. */
 export function parameterValue(text: string): PlainValue {
   try {
     // JSON is plain data.

@@ -49,7 +49,7 @@ export function findParameter(
   return ok({ ...seen.value, parameter })
 }
 
-/** A missing value is an empty one (reference §7.6, S19). A sensitive one is sealed at once. */
+/** A missing value is an empty one. A sensitive one is sealed at once. */
 export async function createParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -97,7 +97,7 @@ function takenProblems(
     : [{ pointer: '/data/attributes/key', detail: 'Key has already been taken' }]
 }
 
-/** What is sensitive stays so; the rest of such a request still works (reference §4.7). */
+/** What is sensitive stays so; the rest of such a request still works. */
 export async function updateParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -24,7 +24,7 @@ import { mixedProblems } from './tag-selectors.ts'
 
 type SetRelationships = NonNullable<v2.PolicySetUpdateRequest['data']['relationships']>
 
-/** Reference §4.7. With its policies and where it applies: all or nothing. */
+/** With its policies and where it applies: all or nothing. */
 export async function createPolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -97,7 +97,7 @@ function namedMembers(relationships: SetRelationships): readonly NamedMembers[] 
   })
 }
 
-/** Each relationship that is there is replaced as a whole (reference §4.7). */
+/** Each relationship that is there is replaced as a whole. */
 export async function updatePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -175,7 +175,7 @@ export async function changeSetMembers(
   return ok(undefined)
 }
 
-/** The policies of a deleted set stay (reference §4.7). */
+/** The policies of a deleted set stay. */
 export async function deletePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,

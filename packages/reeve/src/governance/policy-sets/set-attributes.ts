@@ -6,12 +6,12 @@ import { normalSelectors, scopingOf, selectorProblems } from './tag-selectors.ts
 
 export type SetAttributes = NonNullable<v2.PolicySetUpdateRequest['data']['attributes']>
 
-/** Reference §4.7: the version of the tool that a set is evaluated with, unless one is named. */
+/** The version of the tool that a set is evaluated with, unless one is named. */
 const TOOL_VERSION_DEFAULT = 'latest'
 
 /**
  * A set with what a request says of its attributes; what is omitted stays. Fails with every rule
- * that it breaks (reference §4.7).
+ * that it breaks.
  */
 export function withAttributes(
   tables: Tables,
@@ -53,7 +53,7 @@ function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
   }
 }
 
-/** Both mean nothing for a native set that no agent evaluates (reference §4.7). */
+/** Both mean nothing for a native set that no agent evaluates. */
 function toolSettings(
   { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,
   attributes: SetAttributes,

@@ -47,7 +47,7 @@ interface Naming {
   readonly givesNamespaces: boolean
 }
 
-/** What the set's own state forbids, and what each id lacks (reference §4.7). */
+/** What the set's own state forbids, and what each id lacks. */
 export function memberProblems(
   { tables, givesNamespaces }: Naming,
   set: PolicySetRow,

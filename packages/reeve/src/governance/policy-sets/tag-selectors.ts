@@ -45,7 +45,7 @@ interface MixedCheck {
   readonly replaced: ReadonlySet<PolicySetRelation>
 }
 
-/** Reference §4.7: what names projects or workspaces does not go by tags as well. */
+/** What names projects or workspaces does not go by tags as well. */
 export function mixedProblems(
   tables: Tables,
   set: PolicySetRow,

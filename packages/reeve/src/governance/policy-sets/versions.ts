@@ -49,7 +49,7 @@ export function findVersion(
   return seen.ok ? ok({ ...seen.value, version }) : seen
 }
 
-/** Reference §4.7: pending until its archive is there. */
+/** Pending until its archive is there. */
 export async function createVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -182,10 +182,7 @@ interface Use {
   readonly nowMs: number
 }
 
-/**
- * The newest ready version is the one in use; with it the set has no policy records any more
- * (reference §4.7).
- */
+/** The newest ready version is the one in use; with it the set has no policy records any more. */
 function useChanges({ store }: GovernanceContext, { set, version, nowMs }: Use): readonly Change[] {
   const { tables } = store
   const created = (id: string): number => tables.policy_set_versions.createIndexOf(id) ?? 0

@@ -4,15 +4,14 @@ import type { GovernanceContext } from '../context.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Milliseconds of `14d` or `8h`; the schema has checked the form (Spec G: Limits). */
+/** Milliseconds of `14d` or `8h`; the schema has checked the form. */
 function durationMs(duration: string): number {
   const hours = Number.parseInt(duration, 10) * (duration.endsWith('d') ? 24 : 1)
   return hours * HOUR_MS
 }
 
 /**
- * A workspace under another duration: inactivity counts from its last change (reference §2.6). No
- * duration, no time.
+ * A workspace under another duration: inactivity counts from its last change. No duration, no time.
  */
 export function withDuration(workspace: WorkspaceRow, duration: string | null): WorkspaceRow {
   if (duration === workspace.autoDestroyActivityDuration) return workspace
@@ -30,7 +29,7 @@ export function withDeadline(workspace: WorkspaceRow, atMs: number | null): Work
 
 /**
  * A workspace after an apply was reported. A change restarts the clock; what was destroyed waits
- * for the next change; of a destruction that failed, the status tells it (reference §2.6).
+ * for the next change; of a destruction that failed, the status tells it.
  */
 export function afterApply(
   workspace: WorkspaceRow,
@@ -48,10 +47,7 @@ export function afterApply(
   return duration === null ? changed : withDeadline(changed, nowMs + durationMs(duration))
 }
 
-/**
- * Spec G: Update project. All workspaces of the project get its duration, unless an override was
- * configured earlier.
- */
+/** All workspaces of the project get its duration, unless an override was configured earlier. */
 export function inheritDuration(
   { store, clock }: GovernanceContext,
   { id, autoDestroyActivityDuration: duration }: ProjectRow,

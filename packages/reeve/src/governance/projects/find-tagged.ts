@@ -2,7 +2,7 @@ import type { TagBindingRow } from '../../model/index.ts'
 import { tagKey, type Tables } from '../../state/index.ts'
 import { intersect } from '../intersect.ts'
 
-/** One `filter[tagged][i]`; without a value any value will do (reference §2.3). */
+/** One `filter[tagged][i]`; without a value any value will do. */
 export interface TagFilter {
   readonly key: string
   readonly value: string

@@ -17,7 +17,7 @@ import { findTagged, type TagFilter } from './find-tagged.ts'
 
 export interface ProjectSearch {
   readonly organizationName: string
-  /** Ignored when names are given (Spec G: List projects). */
+  /** Ignored when names are given. */
   readonly part?: string | undefined
   readonly names?: readonly string[] | undefined
   readonly tags: readonly TagFilter[]
@@ -36,7 +36,7 @@ export interface ProjectPart {
   readonly readable: number
 }
 
-/** Spec G: List projects. Only what the caller may read is found or counted (reference §1.4). */
+/** Only what the caller may read is found or counted. */
 export function listProjects(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -22,7 +22,7 @@ export function findDestination(
   return seen.ok && !seen.value.rights.moveWorkspace ? err(UNSEEN) : seen
 }
 
-/** Spec G: Move workspaces. All or none; who may not is told the ids, found or not. */
+/** All or none; who may not is told the ids, found or not. */
 export async function moveWorkspaces(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -26,7 +26,7 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
   ]
 }
 
-/** Policy sets forget what is gone (reference §2.3). */
+/** Policy sets forget what is gone. */
 function memberEnd(
   tables: Tables,
   relations: readonly string[],

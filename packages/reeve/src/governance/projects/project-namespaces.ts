@@ -39,7 +39,7 @@ export function mayReleaseNamespaces(
   )
 }
 
-/** Architecture §8: the policy sets of the project guard the namespaces that belong to it. */
+/** The policy sets of the project guard the namespaces that belong to it. */
 export async function addProjectNamespaces(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -16,13 +16,12 @@ export function findTaggableProject(
   const seen = findProject(context, caller, projectId)
   if (!seen.ok) return seen
   const { manageTags, replaceTags } = seen.value.rights
-  // Reference §4.5: who may add may not always take away.
+  // Who may add may not always take away.
   return (isWholeSet ? replaceTags : manageTags) ? seen : err(UNSEEN)
 }
 
 /**
- * Spec G: Projects, Add or update tag bindings. With `isWholeSet` they become exactly these. Gives
- * the bindings that were named, in their order.
+ * With `isWholeSet` they become exactly these. Gives the bindings that were named, in their order.
  */
 export async function changeProjectTags(
   context: GovernanceContext,

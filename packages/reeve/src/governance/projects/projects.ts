@@ -39,7 +39,7 @@ export function findProjectMaker(
   return organizationPermissions(seat.value.standing)['can-create-project'] ? seat : err(UNSEEN)
 }
 
-/** Spec G: Create project. One bad tag, and nothing is created (reference §2.3). */
+/** One bad tag, and nothing is created. */
 export async function createProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -110,8 +110,8 @@ function projectProblems(
 }
 
 /**
- * Spec G: Update project. What is omitted stays; tag bindings that are there replace the whole set
- * (reference §2.4); a new duration goes to the workspaces in the same commit.
+ * What is omitted stays; tag bindings that are there replace the whole set; a new duration goes to
+ * the workspaces in the same commit.
  */
 export async function updateProject(
   context: GovernanceContext,
@@ -159,7 +159,7 @@ function changed(
   return {
     ...before,
     name: name ?? before.name,
-    // `""` is stored as null (reference §2.1).
+    // `""` is stored as null.
     description: description === undefined ? before.description : description || null,
     autoDestroyActivityDuration:
       duration === undefined ? before.autoDestroyActivityDuration : duration,
@@ -167,8 +167,8 @@ function changed(
 }
 
 /**
- * Spec G: Delete project. A project with workspaces or namespaces stays, unless it is deleted by
- * force; who may not force is told so (403), because the project is no secret to who may delete it.
+ * A project with workspaces or namespaces stays, unless it is deleted by force; who may not force
+ * is told so (403), because the project is no secret to who may delete it.
  */
 export async function deleteProject(
   context: GovernanceContext,

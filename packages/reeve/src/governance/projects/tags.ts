@@ -22,8 +22,8 @@ export interface TagChange {
 }
 
 /**
- * Adds bindings and changes values; a key that is there keeps its id and time (reference §2.4).
- * With `isWholeSet` what is not named goes.
+ * Adds bindings and changes values; a key that is there keeps its id and time. With `isWholeSet`
+ * what is not named goes.
  */
 export function planTags(
   context: GovernanceContext,
@@ -53,7 +53,7 @@ export function planTags(
   }
 }
 
-/** Reference §4.5: who may add may not always take away. */
+/** Who may add may not always take away. */
 export function mayBind(
   tables: Tables,
   ownerId: string,
@@ -70,8 +70,8 @@ export interface TagRights {
 }
 
 /**
- * What the schema cannot say of tags: reserved prefixes, a key given twice, too many in all
- * (Spec G: Tag binding; reference §2.4). `pointer` is where the list stands in the request.
+ * What the schema cannot say of tags: reserved prefixes, a key given twice, too many in all.
+ * `pointer` is where the list stands in the request.
  */
 export function tagProblems(
   tables: Tables,
@@ -121,12 +121,12 @@ export interface EffectiveTag {
   readonly inheritedFrom: string | undefined
 }
 
-/** Spec G: Project. Both lists of a project are the same. */
+/** Both lists of a project are the same. */
 export function projectEffectiveTags(tables: Tables, projectId: string): readonly EffectiveTag[] {
   return tagsOf(tables, projectId).map((binding) => ({ binding, inheritedFrom: undefined }))
 }
 
-/** Reference §4.6: a workspace's own binding hides the inherited one of the same key. */
+/** A workspace's own binding hides the inherited one of the same key. */
 export function workspaceEffectiveTags(
   tables: Tables,
   workspace: { readonly id: string; readonly projectId: string },

@@ -20,7 +20,7 @@ export interface SeenTagKey extends Seat {
   readonly tagKey: ReservedTagKeyRow
 }
 
-/** Reference §2.4: every member may read them. By key. */
+/** Every member may read them. By key. */
 export function listReservedTagKeys(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -84,7 +84,7 @@ export async function createReservedTagKey(
   return ok({ ...seat.value, tagKey })
 }
 
-/** Case counts, as in bindings (reference §2.4). */
+/** Case counts, as in bindings. */
 function findTaken(
   { store }: GovernanceContext,
   { id, organizationId, key }: ReservedTagKeyRow,
@@ -107,7 +107,7 @@ export function findManagedTagKey(
   return manages(seat.value) ? ok({ ...seat.value, tagKey }) : err(UNSEEN)
 }
 
-/** Not retroactive: overrides that are there stay until they are removed (reference §2.4). */
+/** Not retroactive: overrides that are there stay until they are removed. */
 export async function updateReservedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -14,7 +14,7 @@ import { isEnded } from './run-states.ts'
 
 type RunData = v2.RunCreateRequest['data']
 
-/** Reference §5.4, step 1: the run waits for its plan. */
+/** The run waits for its plan. */
 export async function createRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -25,7 +25,7 @@ export async function createRun(
   const seen = findWorkspaceWith(context, caller, { address, right })
   if (!seen.ok) return seen
   const { workspace } = seen.value
-  // Reference §4.6: a lock keeps out what would change something.
+  // A lock keeps out what would change something.
   if (workspace.lock !== null && attributes['plan-only'] !== true)
     return err({
       code: 'unprocessable',
@@ -46,8 +46,8 @@ export async function createRun(
 }
 
 /**
- * Reference §4.5: who may only plan neither queues a destruction nor a run that applies itself;
- * `can-queue-apply` and `can-queue-destroy` of a workspace say the same.
+ * Who may only plan neither queues a destruction nor a run that applies itself; `can-queue-apply`
+ * and `can-queue-destroy` of a workspace say the same.
  */
 function rightFor(attributes: NonNullable<RunData['attributes']>): WorkspaceRight {
   const isLook = attributes['plan-only'] === true

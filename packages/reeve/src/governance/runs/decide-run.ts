@@ -16,7 +16,7 @@ export interface Decision {
   readonly comment: string | null
 }
 
-/** Where a decision leads, and when it can be taken (reference §4.8: else 409). */
+/** Where a decision leads, and when it can be taken (else 409). */
 const DECISIONS = {
   apply: { to: 'confirmed', isPossible: isConfirmable, when: 'waits for confirmation' },
   discard: { to: 'discarded', isPossible: isDiscardable, when: 'waits for a decision' },
@@ -101,7 +101,7 @@ function canceled<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, n
   return { ...row, status: 'canceled' as const, statusMs }
 }
 
-/** Reference §5.4: the executor tells how the apply of a confirmed run ended. */
+/** The executor tells how the apply of a confirmed run ended. */
 export async function reportRun(
   context: GovernanceContext,
   caller: GovernanceCaller,

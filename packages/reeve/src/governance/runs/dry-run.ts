@@ -25,7 +25,7 @@ export interface PlanQuestion {
   readonly policySets: readonly string[] | undefined
 }
 
-/** Reference §5.4, the one-shot form: nothing is stored. */
+/** Nothing is stored. */
 export async function evaluateWorkspacePolicies(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -93,7 +93,7 @@ function askedRun(
   return { ...assumed, ...given, ...workspaceSubject(context, seen.workspace) }
 }
 
-/** Reference §5.4: tests a set again on the stored plan of a run. */
+/** Tests a set again on the stored plan of a run. */
 export async function evaluatePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -27,7 +27,7 @@ export interface RunWish {
   readonly right: WorkspaceRight
 }
 
-/** Who reads a workspace reads its runs (reference §4.5). */
+/** Who reads a workspace reads its runs. */
 export function findRun(
   context: GovernanceContext,
   caller: GovernanceCaller,

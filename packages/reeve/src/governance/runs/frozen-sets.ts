@@ -24,7 +24,7 @@ export function frozenSet({ store }: GovernanceContext, set: AppliedSet): Frozen
     ...set,
     toolVersion: policyToolVersion,
     isInStage,
-    // Reference §5.3: in an evaluation native policies know two levels.
+    // In an evaluation native policies know two levels.
     policies: isInStage ? set.policies.map(inEvaluation) : set.policies,
   }
 }
@@ -33,7 +33,7 @@ function inEvaluation(policy: AppliedSet['policies'][number]): typeof policy {
   return policy.level === 'advisory' ? policy : { ...policy, level: 'mandatory' }
 }
 
-/** Parameters may be secret: they are stored sealed, like everywhere (architecture §9). */
+/** Parameters may be secret: they are stored sealed, like everywhere. */
 export function sealSets({ sealer }: GovernanceContext, sets: readonly FrozenSet[]): string {
   return sealer.seal(JSON.stringify(sets))
 }
@@ -49,7 +49,7 @@ export function openSets(
 
 /**
  * Keeps the code of frozen sets until it was asked, whatever becomes of the policies meanwhile: the
- * plan holds it like an upload of its own (reference §5.1, snapshot).
+ * plan holds it like an upload of its own (snapshot).
  */
 export function pinCode(
   { store, ids, clock }: GovernanceContext,

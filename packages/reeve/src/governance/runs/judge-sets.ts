@@ -26,7 +26,7 @@ type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
 export interface JudgedPlan {
   /** JSON that was inspected: it is parsed where policies are evaluated. */
   readonly plan: Uint8Array
-  /** What policies may ask of the run (reference §5.2). */
+  /** What policies may ask of the run. */
   readonly run: PlainObject
   readonly origin: AskingOrigin
 }
@@ -61,7 +61,7 @@ function secretsOf(set: FrozenSet): readonly string[] {
   return secrets.texts().toSorted((a, b) => b.length - a.length)
 }
 
-/** Reference policy-languages §9.2: for `opa` what was not given is not there. */
+/** For `opa` what was not given is not there. */
 function withoutUnset(run: PlainObject): PlainObject {
   const unset = ['target_addrs', 'replace_addrs'].filter((name) => run[name] === null)
   return Object.fromEntries(Object.entries(run).filter(([name]) => !unset.includes(name)))

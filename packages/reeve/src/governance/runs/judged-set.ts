@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { JudgedSetRow, PolicyCheckRow } from '../../model/index.ts'
 import { verdictOf, weightOf } from '../../policy/index.ts'
 
-/** Reference §5.3, native checks: the heaviest failure decides. */
+/** The heaviest failure decides. */
 export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['status'] {
   const { denials } = verdictOf(sets, false)
   if (denials.some(({ weight }) => weight === 'final')) return 'hard_failed'
@@ -11,7 +11,7 @@ export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['st
 
 /**
  * The counters of a check. What errored counts as failed at its level. An override passes over the
- * result and does not change it (reference §7.8, E3).
+ * result and does not change it.
  */
 export function checkResultOf(
   sets: readonly JudgedSetRow[],
@@ -69,7 +69,7 @@ export function resultCountOf(
   }
 }
 
-/** Reference §5.3, roll-up: a mandatory policy that does not pass, then what kept a set from it. */
+/** A mandatory policy that does not pass, then what kept a set from it. */
 export function evaluationStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
   if (!verdictOf(sets, false).isAllowed) return 'failed'
   return sets.some(({ error }) => error !== '') ? 'errored' : 'passed'
@@ -86,7 +86,7 @@ export function stageStatusOf(
   return isOpen && mayPause ? 'awaiting_override' : 'failed'
 }
 
-/** All sets together, for a question that is asked once and not kept (reference §5.4). */
+/** All sets together, for a question that is asked once and not kept. */
 export function dryRunStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
   const { denials } = verdictOf(sets, false)
   if (denials.some(({ outcome }) => outcome.status === 'failed')) return 'failed'

@@ -34,7 +34,7 @@ export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stag
   return stage.status === 'awaiting_override' && run.status === 'policy_override'
 }
 
-/** Reference §5.3: this run only; who, when and why stay with the check. */
+/** This run only; who, when and why stay with the check. */
 export async function overrideCheck(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -64,7 +64,7 @@ export async function overrideCheck(
 
 const NOTHING = 'there is nothing to override'
 
-/** Why a failure that can be overridden is closed in this run (reference §5.3). */
+/** Why a failure that can be overridden is closed in this run. */
 function closedBy(run: RunRow): string {
   if (run.planOnly) return 'its run is plan-only, and nothing follows that an override could allow'
   if (!mayGoOn(run)) return 'its plan has no changes, which takes a run with allow-empty-apply'

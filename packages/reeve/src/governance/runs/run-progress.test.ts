@@ -12,7 +12,6 @@ const RUN: RunFacts['run'] = {
   autoApply: false,
 }
 
-/** Reference §5.3. */
 const cases: readonly {
   readonly name: string
   readonly facts: Omit<RunFacts, 'run'> & { readonly run?: Partial<RunFacts['run']> }

@@ -20,10 +20,7 @@ export interface RunProgress {
   readonly check: CheckStatus | undefined
 }
 
-/**
- * From the end of the plan, or from an override of the stage (reference §5.3). First the stage,
- * then the check.
- */
+/** From the end of the plan, or from an override of the stage. First the stage, then the check. */
 export function afterStage(facts: RunFacts): RunProgress {
   const { run, stage } = facts
   if (stage === 'awaiting_override') return { path: ['policy_override'], check: held(facts) }
@@ -58,7 +55,7 @@ export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
 
 /**
  * Whether anything can follow the plan. Otherwise there is nothing to override for: a speculative
- * run and a plan without changes do not pause (reference §5.3).
+ * run and a plan without changes do not pause.
  */
 export function mayGoOn({ planOnly, hasChanges, allowEmptyApply }: RunFacts['run']): boolean {
   return !planOnly && (hasChanges || allowEmptyApply)

@@ -2,8 +2,8 @@ import type { v2 } from '@reeve/contract'
 import type { RunRow, StatusTimes } from '../../model/index.ts'
 
 /**
- * How a run goes through its statuses (reference §5.3). What is not in this table does not happen;
- * the last five end a run.
+ * How a run goes through its statuses. What is not in this table does not happen; the last five end
+ * a run.
  */
 export const RUN_MOVES = {
   pending: ['planning', 'canceled', 'errored'],

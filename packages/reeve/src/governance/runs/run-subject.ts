@@ -4,7 +4,7 @@ import { usernameOf } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { workspaceEffectiveTags } from '../projects/tags.ts'
 
-/** What policies may ask of a run (reference §5.2; policy-languages §3.4). */
+/** What policies may ask of a run. */
 export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRow): PlainObject {
   return {
     id: run.id,

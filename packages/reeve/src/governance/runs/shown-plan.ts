@@ -8,8 +8,8 @@ import { readStoredBytes } from './plan-blobs.ts'
 const REDACTED_HERE_BYTES_MAX = 64 * 1024
 
 /**
- * The plan as callers see it: what it calls sensitive itself is masked; policies alone see that
- * (reference §5.4). Undefined before the upload. A large plan is redacted on a thread.
+ * The plan as callers see it: what it calls sensitive itself is masked; policies alone see that.
+ * Undefined before the upload. A large plan is redacted on a thread.
  */
 export async function readShownPlan(
   context: Pick<GovernanceContext, 'store' | 'policyAsker'>,

@@ -34,10 +34,7 @@ export interface PlanUpload {
   readonly bytes: Uint8Array
 }
 
-/**
- * Reference §5.4, step 2: keeps the plan and what the policies are at this moment; the loop asks
- * them.
- */
+/** Keeps the plan and what the policies are at this moment; the loop asks them. */
 export async function uploadPlan(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -53,7 +53,7 @@ export async function changeTeamMembers(
   return ok(undefined)
 }
 
-/** Reference §4.2: a user that is not there is 400, a membership 422. */
+/** A user that is not there is 400, a membership 422. */
 function resolveMembers(
   { store }: GovernanceContext,
   organizationId: string,

@@ -131,7 +131,7 @@ export async function createTeam(
   return ok({ ...seat.value, team, rights: teamRights(standing, team) })
 }
 
-/** Reference §4.2: merged key by key; what follows from a key is held too. */
+/** Merged key by key; what follows from a key is held too. */
 function mergedAccess(
   before: readonly OrganizationAccess[],
   given: Readonly<Partial<Record<OrganizationAccess, boolean>>> = {},

@@ -49,7 +49,7 @@ export function teamTokenOwner(
   return ok({ kind: 'team', ownerId: teamId, organizationId })
 }
 
-/** Reference §4.3: one's own tokens, and everybody's for the site administrator. */
+/** One's own tokens, and everybody's for the site administrator. */
 export function userTokenOwner(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
@@ -70,7 +70,7 @@ export function tokensOf(
     .toSorted((a, b) => a.createdMs - b.createdMs || compareText(a.id, b.id))
 }
 
-/** The one token without a description, which organizations and teams have (reference §4.3). */
+/** The one token without a description, which organizations and teams have. */
 export function findSingleToken(
   context: GovernanceContext,
   owner: TokenOwner,
@@ -128,7 +128,7 @@ export async function createToken(
   return ok({ token, secret })
 }
 
-/** Clients match on title and text (reference §1.3). */
+/** Clients match on title and text. */
 const DESCRIPTION_TAKEN: GovernanceRefusal = {
   code: 'invalid',
   problems: [
@@ -142,7 +142,7 @@ const DESCRIPTION_TAKEN: GovernanceRefusal = {
 
 const DAY_MS = 86_400_000
 
-/** Reference §1.7: two years for teams and organizations, never for users. */
+/** Two years for teams and organizations, never for users. */
 function readExpiry(
   kind: ApiTokenKind,
   given: string | null,

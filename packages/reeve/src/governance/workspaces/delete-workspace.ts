@@ -7,7 +7,7 @@ import { workspaceEnd } from '../projects/project-end.ts'
 import { findWorkspaceWith, type SeenWorkspace, type WorkspaceAddress } from './find-workspace.ts'
 import { runsOf } from './workspace-runs.ts'
 
-/** Reference §4.6: the plain DELETE is the force form, whatever the workspace manages. */
+/** The plain DELETE is the force form, whatever the workspace manages. */
 export async function deleteWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -20,7 +20,7 @@ export async function deleteWorkspace(
   return end(context, caller, seen.value)
 }
 
-/** Reference §1.3: the refusal says `locked` or `being processed` when that is the reason. */
+/** The refusal says `locked` or `being processed` when that is the reason. */
 export async function safeDeleteWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -24,7 +24,7 @@ export interface SeenWorkspace extends Seat {
   readonly rights: WorkspaceRights
 }
 
-/** Reference §4.6: both paths of a workspace behave the same. */
+/** Both paths of a workspace behave the same. */
 export type WorkspaceAddress =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string }

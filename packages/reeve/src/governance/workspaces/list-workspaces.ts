@@ -35,7 +35,7 @@ export interface WorkspacePart {
   readonly total: number
 }
 
-/** Reference §4.6. Only what the caller may read is found or counted (reference §1.4). */
+/** Only what the caller may read is found or counted. */
 export function listWorkspaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -150,7 +150,7 @@ function namedLike(
   return new Set(keys.filter(fits))
 }
 
-/** Reference §4.6: a workspace's own binding hides the one of its project. */
+/** A workspace's own binding hides the one of its project. */
 function effectivelyTagged(
   tables: Tables,
   organizationId: string,

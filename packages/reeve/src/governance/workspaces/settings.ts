@@ -9,11 +9,11 @@ export type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data'][
 export interface PlannedSettings {
   readonly workspace: WorkspaceRow
   readonly problems: readonly AttributeProblem[]
-  /** Sentences for a person (reference §8, wish 6). */
+  /** Sentences for a person (wish 6). */
   readonly notices: readonly string[]
 }
 
-/** What is omitted stays, null clears (reference §1.1). */
+/** What is omitted stays, null clears. */
 export function planSettings(
   before: WorkspaceRow,
   attributes: WorkspaceAttributes,
@@ -29,7 +29,7 @@ export function planSettings(
   )
   const at = attributes['auto-destroy-at']
   return {
-    // Reference §2.6: a time that is set directly counts once, with or without a duration.
+    // A time that is set directly counts once, with or without a duration.
     workspace:
       at === undefined ? workspace : withDeadline(workspace, at === null ? null : Date.parse(at)),
     problems: [...modeProblems(attributes), ...problems],
@@ -60,7 +60,7 @@ function textOr(given: string | null | undefined, before: string | null): string
   return given === undefined ? before : given || null
 }
 
-/** Reference §1.3. There are no agent pools here, so none can be named. */
+/** There are no agent pools here, so none can be named. */
 function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProblem[] {
   if (attributes['execution-mode'] !== 'agent') return []
   return [
@@ -71,7 +71,7 @@ function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProble
   ]
 }
 
-/** Reference §2.6: while it inherits, a workspace has the duration of its project. */
+/** While it inherits, a workspace has the duration of its project. */
 function planInheritance(
   before: WorkspaceRow,
   attributes: WorkspaceAttributes,
@@ -83,7 +83,7 @@ function planInheritance(
   const ofProject = project.autoDestroyActivityDuration
   if (!inherits || given === undefined || given === ofProject)
     return { inherits, problems: [], notices: [] }
-  // Reference §8, wish 6: there is nothing to inherit, so the value can only be an override.
+  // There is nothing to inherit, so the value can only be an override.
   if (ofProject === null && asked === undefined)
     return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
   return { inherits, problems: [MUST_MATCH], notices: [] }

@@ -12,7 +12,7 @@ import type { GovernanceContext } from '../context.ts'
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
 
-/** Reference §4.6: no run starts in a workspace that is locked. */
+/** No run starts in a workspace that is locked. */
 export async function lockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -37,7 +37,7 @@ export function findLockable(
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
 }
 
-/** Frees a lock of one's own; whose it is otherwise, the refusal says (reference §1.3). */
+/** Frees a lock of one's own; whose it is otherwise, the refusal says. */
 export async function unlockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -81,7 +81,7 @@ function holderOf(
   return { byType: 'users', byId: caller.userId, byName: callerName(context, caller) }
 }
 
-/** Reference §1.3: clients look for `is locked by User`, `Team` or `Run`. */
+/** Clients look for `is locked by User`, `Team` or `Run`. */
 function lockedBy(
   { store }: GovernanceContext,
   { standing }: SeenWorkspace,

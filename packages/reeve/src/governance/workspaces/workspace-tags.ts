@@ -23,7 +23,7 @@ export function findTaggableWorkspace(
   caller: GovernanceCaller,
   { workspaceId, isWholeSet }: { readonly workspaceId: string; readonly isWholeSet: boolean },
 ): Result<SeenWorkspace, GovernanceRefusal> {
-  // Reference §4.5: who may add may not always take away.
+  // Who may add may not always take away.
   const right = isWholeSet ? 'replaceTags' : 'manageTags'
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
 }
@@ -51,7 +51,7 @@ export async function changeWorkspaceTags(
   return ok(named)
 }
 
-/** The rules of every tag, and the lock on keys that the project binds (reference §2.4). */
+/** The rules of every tag, and the lock on keys that the project binds. */
 export function workspaceTagProblems(
   tables: Tables,
   workspace: WorkspaceRow,

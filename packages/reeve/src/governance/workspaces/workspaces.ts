@@ -45,7 +45,7 @@ export function findWorkspaceMaker(
   return places?.size === 0 ? err(UNSEEN) : seat
 }
 
-/** Reference §4.6. Without a project it goes to the default one (reference §2.2). */
+/** Without a project it goes to the default one. */
 export async function createWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -141,7 +141,7 @@ function blankWorkspace(
   }
 }
 
-/** Reference §4.6: unique in the organization, not only in the project. */
+/** Unique in the organization, not only in the project. */
 function nameProblems(
   { store }: GovernanceContext,
   { id, organizationId, name }: WorkspaceRow,
@@ -157,8 +157,8 @@ export interface WorkspaceUpdate {
 }
 
 /**
- * Reference §4.6. A project moves the workspace, which both projects must allow (reference §2.5,
- * rule 6); tag bindings that are there replace the whole set.
+ * A project moves the workspace, which both projects must allow (rule 6); tag bindings that are
+ * there replace the whole set.
  */
 export async function updateWorkspace(
   context: GovernanceContext,

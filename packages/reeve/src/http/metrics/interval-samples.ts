@@ -1,6 +1,6 @@
 import type { MetricSample } from '@reeve/contract'
 
-/** Reference §8.8: samples are summed up over intervals of this length. */
+/** Samples are summed up over intervals of this length. */
 const INTERVAL_MS = 10_000
 
 interface Tally {

@@ -94,7 +94,7 @@ export class Metrics {
     return { text, contentType: all.contentType }
   }
 
-  /** Reference §8.8: the JSON form. */
+  /** The JSON form. */
   async report(): Promise<MetricsReport> {
     const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
     const metrics = await this.#all().getMetricsAsJSON()

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
-/** Reference §0.1: metric names start with this word. */
+/** Metric names start with this word. */
 export const METRIC_PREFIX = 'service_'
 
 let registry: Registry | undefined

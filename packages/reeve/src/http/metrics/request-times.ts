@@ -53,7 +53,7 @@ export class RequestTimes {
     }
   }
 
-  /** Reference §8.8: sums over an interval. */
+  /** Sums over an interval. */
   read(nowMs: number): { readonly startMs: number; readonly samples: readonly MetricSample[] } {
     return this.#samples.read(nowMs)
   }

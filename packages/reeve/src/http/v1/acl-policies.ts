@@ -27,7 +27,6 @@ import { visible, walkKeys } from './walks.ts'
 
 const POLICY_NOT_FOUND: Refusal = refusal('acl-policy-not-found', 'ACL policy not found')
 
-/** Reference §6.6, policies. */
 export function aclPolicyEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.listAclPolicies, anyone, (request) => ok(listPolicies(context, request))),

@@ -23,7 +23,6 @@ import { anyone, management } from './requirements.ts'
 import { listRows } from './row-reads.ts'
 import { visible, walkKeys } from './walks.ts'
 
-/** Reference §6.6, roles. */
 export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { acl_roles } = context.store.tables
   return [

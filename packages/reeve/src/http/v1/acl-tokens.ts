@@ -38,11 +38,10 @@ import { requiredBody } from './required-body.ts'
 import { anyone, management } from './requirements.ts'
 import { visible, walkIds, walkKeys, type Walk } from './walks.ts'
 
-/** Reference §3.5: the secret cannot be found out by asking whether a filter matches. */
+/** The secret cannot be found out by asking whether a filter matches. */
 const TOKEN_FILTER = { kinds: fieldKindsFromSchema(AclToken), hidden: ['SecretID'] }
 const TOKEN_NOT_FOUND: Refusal = refusal('acl-token-not-found', 'ACL token not found')
 
-/** Spec W: ACL tokens. */
 export function aclTokenEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     ...bootstrapEndpoints(context),
@@ -86,7 +85,7 @@ function tellingExpiry(endpoint: Endpoint): Endpoint {
 /** These two are for callers whose token is lost or not there yet, so a stale one does no harm. */
 function bootstrapEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const endpoint = write(v1Routes.bootstrapAcl, anyone, async ({ caller, body }) =>
-    // The body is optional (Spec W: Bootstrap): a missing one is undefined.
+    // The body is optional: a missing one is undefined.
     tokenAnswer(await bootstrapAcl(context, caller, body ?? {})),
   )
   const bodyProblem = 'failed to decode request body: '
@@ -116,7 +115,6 @@ function tokenAnswer(written: Result<TokenWritten, Refusal>): Result<Written, Re
   return ok({ index: written.value.index, answer: json(written.value.token) })
 }
 
-/** Spec W: Update token, `AccessorID`. */
 async function updateToken(
   context: WorkloadContext,
   { params, ...request }: WriteRequestOf<typeof v1Routes.updateAclToken>,
@@ -129,7 +127,7 @@ async function updateToken(
   return tokenAnswer(await writeToken(context, request.caller, body.value))
 }
 
-/** Spec W: List tokens. Oldest first, or by accessor with `prefix` or `global`. */
+/** Oldest first, or by accessor with `prefix` or `global`. */
 function listTokens(
   context: WorkloadContext,
   { query }: RequestOf<typeof v1Routes.listAclTokens>,
@@ -171,7 +169,7 @@ function readToken(
   return ok(planOf(context, id.value, missing))
 }
 
-/** Spec W: Read self. Without a token that is the anonymous one (reference §6.4). */
+/** Without a token that is the anonymous one. */
 function readSelf(
   context: WorkloadContext,
   { caller }: RequestOf<typeof v1Routes.readOwnAclToken>,

@@ -8,7 +8,6 @@ import type { Endpoint } from './endpoint.ts'
 
 const ACL_DISABLED: Refusal = refusal('acl-disabled', 'ACL support disabled')
 
-/** Spec W: ACL tokens; reference §6.6 for policies and roles. */
 export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const endpoints = [
     ...aclTokenEndpoints(context),
@@ -18,7 +17,7 @@ export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return context.aclEnabled ? endpoints : endpoints.map(disabled)
 }
 
-/** Reference §6.1: the routes stay, so that a caller learns why and not 404. */
+/** The routes stay, so that a caller learns why and not 404. */
 function disabled({ resolveRegion: _, ...endpoint }: Endpoint): Endpoint {
   return endpoint.kind === 'read'
     ? { ...endpoint, plan: () => err(ACL_DISABLED) }

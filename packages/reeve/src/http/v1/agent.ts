@@ -42,7 +42,7 @@ export interface AcceptedLoss {
   readonly toIndex: number
 }
 
-/** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */
+/** Health, self, members, status, regions, metrics. */
 export function agentEndpoints(
   context: WorkloadContext,
   agent: AgentInfo,
@@ -68,7 +68,7 @@ export function agentEndpoints(
   ]
 }
 
-/** Reference §6.8: they need nothing, so whoever comes with a token that has ended may ask too. */
+/** They need nothing, so whoever comes with a token that has ended may ask too. */
 function openEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
   const endpoints = [
     read(v1Routes.readAgentHealth, anyone, ({ query }) => {
@@ -107,7 +107,7 @@ function isHealthPart(text: string): text is HealthPart {
   return HEALTH_PARTS.some((part) => part === text)
 }
 
-/** Reference §8.6: the parts asked for; 500 when one of them is not well. */
+/** The parts asked for; 500 when one of them is not well. */
 function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
   const all = agent.health()
   const wants = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
@@ -119,7 +119,7 @@ function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
     else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
   }
   if (Object.values(body).every((part) => part.ok)) return json(body)
-  // Reference §2.1: JSON, but under the type of every refusal.
+  // JSON, but under the type of every refusal.
   const text = JSON.stringify(body)
   return { status: 500, body: { kind: 'text', text, contentType: TEXT_TYPE } }
 }

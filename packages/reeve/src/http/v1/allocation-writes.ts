@@ -6,7 +6,6 @@ import { json } from '../answer.ts'
 import { write, type Endpoint, type Written, type WriteRequestOf } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
 
-/** Spec W: Allocations, what is written by the servers alone. */
 export function allocationWriteEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     write(v1Routes.stopAllocation, somewhere('alloc-lifecycle'), (request) =>

@@ -26,7 +26,6 @@ const RECENT_RECORDS_MAX = 512
 
 const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
 
-/** Spec W: Allocations, the reads. */
 export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   const records: RecentRecords = new RecentTexts(RECENT_RECORDS_MAX, toldRecord)
   return [
@@ -37,7 +36,7 @@ export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoi
   ]
 }
 
-/** The job of an allocation as it was when it was placed or updated (Spec W: Allocation, Job). */
+/** The job of an allocation as it was when it was placed or updated. */
 function jobOfAllocation(store: Store, row: AllocationRow) {
   return store.tables.job_versions.find(jobKeyOf(row))
 }
@@ -137,7 +136,7 @@ function walkOf(
     : ok(walkGroup(allocations, 'job', namespacedKey(namespace, jobId)))
 }
 
-/** Reference §2.5: what the caller may not read does not exist for it. */
+/** What the caller may not read does not exist for it. */
 function readAllocation(
   { store, records }: { readonly store: Store; readonly records: RecentRecords },
   { caller, params }: RequestOf<typeof v1Routes.readAllocation>,

@@ -37,7 +37,6 @@ export interface StreamingHost extends ClientHost {
   readonly authenticator: Authenticator
 }
 
-/** Spec W: Allocations, what the node does that runs one. Reference §7.4 and §8.5. */
 export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[] {
   return [
     signalEndpoint(host),
@@ -96,7 +95,7 @@ function signalEndpoint(host: ClientHost): Endpoint {
   return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
 }
 
-/** Reference §7.4: `Task` is the older name of `TaskName`; the body may be empty. */
+/** `Task` is the older name of `TaskName`; the body may be empty. */
 function restartEndpoint(host: ClientHost): Endpoint {
   return write(
     v1Routes.restartAllocation,
@@ -157,7 +156,6 @@ interface Told extends Wanted {
   readonly deadlineMs?: number
 }
 
-/** Spec W: Signal and Restart answer with an empty object. */
 async function tell(
   host: ClientHost,
   caller: Caller,
@@ -183,7 +181,7 @@ async function readChecks(
   return jsonOf(await askChecks(host.gateway, { nodeId, request }))
 }
 
-/** Reference §2.5: on this path what the caller may not read does not exist for it. */
+/** On this path what the caller may not read does not exist for it. */
 function hidden(result: Result<Answer, Refusal>): Result<Answer, Refusal> {
   if (result.ok || !HIDING.has(result.error.code)) return result
   return err(refusal('alloc-not-found', 'allocation not found'))

@@ -31,7 +31,7 @@ const askStat = nodeAnswer(FileInfo)
 const FILES = ['read-fs'] as const
 const LOGS = ['read-logs', 'read-fs'] as const
 
-/** Reference §8.5: files and logs of an allocation. */
+/** Files and logs of an allocation. */
 export function clientFileEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
     read(v1Routes.listFiles, somewhere(...FILES), ({ caller, params, query }) =>
@@ -166,7 +166,7 @@ const BYTES_TYPE = 'application/octet-stream'
 interface Sending {
   readonly allocId: string
   readonly anyOf: readonly NamespaceCapability[]
-  /** Never one that a browser would show as a page (reference §8.5). */
+  /** Never one that a browser would show as a page. */
   readonly contentType: string
   /** Made when the caller may: who may not is not told what is wrong with it. */
   readonly request: (allocation: string) => Result<NodeStreamRequest, Refusal>

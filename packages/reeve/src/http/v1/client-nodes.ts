@@ -10,7 +10,7 @@ import { nodeRead, nodeWrite } from './requirements.ts'
 
 const askUsage = nodeAnswer(HostUsage)
 
-/** Reference §8.5: what a node uses, and its clean-up; of the node in this process if unnamed. */
+/** What a node uses, and its clean-up; of the node in this process if unnamed. */
 export function clientNodeEndpoints(
   { context, gateway }: ClientHost,
   agent: Pick<AgentInfo, 'nodeId'>,

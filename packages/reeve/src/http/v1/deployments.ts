@@ -32,7 +32,6 @@ import { groupAnswer } from './group-answer.ts'
 
 const DEPLOYMENT_FILTER = { kinds: fieldKindsFromSchema(Deployment) }
 
-/** Reference §8.3, and the deployments of a job (Spec W: Jobs). */
 export function deploymentEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -138,7 +137,7 @@ function listDeployments(
   )
 }
 
-/** Reference §6.8: without permission a deployment reads as not found. */
+/** Without permission a deployment reads as not found. */
 function readDeployment(
   store: Store,
   { caller, params }: RequestOf<typeof v1Routes.readDeployment>,
@@ -181,7 +180,7 @@ function listPlaced(
   })
 }
 
-/** Spec W: List job deployments. Without `all`, only those of the job as it is registered now. */
+/** Without `all`, only those of the job as it is registered now. */
 function listOfJob(store: Store, key: string, all: boolean): ReadPlan {
   const { deployments, jobs } = store.tables
   return {
@@ -196,7 +195,7 @@ function listOfJob(store: Store, key: string, all: boolean): ReadPlan {
   }
 }
 
-/** Reference §0.2: a job without a deployment has `null`. */
+/** A job without a deployment has `null`. */
 function readLatest(store: Store, key: string): ReadPlan {
   const { deployments } = store.tables
   return {

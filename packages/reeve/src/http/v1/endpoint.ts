@@ -16,7 +16,7 @@ type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends
 export interface RequestOf<R extends Route> {
   readonly params: Part<R, 'params'>
   readonly query: Part<R, 'query'>
-  /** Absent fields stay absent, nulls count as absent (reference §0.2). */
+  /** Absent fields stay absent, nulls count as absent. */
   readonly body: Input<Part<R, 'body'>>
   /** `namespace`, `default` when empty; `*` on lists. */
   readonly namespace: string
@@ -46,7 +46,7 @@ export type Requirement = (caller: Caller, request: { readonly namespace: string
 
 /**
  * A read. `index` and `watch` are cheap and may run many times while a query is parked; `answer`
- * runs once (reference §1.4 and §1.5).
+ * runs once.
  */
 export interface ReadPlan {
   readonly index: () => number
@@ -67,7 +67,7 @@ interface Mountable {
   readonly requires: Requirement
   /**
    * What a token that cannot be used means: it is not looked at, or its expiry is told. Without it,
-   * 403 `Permission denied` (reference §6.3).
+   * 403 `Permission denied`.
    */
   readonly token?: 'ignored' | 'expiry-told'
   /** Chooses the region of routes with `region: 'body'`. */

@@ -35,7 +35,6 @@ import { groupAnswer } from './group-answer.ts'
 
 const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
 
-/** Reference §8.2. */
 export function evaluationEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -67,7 +66,7 @@ function listEvaluations(
   )
 }
 
-/** What `status` and `job` leave, in namespaces that the caller may read (reference §3.4). */
+/** What `status` and `job` leave, in namespaces that the caller may read. */
 function walkEvaluations(
   table: Table<Evaluation>,
   { caller, namespace, query }: RequestOf<typeof v1Routes.countEvaluations>,
@@ -132,7 +131,7 @@ async function deleteEvaluations(
   return ok({ index, answer: json(answer) })
 }
 
-/** Reference §6.8: without permission an evaluation reads as not found. */
+/** Without permission an evaluation reads as not found. */
 function readEvaluation(
   store: Store,
   { caller, params, query }: RequestOf<typeof v1Routes.readEvaluation>,

@@ -193,7 +193,6 @@ async function open(
   channel: Asked,
 ): Promise<Opened | Closing> {
   const caller = host.authenticator.authenticate(secret)
-  // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
   const full = tooManySessions(host, caller.value, channel)
   if (full !== undefined) return full

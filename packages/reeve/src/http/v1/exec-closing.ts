@@ -9,7 +9,7 @@ export interface Closing {
   readonly status?: number
 }
 
-/** Reference §7.1: what is our fault is 1011, everything else 1008. */
+/** What is our fault is 1011, everything else 1008. */
 export function closingOf({ code, message }: Refusal): Closing {
   const status = STATUS_OF[code]
   return { code: status >= 500 ? 1011 : 1008, reason: message, status }

@@ -16,10 +16,7 @@ interface Handshake {
   readonly clock: Clock
 }
 
-/**
- * Spec W: Exec, `ws_handshake`: the token comes with the first frame, because a browser cannot set
- * headers. Reference §7.1 has the texts.
- */
+/** The token comes with the first frame, because a browser cannot set headers. */
 export async function readHandshake(
   client: StreamSocket,
   { target, request, clock }: Handshake,

@@ -15,9 +15,9 @@ interface RightsWatch {
 }
 
 /**
- * A session lasts for hours, and must not outlast the right to it: asked again when the time of the
- * token is up, and when a commit writes that token or a policy or role it may have. Reference §5.5
- * has the same for event streams. Gives the way to take it back.
+ * A session lasts for hours, and must not outlast the right to it: the right is checked again when
+ * the token expires, and when a commit writes that token or a policy or role it may have. Event
+ * streams do the same. Returns a function that ends the watch.
  */
 export function watchRights(watch: RightsWatch): () => void {
   const { context, authenticator, clock, secret } = watch

@@ -31,7 +31,7 @@ export function readTarget(url: string): ExecTarget | undefined {
   const allocId = between(path, ALLOCATION_START, ALLOCATION_END)
   if (allocId !== undefined && !allocId.includes('/'))
     return { path, query, of: { kind: 'allocation', allocId } }
-  // A job's id may contain slashes (reference §1.2).
+  // A job's id may contain slashes.
   const jobId = between(path, JOB_START, JOB_END)
   return jobId === undefined ? undefined : { path, query, of: { kind: 'action', jobId } }
 }
@@ -53,7 +53,7 @@ function splitOnce(text: string, at: string): readonly string[] {
   return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)]
 }
 
-/** Reads the parameters, and asks the use case. Reference §7.1 has texts and codes. */
+/** Reads the parameters, and asks the use case. */
 export function prepareTarget(
   context: WorkloadContext,
   caller: Caller,

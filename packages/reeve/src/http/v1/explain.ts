@@ -38,7 +38,7 @@ function ofJob(
   })
 }
 
-/** Reference §6.8: without permission an evaluation reads as not found. */
+/** Without permission an evaluation reads as not found. */
 function ofEvaluation(
   context: WorkloadContext,
   request: RequestOf<typeof v1Routes.explainEvaluation>,

@@ -6,10 +6,8 @@ import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.t
 import { both, inNamespace, somewhere } from './requirements.ts'
 import { originOf } from '../slices.ts'
 
-/** Spec W: Parse job needs both. */
 const mayParse = both(inNamespace('parse-job'), inNamespace('submit-job'))
 
-/** Spec W: Jobs, what is said about a job that is not registered. */
 export function jobFileEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.parseJob, mayParse, (request) => ok(parse(context, request))),

@@ -25,7 +25,6 @@ const mayDispatch = inNamespace('dispatch-job')
 const mayForce = inNamespace('dispatch-job', 'submit-job', 'force-periodic-job')
 const mayEvaluate = inNamespace('submit-job', 'evaluate-job')
 
-/** Spec W: Jobs, what makes a job or its children run without a new version of it. */
 export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     write(v1Routes.dispatchJob, mayDispatch, (request) => dispatch(context, request, request.body)),

@@ -1,9 +1,9 @@
 import type { Route } from '@reeve/contract'
 
 /**
- * Job ids may contain `/` (reference §1.2), so what follows `/v1/job/` is split from its end: the
- * longest known suffix names the route, the rest is the id. Anything else is an id as a whole. A
- * slash that is sent as `%2F` belongs to the id, so that one like `web/summary` can be named too.
+ * Job ids may contain `/`, so what follows `/v1/job/` is split from its end: the longest known
+ * suffix names the route, the rest is the id. Anything else is an id as a whole. A slash that is
+ * sent as `%2F` belongs to the id, so that one like `web/summary` can be named too.
  */
 export interface JobPathMatch {
   readonly path: string

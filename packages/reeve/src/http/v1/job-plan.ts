@@ -8,7 +8,6 @@ import { write, type Endpoint, type RequestOf, type Written } from './endpoint.t
 import { somewhere } from './requirements.ts'
 import { originOf } from '../slices.ts'
 
-/** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
   // The third one for another region that is about to register its part here.
   const mayPlan = somewhere('submit-job', 'plan-job', 'register-job')

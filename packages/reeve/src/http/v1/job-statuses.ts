@@ -37,7 +37,7 @@ interface Wanted {
   readonly withChildren: boolean
 }
 
-/** Reference §8.9: jobs with the state of what runs of them, in one answer. */
+/** Jobs with the state of what runs of them, in one answer. */
 export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const all = new JobsByChange(context.store)
   const plan = (wanted: Wanted): ReadPlan => ({

@@ -49,7 +49,6 @@ const VERSION_UNREADABLE = refusal(
 
 const mayTag = inNamespace('submit-job', 'tag-job-version')
 
-/** Spec W: Jobs, what is kept of their past. */
 export function jobVersionEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -126,7 +125,7 @@ async function tag(
   return tagged.ok ? ok({ index: tagged.value.index, answer: json(tagged.value.tag) }) : tagged
 }
 
-/** Reference §1.5: 0 when there is none, which the shell raises to 1. */
+/** 0 when there is none, which the shell raises to 1. */
 function submission(
   store: Store,
   { namespace, params, query }: RequestOf<typeof v1Routes.readJobSubmission>,
@@ -149,8 +148,8 @@ function submission(
 }
 
 /**
- * Spec W: List job versions. The current version is shown as the job itself is, with its status.
- * Every write to a job or to one of its versions wakes who waits, and no other.
+ * The current version is shown as the job itself is, with its status. Every write to a job or to
+ * one of its versions wakes who waits, and no other.
  */
 function listVersions(
   store: Store,
@@ -208,8 +207,8 @@ interface DiffQuery {
 }
 
 /**
- * Reference §4.9: each version against the one before it, or all against a named one; as JSON. A
- * diff of two large jobs takes a while, so others have their turn in between.
+ * Each version against the one before it, or all against a named one; as JSON. A diff of two large
+ * jobs takes a while, so others have their turn in between.
  */
 async function versionDiffs(
   texts: readonly string[],

@@ -38,7 +38,6 @@ const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 
 const mayRegister = somewhere('submit-job', 'register-job')
 
-/** Spec W: Jobs. */
 export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -108,7 +107,7 @@ async function stop(
   const purge = query.purge ?? false
   const may = (capability: 'submit-job' | 'purge-job') =>
     caller.grants.allows(namespace, capability)
-  // Reference §6.8: `deregister-job` alone stops a job but does not purge it.
+  // `deregister-job` alone stops a job but does not purge it.
   if (purge && !may('submit-job') && !may('purge-job')) return err(PERMISSION_DENIED)
   const stopped = await stopJob(context, caller, {
     namespace,
@@ -182,7 +181,7 @@ interface JobAllocationsQuery {
   readonly all: boolean
 }
 
-/** Spec W: List job allocations. Without `all`, only those of the job as it is registered now. */
+/** Without `all`, only those of the job as it is registered now. */
 function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadPlan {
   const { allocations, jobs } = store.tables
   return {

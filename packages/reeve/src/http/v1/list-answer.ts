@@ -11,7 +11,7 @@ export interface ListOptions<Row> {
   readonly query: PageQuery
   /** The record's declared types, for the filter. */
   readonly filter: FilterOptions
-  /** Reference §3.5: filters see the full object. The row itself unless given. */
+  /** Filters see the full object. The row itself unless given. */
   readonly filterView?: (row: Row) => unknown
   /** The item as the list shows it; the row itself unless given. */
   readonly stub?: (row: Row) => unknown

@@ -11,8 +11,8 @@ interface LogPart {
 }
 
 /**
- * Reads one frame of reference §8.5 as a node sends it; undefined when it is none. Nodes are not
- * believed: what is kept are bytes and two numbers.
+ * Reads one log frame as a node sends it; undefined when it is none. Nodes are not trusted: only
+ * bytes and two numbers are kept.
  */
 export function readLogFrame(data: Uint8Array): LogPart | undefined {
   let frame: unknown

@@ -22,7 +22,6 @@ import { anyone, management } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
 import { visible, walkKeys } from './walks.ts'
 
-/** Reference §8.4, namespaces. */
 export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [

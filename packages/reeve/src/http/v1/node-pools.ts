@@ -32,7 +32,6 @@ import { visible, walkGroupKeys, walkKeys } from './walks.ts'
 
 const POOL_FILTER = { kinds: fieldKindsFromSchema(NodePool) }
 
-/** Reference §8.4, node pools. */
 export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -98,7 +97,7 @@ function readPool({ tables }: Store, { grants }: Caller, name: string): Result<R
   return ok(readRow(tables.node_pools, { key: name, missing: NODE_POOL_NOT_FOUND }))
 }
 
-/** Reference §8.4: `all` holds every node. */
+/** `all` holds every node. */
 function listNodes(
   store: Store,
   { caller, params, query }: RequestOf<typeof v1Routes.listNodePoolNodes>,
@@ -144,7 +143,6 @@ function listOfPool<Row>(
   { caller, pool, query, watched }: PoolListRequest,
   list: () => ListOptions<Row>,
 ): Result<ReadPlan, Refusal> {
-  // Reference §3.3.
   if ((query.prefix ?? '') !== '')
     return err(refusal('invalid-input', 'prefix argument not allowed'))
   if (!caller.grants.nodePool(pool, 'read')) return err(PERMISSION_DENIED)

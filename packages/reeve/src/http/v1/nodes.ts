@@ -42,7 +42,6 @@ import { groupAnswer } from './group-answer.ts'
 
 const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
 
-/** Reference §8.1. */
 export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -156,7 +155,7 @@ function listAllocations(
   })
 }
 
-/** Reference §1.5: so that a node's reader sleeps through what happens on the others. */
+/** So that a node's reader sleeps through what happens on the others. */
 function lastChangeOn(
   { tables: { allocations } }: Store,
   nodeId: string,

@@ -13,10 +13,7 @@ export const anyRight: Requirement = (caller) => caller.grants !== NOTHING
 
 export const management: Requirement = (caller) => caller.grants.isManagement
 
-/**
- * Any one of the capabilities in the request's namespace; with `*`, in any namespace (reference
- * §3.2).
- */
+/** Any one of the capabilities in the request's namespace; with `*`, in any namespace. */
 export function inNamespace(...capabilities: readonly NamespaceCapability[]): Requirement {
   return (caller, { namespace }) =>
     capabilities.some((capability) =>

@@ -37,7 +37,6 @@ import { visible, walkGroupKeys, walkKeys } from './walks.ts'
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 const POLICY_NOT_FOUND: Refusal = refusal('scaling-policy-not-found', 'policy not found')
 
-/** Spec W: Jobs, scale; reference §8.9, scaling policies. */
 export function scalingEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -75,7 +74,7 @@ async function scale(
   if (!scaled.ok) return scaled
   const { evalId, jobModifyIndex, index, warnings } = scaled.value
   const answer: JobScaleResponse = {
-    // Spec W, Scale task group: present only when an evaluation was created.
+    // Present only when an evaluation was created.
     ...(evalId === undefined ? {} : { EvalID: evalId, EvalCreateIndex: index }),
     JobModifyIndex: jobModifyIndex,
     Warnings: warningsText(warnings),
@@ -84,7 +83,6 @@ async function scale(
   return ok({ index, answer: json(answer) })
 }
 
-/** Spec W: Scale status. */
 function readScale(
   store: Store,
   { namespace, params }: RequestOf<typeof v1Routes.readJobScale>,
@@ -122,7 +120,7 @@ function scaleIndex(store: Store, key: string): number {
   return highest
 }
 
-/** Reference §6.8: the one capability, or the two that show the job with its policies. */
+/** The one capability, or the two that show the job with its policies. */
 const mayListPolicies: Requirement = (caller, request) =>
   inNamespace('list-scaling-policies')(caller, request) ||
   (inNamespace('list-jobs')(caller, request) && inNamespace('read-job')(caller, request))

@@ -174,7 +174,7 @@ function isPretty(query: object): boolean {
   return 'pretty' in query && query.pretty === true
 }
 
-/** Reference §1.1: indent 4 spaces plus a newline. */
+/** Indent 4 spaces plus a newline. */
 function prettyJson({ body }: Answer): string {
   return `${JSON.stringify(valueOf(body), null, 4)}\n`
 }

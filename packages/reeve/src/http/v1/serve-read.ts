@@ -141,11 +141,11 @@ function recordAct(
 const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
 const KNOWN_LEADER = HEADERS.knownLeader.toLowerCase()
 
-/** Reference §1.3: a 404 of a read carries these too. */
+/** A 404 of a read carries these too. */
 function readHeaders({ staleness }: V1Host, { route }: Endpoint, index: number) {
   const { lastContactMs, knownLeader } = staleness()
   const age = { [LAST_CONTACT]: String(lastContactMs), [KNOWN_LEADER]: String(knownLeader) }
-  // Never 0: a client could not block on it (§1.4).
+  // Never 0: a client could not block on it.
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age
 }
 

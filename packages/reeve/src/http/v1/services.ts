@@ -23,7 +23,6 @@ import { NAMESPACED_TOKEN, visible, walkGroupKeys, walkKeys, type Walk } from '.
 const FILTER = { kinds: fieldKindsFromSchema(ServiceRegistration) }
 const readJob = inNamespace('read-job')
 
-/** Reference §8.9, services. */
 export function serviceEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
@@ -84,7 +83,7 @@ function readService(
   )
 }
 
-/** The instances of a service, by namespace and id (reference §3.1). */
+/** The instances of a service, by namespace and id. */
 function instancesOf(
   { tables }: Store,
   { caller, namespace, params }: RequestOf<typeof v1Routes.readService>,

@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../../model/index.ts'
 
-/** A new code does not compile until its status is chosen here. Reference §2, column "Use". */
+/** A new code does not compile until its status is chosen here. */
 export const STATUS_OF = {
   'acl-disabled': 400,
   'acl-policy-not-found': 404,

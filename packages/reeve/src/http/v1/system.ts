@@ -5,7 +5,6 @@ import { EMPTY } from '../answer.ts'
 import { write, type Endpoint } from './endpoint.ts'
 import { management } from './requirements.ts'
 
-/** Reference §8.8, the repairs that an operator asks for. */
 export function systemEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [

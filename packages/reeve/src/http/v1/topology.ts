@@ -82,7 +82,7 @@ function walkNamed(nodes: Table<NodeRow>, named: readonly string[]): Walk<NodeRo
   return { walk, tokenOf: ({ ID }) => ID }
 }
 
-/** Reference §2.5: what is of other namespaces does not exist for the caller. */
+/** What is of other namespaces does not exist for the caller. */
 function shown(row: NodeRow, loads: NodeLoads, { caller }: Request): TopologyNode {
   const { NodeResources: has, ReservedResources: keeps } = row
   return {

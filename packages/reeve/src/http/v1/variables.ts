@@ -36,7 +36,7 @@ import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
 
-/** Reference §8.9, variables. Which path it is about decides; each handler asks for it again. */
+/** Which path it is about decides; each handler asks for it again. */
 export function variableEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.listVariables, somewhere('list'), (request) =>
@@ -151,7 +151,7 @@ interface Conflict {
   readonly row: VariableRow | undefined
 }
 
-/** Reference §8.9: what stands against it, with its values for those who may read them. */
+/** What stands against it, with its values for those who may read them. */
 function conflictAnswer(
   context: WorkloadContext,
   caller: Caller,

@@ -3,7 +3,7 @@ import { compareText } from '../../kit/sorted-list.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
 import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 
-/** The orders of reference §3.1, as walks over a table from a token on. */
+/** The orders of lists, as walks over a table that begin at a token. */
 export interface Walk<Row> {
   readonly walk: (from: string | undefined, reverse: boolean) => Iterable<Row>
   readonly tokenOf: (row: Row) => string
@@ -116,7 +116,7 @@ export function walkGroupKeys<Row extends object>(
   return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
-/** A list of UUIDs: by creation, or by id when there is a prefix (reference §3.1, §3.3). */
+/** A list of UUIDs: by creation, or by id when there is a prefix. */
 export function walkIds<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
   kind: string,

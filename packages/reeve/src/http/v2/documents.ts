@@ -56,7 +56,7 @@ export function windowOf({ number, size }: PageWish): {
   return { skip: (number - 1) * size, take: size }
 }
 
-/** One page with its links and counts (reference §1.4). */
+/** One page with its links and counts. */
 export function paged(request: PageRequest, { items, total, included, meta }: PageParts): Outcome {
   const { page } = request
   const pages = Math.ceil(total / page.size)
@@ -88,14 +88,14 @@ export function paged(request: PageRequest, { items, total, included, meta }: Pa
   })
 }
 
-/** A list that is paged only when a page is asked for (reference §1.4). */
+/** A list that is paged only when a page is asked for. */
 export function pagedOnRequest(request: PageRequest, parts: PageParts): Outcome {
   if (request.page.isAsked) return paged(request, parts)
   const { items, included } = parts
   return whole(items, included === undefined ? {} : { included })
 }
 
-/** Full URL of a page; the rest of the query is kept (reference §1.1). */
+/** Full URL of a page; the rest of the query is kept. */
 function pageLink({ page, address }: PageRequest, number: number): string {
   const query = new URLSearchParams(
     address.query.map(([name, value]): [string, string] => [name, value]),
@@ -105,13 +105,13 @@ function pageLink({ page, address }: PageRequest, number: number): string {
   return `${address.base}?${query.toString()}`
 }
 
-/** Reference §1.5: each (type, id) once. */
+/** Each (type, id) once. */
 function distinct(resources: readonly Resource[]): readonly Resource[] {
   const found = new Map(resources.map((one) => [`${one.type}!${one.id}`, one]))
   return [...found.values()]
 }
 
-/** Reference §1.5, `fields[TYPE]`: only the named attributes and relationships of a type. */
+/** `fields[TYPE]`: only the named attributes and relationships of a type. */
 export function withFields(
   given: JsonDocument,
   fields: ReadonlyMap<string, ReadonlySet<string>>,

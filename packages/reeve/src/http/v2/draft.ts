@@ -12,7 +12,7 @@ export interface Draft {
 /** Rules across members, for as much of a draft as they can be held against. */
 export type DraftRule = (draft: Draft) => readonly AttributeProblem[]
 
-/** Reference §1.3: one error for each broken rule, those of the schema first. */
+/** One error for each broken rule, those of the schema first. */
 export function draftProblems(
   body: unknown,
   problems: readonly AttributeProblem[],

@@ -32,7 +32,7 @@ type WithJsonBytes<T> = T extends readonly unknown[]
 export interface V2Request<R extends Route> {
   readonly params: Part<R, 'params'>
   readonly query: Part<R, 'query'>
-  /** Explicit nulls are kept: they clear, absence keeps (reference §1.1). */
+  /** Explicit nulls are kept: they clear, absence keeps. */
   readonly body: Body<R>
   readonly caller: GovernanceCaller
   readonly page: PageWish

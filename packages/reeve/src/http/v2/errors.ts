@@ -9,7 +9,7 @@ import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 
-/** Spec G: Error object. One renderer for the whole dialect. */
+/** One renderer for the whole dialect. */
 const TITLE_OF: Readonly<Record<number, string>> = {
   400: ERROR_TITLES.badRequest,
   401: ERROR_TITLES.unauthorized,
@@ -37,10 +37,7 @@ const STATUS_OF = {
   'too-large': 413,
 } as const satisfies Record<GovernanceRefusalCode, number>
 
-/**
- * Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter (reference
- * §1.1).
- */
+/** Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter. */
 export function asIs(text: string): string {
   return text
 }
@@ -129,7 +126,7 @@ function errorObject(status: number, detail: string, code: string): v2.ErrorObje
   return { status: String(status), code, title: TITLE_OF[status] ?? other, detail }
 }
 
-/** Reference §1.3: what passes says when to try again; whoever refuses may know it better. */
+/** What passes says when to try again; whoever refuses may know it better. */
 const PASSING: ReadonlySet<number> = new Set([429, 503])
 const RETRY_SECONDS = 1
 

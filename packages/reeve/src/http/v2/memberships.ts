@@ -24,7 +24,7 @@ import { userResource } from './resources/user.ts'
 
 const { v2Routes, MEMBERSHIP_INCLUDES } = v2
 
-/** Reference §4.1: users in organizations. */
+/** Users in organizations. */
 export function membershipEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: MEMBERSHIP_INCLUDES }
   return [

@@ -22,7 +22,7 @@ import { projectResource } from './resources/project.ts'
 
 const { v2Routes, ORGANIZATION_INCLUDES } = v2
 
-/** Reference §4.1: organizations and what they may use. */
+/** Organizations and what they may use. */
 export function organizationEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: ORGANIZATION_INCLUDES }
   return [
@@ -31,7 +31,7 @@ export function organizationEndpoints(context: GovernanceContext): readonly V2En
       v2Routes.createOrganization,
       async ({ caller, body }) =>
         answer(await createOrganization(context, caller, body.data), (seat) =>
-          // Reference §1.5: always with the entitlement set.
+          // Always with the entitlement set.
           created(organizationResource(seat), {
             included: [entitlementSetResource(seat.organization)],
           }),

@@ -12,7 +12,6 @@ import { planResource } from './resources/run.ts'
 
 const { v2Routes } = v2
 
-/** Reference §5.4, step 2. */
 export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.readPlan, ({ caller, params }) =>

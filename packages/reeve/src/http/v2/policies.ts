@@ -46,7 +46,6 @@ const newPolicyRule: DraftRule = ({ body, isSound }) => {
 
 type NewPolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
 
-/** Spec G: Policies. */
 export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   const includes = { includes: POLICY_INCLUDES }
@@ -59,7 +58,7 @@ export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint
             organizationName: params.organization_name,
             data: body.data,
           }),
-          // Spec G: Errors. 200, not 201.
+          // 200, not 201.
           (seen) => single(createdPolicyResource(tables, seen)),
         ),
       {
@@ -100,7 +99,6 @@ export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint
   ]
 }
 
-/** Spec G: Upload policy, Policy download (reference §3.4). */
 function codeEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [

@@ -13,7 +13,7 @@ import { checkLog, policyCheckResource } from './resources/policy-results.ts'
 
 const { v2Routes } = v2
 
-/** Reference §4.8: what `native` policies say of a run. */
+/** What `native` policies say of a run. */
 export function policyCheckEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listPolicyChecks, (request) => {

@@ -17,7 +17,7 @@ import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
 
-/** Reference §5.4: policies are asked, and nothing is stored. */
+/** Policies are asked, and nothing is stored. */
 export function policyDryRunEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(

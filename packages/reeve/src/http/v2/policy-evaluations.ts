@@ -14,7 +14,7 @@ import { policyEvaluationResource, policySetOutcomeResource } from './resources/
 
 const { v2Routes } = v2
 
-/** Reference §4.8: what sets say one by one. */
+/** What sets say one by one. */
 export function policyEvaluationEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [
@@ -73,7 +73,7 @@ function filtersOf(
   return [...byNumber.values()]
 }
 
-/** Reference §4.8: the numbers are alternatives; a set is shown whole when one policy matches. */
+/** The numbers are alternatives; a set is shown whole when one policy matches. */
 function isWanted({ outcomes }: PolicySetOutcomeRow, filters: readonly OutcomeFilter[]): boolean {
   if (filters.length === 0) return true
   return filters.some(({ status, level }) =>

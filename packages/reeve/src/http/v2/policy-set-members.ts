@@ -10,7 +10,7 @@ import { endpoint, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
 
-/** Reference §4.7: what is in a set and where it applies, member by member. */
+/** What is in a set and where it applies, member by member. */
 export function policySetMemberEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     ...MEMBER_ROUTES.map((one) => memberEndpoint(context, one)),

@@ -14,7 +14,7 @@ import { parameterResource } from './resources/policy-set.ts'
 
 const { v2Routes } = v2
 
-/** Reference §4.7: values that the policies of a set can read. */
+/** Values that the policies of a set can read. */
 export function policySetParameterEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const pathOf = (params: { readonly policy_set_id: string; readonly parameter_id: string }) => ({
     policySetId: params.policy_set_id,

@@ -14,7 +14,7 @@ import { policySetVersionResource } from './resources/policy-set.ts'
 
 const { v2Routes } = v2
 
-/** Reference §4.7: the policies of a set as one archive. */
+/** The policies of a set as one archive. */
 export function policySetVersionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listPolicySetVersions, (request) => {

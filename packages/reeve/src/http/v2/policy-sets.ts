@@ -15,7 +15,6 @@ import { policySetResource } from './resources/policy-set.ts'
 
 const { v2Routes, POLICY_SET_INCLUDES } = v2
 
-/** Reference §4.7. */
 export function policySetEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   const includes = { includes: POLICY_SET_INCLUDES }

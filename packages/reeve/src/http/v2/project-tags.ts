@@ -18,7 +18,7 @@ import {
 
 const { v2Routes } = v2
 
-/** Spec G: Projects. Their tag bindings, and the aliases of reference §2.3. */
+/** Their tag bindings, and their aliases. */
 export function projectTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   const draftRule = tagsRule('/data')

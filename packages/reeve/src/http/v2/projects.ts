@@ -26,7 +26,6 @@ import { tagFilters } from './tag-filters.ts'
 
 const { v2Routes, PROJECT_INCLUDES } = v2
 
-/** Spec G: Projects. */
 export function projectEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(
@@ -95,7 +94,6 @@ export function projectEndpoints(context: GovernanceContext): readonly V2Endpoin
 
 type ListRequest = V2Request<typeof v2Routes.listProjects>
 
-/** Spec G: List projects, its permission filters and the one of reference §2.3. */
 const RIGHT_FILTERS = [
   ['filter[permissions][create-workspace]', 'createWorkspace'],
   ['filter[permissions][update]', 'update'],
@@ -113,7 +111,7 @@ function answerList(context: GovernanceContext, request: ListRequest) {
     names: names === undefined ? undefined : split(names),
     tags: tags.value,
     rights: RIGHT_FILTERS.flatMap(([name, right]) => (query[name] === true ? [right] : [])),
-    // Reference §1.4: newest first, so that pages are stable while projects are added.
+    // Newest first, so that pages are stable while projects are added.
     order: query.sort ?? 'newest',
     ...windowOf(page),
   })
@@ -137,7 +135,7 @@ function shown(context: GovernanceContext, seen: SeenProject, includes: Readonly
   return { resource: projectResource(tables, seen, ids), included }
 }
 
-/** Architecture §8: workload namespaces that a project's policy sets guard. */
+/** Workload namespaces that a project's policy sets guard. */
 function namespaceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listProjectNamespaces, ({ caller, params }) =>

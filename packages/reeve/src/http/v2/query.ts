@@ -8,7 +8,7 @@ import type { RawQuery } from '../query.ts'
 export interface PageWish {
   readonly number: number
   readonly size: number
-  /** Some lists are whole unless a page is named (reference §1.4). */
+  /** Some lists are whole unless a page is named. */
   readonly isAsked: boolean
 }
 
@@ -17,7 +17,7 @@ export interface ParsedQuery {
   readonly values: Readonly<Record<string, string | number | boolean>>
   readonly page: PageWish
   readonly includes: ReadonlySet<string>
-  /** Sparse fieldsets by type (reference §1.5). */
+  /** Sparse fieldsets by type. */
   readonly fields: ReadonlyMap<string, ReadonlySet<string>>
 }
 
@@ -54,7 +54,7 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
     }
     for (const name of schema.required ?? [])
       if (values[name] === undefined || values[name] === '')
-        // Reference §4.4: a filter that must be there is 422, not 400.
+        // A filter that must be there is 422, not 400.
         return err({ code: 'unprocessable', detail: `${name} must be given`, parameter: name })
     const included = readIncludes(values['include'], includes)
     if (!included.ok) return included
@@ -66,7 +66,7 @@ const ASKING = /^(?:q$|(?:q|filter|search|page)\[)/
 
 function read(parameter: Parameter, text: string): string | number | boolean | undefined {
   if (parameter.enum !== undefined) return parameter.enum.includes(text) ? text : undefined
-  // A flag that counts by being there; only the word `false` switches it off (reference §1.5).
+  // A flag that counts by being there; only the word `false` switches it off.
   if (parameter.anyOf !== undefined) return text !== 'false'
   if (parameter.type === 'boolean')
     return text === '' || text === 'true' ? true : text === 'false' ? false : undefined
@@ -93,13 +93,13 @@ function pageOf(values: ParsedQuery['values']): PageWish {
   const size = values['page[size]']
   return {
     number: typeof number === 'number' ? number : 1,
-    // Reference §1.4: more than the most is the most, and the answer says so.
+    // More than the most is the most, and the answer says so.
     size: typeof size === 'number' ? Math.min(size, v2.PAGE_SIZE_MAX) : v2.PAGE_SIZE_DEFAULT,
     isAsked: number !== undefined || size !== undefined,
   }
 }
 
-/** Reference §1.5: names use underscores; hyphens are equal. */
+/** Names use underscores; hyphens are equal. */
 function readIncludes(
   given: string | number | boolean | undefined,
   known: readonly string[],
@@ -108,7 +108,7 @@ function readIncludes(
     typeof given === 'string' ? split(given).map((name) => name.replaceAll('-', '_')) : []
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return ok(new Set(names))
-  // Clients know this refusal by the words `include parameter` (reference §1.3).
+  // Clients know this refusal by the words `include parameter`.
   const choice = known.length === 0 ? 'nothing can be included here' : oneOf(known)
   return refuse('include', `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`)
 }

@@ -14,7 +14,7 @@ import { reservedTagKeyResource } from './resources/reserved-tag-key.ts'
 
 const { v2Routes } = v2
 
-/** Reference §2.4: keys that an organization suggests, and may keep workspaces from overriding. */
+/** Keys that an organization suggests, and may keep workspaces from overriding. */
 export function reservedTagKeyEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(v2Routes.listReservedTagKeys, (request) =>

@@ -36,7 +36,6 @@ export interface RunHost {
   readonly parked: ParkedQueries
 }
 
-/** Reference §4.8, §5.4. */
 export function runEndpoints(host: RunHost): readonly V2Endpoint[] {
   const { context } = host
   const includes = { includes: RUN_INCLUDES }
@@ -124,7 +123,7 @@ async function read(
   )
 }
 
-/** Waits until nothing happens to the run by itself, or the time is over (reference §5.4). */
+/** Waits until nothing happens to the run by itself, or the time is over. */
 async function rested(
   { context, lifecycle, parked }: RunHost,
   { run }: SeenRun,

@@ -4,8 +4,8 @@ import type { GovernanceRefusal } from '../../model/index.ts'
 import { refuse } from './query.ts'
 
 /**
- * `filter[tagged][i][key]` and `[value]` of a query. An empty value stands for any (reference
- * §2.3). Without a key a value asks for nothing that could be found.
+ * `filter[tagged][i][key]` and `[value]` of a query. An empty value stands for any. Without a key a
+ * value asks for nothing that could be found.
  */
 export function tagFilters(query: object): Result<readonly TagFilter[], GovernanceRefusal> {
   const filters: TagFilter[] = []

@@ -14,7 +14,7 @@ import { policyEvaluationResource, taskStageResource } from './resources/policy-
 
 const { v2Routes, TASK_STAGE_INCLUDES } = v2
 
-/** Reference §4.8: the part of a run in which `opa` policies are evaluated. */
+/** The part of a run in which `opa` policies are evaluated. */
 export function taskStageEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const includes = { includes: TASK_STAGE_INCLUDES }
   return [

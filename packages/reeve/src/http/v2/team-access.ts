@@ -18,7 +18,7 @@ import { teamProjectResource, teamWorkspaceResource } from './resources/team-acc
 
 const { v2Routes } = v2
 
-/** Reference §4.4: what teams may do in projects and in workspaces. */
+/** What teams may do in projects and in workspaces. */
 export function teamAccessEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [...projectAccessEndpoints(context), ...workspaceAccessEndpoints(context)]
 }

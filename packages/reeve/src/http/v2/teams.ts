@@ -22,7 +22,6 @@ import { userResource } from './resources/user.ts'
 
 const { v2Routes, TEAM_INCLUDES } = v2
 
-/** Reference §4.2. */
 export function teamEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: TEAM_INCLUDES }
   return [
@@ -119,7 +118,7 @@ function memberEndpoint(
   )
 }
 
-/** Only who the documents refer to can be attached by clients (reference §1.5): its own team. */
+/** Only who the documents refer to can be attached by clients: its own team. */
 function includedOf(
   context: GovernanceContext,
   teams: readonly SeenTeam[],

@@ -30,7 +30,6 @@ import { createdTokenResource, tokenResource } from './resources/token.ts'
 
 const { v2Routes } = v2
 
-/** Reference §4.3. */
 export function tokenEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     ...organizationTokenEndpoints(context),
@@ -150,7 +149,7 @@ function userTokenEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
     endpoint(v2Routes.listUserTokens, (request) => {
       const { caller, params } = request
       const owner = userTokenOwner(context, caller, params.user_id)
-      // Reference §4.3: of another user whom one may know, the list is empty.
+      // Of another user whom one may know, the list is empty.
       if (!owner.ok) {
         const known = findVisibleUser(context, caller, params.user_id)
         return answer(known, () => pagedOnRequest(request, { items: [], total: 0 }))

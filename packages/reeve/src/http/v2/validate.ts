@@ -23,7 +23,7 @@ interface BodySchema extends JsonSchema {
 /** A body as its schema describes it: known members only, nulls kept; or what is wrong with it. */
 export interface Validated {
   readonly value: unknown
-  /** One for each broken rule, in the order of the schema (reference §1.3). */
+  /** One for each broken rule, in the order of the schema. */
   readonly problems: readonly AttributeProblem[]
 }
 
@@ -146,7 +146,7 @@ function text(schema: BodySchema): Check {
       problems.push(problem(pointer, "can't be blank"))
       return value
     }
-    // Spec G: Limits count characters. A character has at most two code units.
+    // A character has at most two code units.
     const length = value.length > 2 * maxLength ? value.length : [...value].length
     if (length < minLength)
       problems.push(problem(pointer, `is too short (minimum is ${minLength} characters)`))
@@ -244,7 +244,7 @@ function problem(pointer: string, words: string): AttributeProblem {
   return { pointer, detail: `${inWords(pointer)} ${words}` }
 }
 
-/** Reference §1.3: details begin with the attribute in words: `Auto destroy activity duration`. */
+/** Details begin with the attribute in words: `Auto destroy activity duration`. */
 function inWords(pointer: string): string {
   const names = pointer.split('/').filter((part) => part !== '' && !/^\d+$/.test(part))
   const last = names.at(-1)

@@ -60,7 +60,6 @@ export function workspaceList(context: GovernanceContext): V2Endpoint {
 type ListQuery = V2Request<typeof v2Routes.listWorkspaces>['query']
 type Sort = NonNullable<ListQuery['sort']>
 
-/** Reference §4.6. */
 const ORDERS: Readonly<Record<Sort, WorkspaceOrder>> = {
   name: 'name',
   '-name': '-name',

@@ -19,7 +19,7 @@ import {
 
 const { v2Routes } = v2
 
-/** Reference §4.6: the tag bindings of a workspace, its own and those that it inherits. */
+/** The tag bindings of a workspace, its own and those that it inherits. */
 export function workspaceTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [

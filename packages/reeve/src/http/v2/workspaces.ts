@@ -24,7 +24,7 @@ import { includedWorkspaces, workspaceList } from './workspace-list.ts'
 
 const { v2Routes, WORKSPACE_INCLUDES } = v2
 
-/** Reference §4.6. Each path by id has a twin by name that does the same. */
+/** Each path by id has a twin by name that does the same. */
 export function workspaceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     workspaceList(context),

@@ -40,7 +40,7 @@ export function buildRecord(
   return seal(draft, table)
 }
 
-/** Every field is present; what the file does not set is null (jobspec reference §1). */
+/** Every field is present; what the file does not set is null. */
 function seal({ values, marks, span, building }: Draft, table: BlockTable): JsonRecord {
   const record = Object.fromEntries(table.fields.map((name) => [name, values.get(name) ?? null]))
   building.places.set(record, { span, fields: marks })
@@ -125,8 +125,8 @@ function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void
 }
 
 /**
- * A block taken as a value (jobspec reference §8): blocks in it are lists of objects, also when
- * there is one, and their labels are levels of objects.
+ * A block taken as a value: blocks in it are lists of objects, also when there is one, and their
+ * labels are levels of objects.
  */
 function buildValue(block: DecodedBlock, building: Building): Json {
   const { body, headerSpan } = block

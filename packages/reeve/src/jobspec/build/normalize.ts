@@ -3,7 +3,7 @@ import { note } from '../findings.ts'
 import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
 import { amend, fallBack, take, type Draft } from './draft.ts'
 
-/** Jobspec reference §1 step 6: the ID and the name of a job are its label unless it says else. */
+/** The ID and the name of a job are its label unless it says else. */
 export function nameJob(draft: Draft): void {
   const label = take(draft, '@label')
   if (typeof label !== 'string') return

@@ -12,7 +12,7 @@ const TOKENS = {
   discovery_token: text('DiscoveryToken'),
 }
 
-/** A job in the older syntax (jobspec reference §12), made from the same tables. */
+/** A job in the older syntax, made from the same tables. */
 export const LEGACY_JOB: BlockTable = withLegacySchema({
   ...JOB,
   attributes: { ...JOB.attributes, ...TOKENS },

@@ -7,7 +7,7 @@ import { formatDiagnostic } from '../../lang/hcl/index.ts'
 import { JOB_FILE_LENGTH_MAX } from '../limits.ts'
 import { parseLegacyJobFile } from './parse-legacy-job-file.ts'
 
-/** Jobspec reference §12; whole files are among the cases in `test/jobspec/cases/legacy`. */
+/** Whole files are among the cases in `test/jobspec/cases/legacy`. */
 
 function read(text: string) {
   return parseLegacyJobFile({ file: 'f', text })

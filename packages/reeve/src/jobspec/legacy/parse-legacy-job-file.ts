@@ -22,8 +22,8 @@ import { LEGACY_JOB } from './legacy-schema.ts'
 const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
 
 /**
- * A job file of the older syntax (jobspec reference §12): no variables, locals, functions and
- * dynamic blocks; `${…}` is text. Only the reading differs, the job is built like any other.
+ * A job file of the older syntax: no variables, locals, functions and dynamic blocks; `${…}` is
+ * text. Only the reading differs, the job is built like any other.
  */
 export function parseLegacyJobFile({ file, text }: NamedText): JobFileResult {
   const tooLong = checkLength({ file, text })

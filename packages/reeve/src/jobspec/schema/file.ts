@@ -52,7 +52,7 @@ export const TEMPLATE = tableOf(Template, {
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)
 
-/** Jobspec reference §1 step 6: the defaults of §8 are set when the file is read. */
+/** Defaults are set when the file is read. */
 function fillTemplate(draft: Draft): void {
   fallBack(draft, 'ChangeMode', 'restart')
   fallBack(draft, 'ChangeSignal', textOf(draft, 'ChangeMode') === 'signal' ? 'SIGHUP' : '')

@@ -34,7 +34,6 @@ const VOLUME = tableOf(VolumeRequest, {
   blocks: { mount_options: one('MountOptions', MOUNT_OPTIONS) },
 })
 
-/** Jobspec reference §7. */
 export const GROUP = tableOf(TaskGroup, {
   label: 'Name',
   attributes: {

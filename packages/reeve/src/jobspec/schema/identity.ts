@@ -39,7 +39,6 @@ export const SECRET_STORE = tableOf(SecretStoreBlock, {
   finish: fillSecretStore,
 })
 
-/** Jobspec reference §1 step 6, with the defaults of §8. */
 function fillSecretStore(draft: Draft): void {
   fallBack(draft, 'Env', true)
   fallBack(draft, 'DisableFile', false)

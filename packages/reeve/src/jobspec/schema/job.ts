@@ -65,7 +65,6 @@ const UI = tableOf(JobUi, {
   blocks: { link: many('Links', LINK) },
 })
 
-/** Jobspec reference §6. */
 export const JOB = tableOf(Job, {
   label: '@label',
   attributes: {

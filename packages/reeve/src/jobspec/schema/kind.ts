@@ -18,7 +18,7 @@ import { DURATION_NS_MAX } from '../limits.ts'
 /** What an attribute of a job file holds. Null leaves it unset, except for a duration. */
 export type Kind = keyof typeof KINDS
 
-/** How each kind is read (jobspec reference §9: numbers from text, durations, plain sizes). */
+/** How each kind is read (numbers from text, durations, plain sizes). */
 export const KINDS = {
   text: { type: STRING },
   int: { type: NUMBER, read: readWhole },

@@ -41,8 +41,8 @@ export const NETWORK = tableOf(NetworkResource, {
 })
 
 /**
- * Jobspec reference §1: ports with `static` are reserved, the others dynamic. A static port 0 is
- * none: nobody can reserve it.
+ * Ports with `static` are reserved, the others dynamic. A static port 0 is none: nobody can reserve
+ * it.
  */
 function dividePorts(draft: Draft): void {
   const ports = recordsOf(take(draft, '@ports'))

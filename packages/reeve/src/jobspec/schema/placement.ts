@@ -3,7 +3,7 @@ import { toText } from '../../lang/hcl/index.ts'
 import { put, refuse, take, type Draft } from '../build/draft.ts'
 import { bool, int, many, tableOf, text } from './table.ts'
 
-/** Jobspec reference §6: `version = ">= 1.2"` stands for an operator and its value. */
+/** `version = ">= 1.2"` stands for an operator and its value. */
 const SHORTHANDS = {
   version: text('@version'),
   semver: text('@semver'),

@@ -5,8 +5,8 @@ import { JOB } from './job.ts'
 import type { BlockTable } from './table.ts'
 
 /**
- * Jobspec reference §6–8 as one list: for each block how it is written, where its record is, and
- * each attribute with its kind and its field. Written from the reference, not from the tables.
+ * For each block how it is written, where its record is, and each attribute with its kind and its
+ * field. Written independently of the tables that the parser uses.
  */
 interface BlockCase {
   /** Headers from the outside to the inside. */

@@ -87,7 +87,7 @@ export const SERVICE = tableOf(Service, {
   finish: shareCheckRestart,
 })
 
-/** Jobspec reference §7: the block of a service is merged into each of its checks. */
+/** The block of a service is merged into each of its checks. */
 function shareCheckRestart(draft: Draft): void {
   const shared = take(draft, '@check_restart')
   if (!isRecord(shared) || !draft.values.has('Checks')) return

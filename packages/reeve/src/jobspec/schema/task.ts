@@ -108,7 +108,6 @@ const CRON = tableOf(
 
 const SCHEDULE = tableOf(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
 
-/** Jobspec reference §8. */
 export const TASK = tableOf(Task, {
   label: 'Name',
   attributes: {

@@ -22,7 +22,7 @@ import { note, noteAll, type Findings } from '../findings.ts'
 import { readRule, type Rule } from './rule.ts'
 import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'
 
-/** A variable that a job file declares (jobspec reference §3). */
+/** A variable that a job file declares. */
 export interface Declaration {
   readonly name: string
   readonly span: Span

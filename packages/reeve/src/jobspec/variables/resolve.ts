@@ -26,8 +26,8 @@ export interface Variables {
 }
 
 /**
- * The value of every declared variable (jobspec reference §3): default, environment, variable
- * files, flags; a later one wins. What is unset, unfit or refused by a rule is noted.
+ * The value of every declared variable: default, environment, variable files, flags; a later one
+ * wins. What is unset, unfit or refused by a rule is noted.
  */
 export function resolveVariables(
   sources: VariableSources,

@@ -1,4 +1,4 @@
-/** One field of a cron expression: which numbers it may hold, and what else (reference §14). */
+/** One field of a cron expression: which numbers it may hold, and what else. */
 export interface FieldKind {
   readonly name: string
   readonly min: number

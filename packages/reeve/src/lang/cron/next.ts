@@ -30,9 +30,9 @@ const ROUNDS_MAX = 1_000
  * The first time after `afterMs` at which the zone's wall clock shows what the expression asks for,
  * in whole seconds; undefined when there is none.
  *
- * Scheduling reference §14: times that a clock change skips do not happen, times that it repeats
- * happen twice. Both follow from searching in stretches of one offset each: within one, wall clock
- * and time differ by a constant.
+ * Times that a clock change skips do not happen, times that it repeats happen twice. Both follow
+ * from searching in stretches of one offset each: within one, wall clock and time differ by a
+ * constant.
  */
 export function nextCronTime(expression: CronExpression, search: CronSearch): number | undefined {
   const offset = (ms: number): number => search.offsetAt(search.zone, ms)

@@ -26,8 +26,8 @@ const MACROS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Reads a cron expression (scheduling reference §14): five fields; six with the year at the end;
- * seven with seconds first as well. The error says what is wrong.
+ * Reads a cron expression: five fields; six with the year at the end; seven with seconds first as
+ * well. The error says what is wrong.
  */
 export function parseCron(spec: string): Result<CronExpression, string> {
   const text = spec.trim()

@@ -45,7 +45,7 @@ interface MonthFacts {
   readonly firstWeekday: number
 }
 
-/** Reference §14: when both fields restrict the day, either is enough. */
+/** When both fields restrict the day, either is enough. */
 function matchesDay(rule: DayRule, day: number, month: MonthFacts): boolean {
   if (!rule.restrictsMonth && !rule.restrictsWeek) return true
   return (

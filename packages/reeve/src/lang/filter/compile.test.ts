@@ -93,7 +93,7 @@ function noField(pointer: string, part: number): string {
   return `error finding value in datum: ${pointer}: at part ${part}, ${why}`
 }
 
-/** One line per row of the table in reference §3.5: `error` stands for any refusal. */
+/** Which operator takes which kind of value: `error` stands for any refusal. */
 const columns = [
   'Text',
   'Integer',

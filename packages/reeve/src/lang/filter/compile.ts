@@ -32,7 +32,7 @@ export interface Filter {
   matches(row: unknown): Result<boolean, FilterError>
 }
 
-/** Reads a filter of reference §3.5 and turns it into closures. Never throws, whatever the text. */
+/** Reads a filter expression and turns it into closures. Never throws, whatever the text. */
 export function compileFilter(
   text: string,
   options: FilterOptions = {},

@@ -3,7 +3,7 @@ import { assert } from '../../kit/fault.ts'
 /**
  * What is known of a value before it is seen. A row is plain JSON, but an operator's meaning
  * depends on declared types that JSON does not show: an object may be a record or a map, a text may
- * be a time or bytes, and null may be an empty list (reference §3.5, table of semantics).
+ * be a time or bytes, and null may be an empty list (table of semantics).
  */
 export type FieldKinds = LeafKinds | CollectionKinds | StructKinds
 
@@ -13,7 +13,7 @@ export type LeafKind =
   | 'float'
   | 'boolean'
   | 'time'
-  /** Base64 in JSON; null is none (reference §0.2). */
+  /** Base64 in JSON; null is none. */
   | 'bytes'
   /** Free-form JSON: the value decides, and objects are maps. */
   | 'json'
@@ -42,10 +42,7 @@ export const INTEGER: FieldKinds = { kind: 'integer', nullable: false }
 export const JSON_VALUE: FieldKinds = { kind: 'json', nullable: false }
 export const UNTYPED: FieldKinds = { kind: 'untyped', nullable: false }
 
-/**
- * The value of a declared field that a row leaves out (reference §0.2: absence means the zero
- * value).
- */
+/** The value of a declared field that a row leaves out (absence means the zero value). */
 export function zeroOf(kinds: FieldKinds): unknown {
   if (kinds.nullable) return null
   switch (kinds.kind) {

@@ -1,7 +1,4 @@
-/**
- * Why a filter was refused. The message is the detail that follows the two fixed prefixes of
- * reference §2.2.
- */
+/** Why a filter was rejected. The message is the detail that follows a fixed prefix. */
 export interface FilterError {
   /** `filter-invalid`: the text is not a filter. `filter-failed`: it cannot be applied to a row. */
   readonly code: 'filter-invalid' | 'filter-failed'

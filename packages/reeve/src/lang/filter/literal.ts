@@ -11,16 +11,14 @@ export interface Literal {
   readonly boolean: Result<boolean, Unreadable>
 }
 
-/**
- * Why the text cannot be read as the type of the selected value (reference §3.5, coercion failure).
- */
+/** Why the text cannot be read as the type of the selected value (coercion failure). */
 export type Unreadable = string
 
 export function readLiteral(text: string): Literal {
   return { text, integer: readInteger(text), float: readFloat(text), boolean: readBoolean(text) }
 }
 
-// Base prefixes, and underscores between digits, as the reference's `ParseInt` with base 0 takes
+// Base prefixes, and underscores between digits, as `strconv.ParseInt` of Go with base 0 takes
 // them.
 const INTEGER =
   /^([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)$/

@@ -11,10 +11,7 @@ import { typeName, type Run } from './select.ts'
 /** What an expression says of a row. */
 export type Verdict = boolean | FilterError
 
-/**
- * What a match, read without its `not`, says of the selected value: one column of the table in
- * reference §3.5.
- */
+/** What a match, read without its `not`, says of the selected value. */
 export type Test = (value: unknown, run: Run) => Verdict
 
 export function testOf(
@@ -65,7 +62,7 @@ export function isMap(
 const INCOMPARABLE = failed('unable to find suitable primitive comparison function for matching')
 
 function equals(literal: Literal, kinds: FieldKinds): (value: unknown) => Verdict {
-  // A time is a record without fields to the filter: reference §3.5, times are not comparable.
+  // A time is a record without fields to the filter:
   const isTime = kinds.kind === 'time'
   return (value) => {
     switch (typeof value) {
@@ -164,7 +161,7 @@ function isEmpty(match: Match, kinds: FieldKinds): Test {
   }
 }
 
-/** Only what may be null can be asked: reference §3.5 makes `is nil` an error for plain scalars. */
+/** Only what may be null can be asked.5 makes `is nil` an error for plain scalars. */
 function isNil(match: Match, kinds: FieldKinds): Test {
   const refuse = unsuited('is nil', match, kinds)
   return (value) => {

@@ -18,7 +18,7 @@ import {
 import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
 
 /**
- * Reads the grammar of reference §3.5, one function per rule, alternatives in the order given
+ * Reads the grammar of filters, one function per rule, alternatives in the order given
  * there.
  */
 export function parseFilter(text: string): Result<Expression, FilterError> {

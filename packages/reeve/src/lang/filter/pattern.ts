@@ -4,10 +4,7 @@ import { failed, type FilterError } from './filter-error.ts'
 import { MAX_PATTERN_INSTRUCTIONS, MAX_PATTERN_SIZE, MAX_TEXT_LENGTH } from './limits.ts'
 import { quote } from './quote.ts'
 
-/**
- * A compiled regular expression, or the error that shows when a row is compared with it (reference
- * §3.5).
- */
+/** A compiled regular expression, or the error that shows when a row is compared with it. */
 export type Pattern = Result<Regex, FilterError>
 
 /**

@@ -64,7 +64,7 @@ export function scopeInside<S extends Scope>(
   const { binding } = quantifier
   const bindings = new Map<string, BoundName>(scope.bindings)
   if (binding.form === 'single') {
-    // Reference §3.5: a single name is the element of a list, but the key of a map.
+    // A single name is the element of a list, but the key of a map.
     const kinds = over.kind === 'map' ? STRING : elementKinds(over)
     bindings.set(binding.name, { slot, kinds })
   } else {

@@ -1,5 +1,5 @@
 /**
- * String literals with the escapes of the Go language, which the grammar of reference §3.5 borrows.
+ * String literals with the escapes of the Go language, which the grammar of filters borrows.
  */
 
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {

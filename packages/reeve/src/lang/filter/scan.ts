@@ -128,10 +128,7 @@ export function takeString(cursor: Cursor): string | undefined {
   return value
 }
 
-/**
- * The error of a text that did not parse, in the form `1:5 (4): no match found, expected: …` of
- * reference §3.5.
- */
+/** The error of a text that did not parse: `1:5 (4): no match found, expected: …`. */
 export function refusal(cursor: Cursor): Err<FilterError> {
   const { complaint, farthest } = cursor
   if (complaint !== undefined && complaint.at >= farthest)

@@ -56,10 +56,7 @@ export function selectorReader(selector: Selector, scope: Scope): Reader {
   }
 }
 
-/**
- * A path that the declared types rule out. The error shows when a row is evaluated (reference
- * §3.5), not before.
- */
+/** A path that the declared types rule out. The error shows when a row is evaluated, not before. */
 function brokenReader(error: FilterError): Reader {
   return { kinds: UNTYPED, read: () => undefined, explain: () => error }
 }

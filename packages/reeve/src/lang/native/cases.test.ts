@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { readNativeCases, runNativeCase } from '../../../test/policy/native-cases.ts'
 
 /**
- * Reference policy-languages §1 and §2, row by row, written from the reference alone: see
- * `cases/*.txt`, and `test/policy/native-cases.ts` for how a case is written.
+ * The rules of the language, one case each: see `cases/*.txt`, and `test/policy/native-cases.ts`
+ * for how a case is written.
  */
 for (const wanted of readNativeCases())
   test(`${wanted.file}: ${wanted.note}`, () => {

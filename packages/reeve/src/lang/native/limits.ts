@@ -1,8 +1,8 @@
 /** What one policy may cost: its text comes from any caller who may upload a policy. */
 
 /**
- * UTF-16 units of one text: as long as the upload of a policy may be (Spec G: Limits), for what is
- * stored must be able to pass.
+ * UTF-16 units of one text: as long as the upload of a policy may be, for what is stored must be
+ * able to pass.
  */
 export const SOURCE_LENGTH_MAX = 10 * 1024 * 1024
 
@@ -18,7 +18,7 @@ export const OPERATOR_CHAIN_MAX = 1000
 /** Problems reported for one policy. */
 export const PROBLEM_COUNT_MAX = 10
 
-/** Functions that wait for one another (reference §1.15). */
+/** Functions that wait for one another. */
 export const CALL_DEPTH_MAX = 500
 
 /** Calls, iterations and elements touched by one evaluation, unless the caller says otherwise. */
@@ -36,7 +36,7 @@ export const STRING_LENGTH_MAX = 16 * 1024 * 1024
 /** Values inside one another, when they are compared, shown or read from JSON. */
 export const VALUE_DEPTH_MAX = 1000
 
-/** Characters of everything `print` says in one evaluation (reference §1.15). */
+/** Characters of everything `print` says in one evaluation. */
 export const PRINT_LENGTH_MAX = 64 * 1024
 
 /** Characters of a value in a report; the rest is cut and the cut is shown. */

@@ -1,8 +1,8 @@
 /** What one policy may cost: its text comes from any caller who may upload a policy. */
 
 /**
- * UTF-16 units of one module: as long as the upload of a policy may be (Spec G: Limits), for what
- * is stored must be able to pass.
+ * UTF-16 units of one module: as long as the upload of a policy may be, for what is stored must be
+ * able to pass.
  */
 export const SOURCE_LENGTH_MAX = 10 * 1024 * 1024
 

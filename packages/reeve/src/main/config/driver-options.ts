@@ -53,7 +53,7 @@ export const DENIED_GROUPS: readonly string[] = [
   'wheel',
 ]
 
-/** Reference task-drivers §15: enough for any program, too few for a fork bomb. */
+/** Enough for any program, too few for a fork bomb. */
 const PIDS_MAX = 4_096
 
 const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-z][a-z_]{1,31}$/i)

@@ -24,7 +24,7 @@ import {
 } from './text-kinds.ts'
 import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 
-/** choices.md: default HTTP port. */
+/** The default HTTP port. */
 const HTTP_PORT = 4646
 
 const HOUR_MS = 3_600_000

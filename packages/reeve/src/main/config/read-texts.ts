@@ -60,7 +60,7 @@ const PREFIX = 'REEVE_'
 
 /**
  * Misspelt variables are never read, and nobody would know. Only near misses are told: the command
- * line and tasks have variables with the same beginning (choices.md: environment given to tasks).
+ * line and tasks have variables with the same beginning.
  */
 export function findStrayVariables(environment: Environment): readonly string[] {
   const known = optionEntries.flatMap(

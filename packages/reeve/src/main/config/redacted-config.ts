@@ -8,8 +8,8 @@ interface PlainConfig {
 }
 
 /**
- * The configuration in force, in the words of its file and without secrets. Reference §8.6: what
- * `/v1/agent/self` shows.
+ * The configuration in force, in the words of its file and without secrets. What `/v1/agent/self`
+ * shows.
  */
 export function redactedConfig(config: AgentConfig): PlainConfig {
   return nest(

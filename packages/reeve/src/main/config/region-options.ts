@@ -10,7 +10,7 @@ type RegionAddresses = Readonly<Record<string, readonly string[]>>
 
 const REGIONS_MAX = 64
 const ADDRESSES_MAX = 64
-/** What an address means that has no port; choices.md: default HTTP port. */
+/** What an address means that has no port: the default HTTP port. */
 const HTTP_PORT = 4646
 
 const REGION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/

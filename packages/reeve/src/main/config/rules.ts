@@ -25,7 +25,7 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
   const tls = findTlsProblem({ settings, originOf })
   if (tls !== undefined) return [tls]
   if (!dev || isLoopback(bind)) return []
-  // choices.md, `--dev`: it runs whatever it is sent, without asking who sends it.
+  // `--dev` runs whatever it is sent, without asking who sends it.
   const origin = originOf('bind')
   const message =
     `${subjectOf(options.bind, origin)} is ${bind}, but --dev listens on loopback only: it runs ` +

@@ -120,7 +120,7 @@ export class OwnDatabase {
     throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
   }
 
-  /** PostgreSQL keeps its process id and its state in the first and the eighth line of this file. */
+  /** PostgreSQL keeps its process id in the first line of this file and its state in the eighth. */
   async #acceptsConnections(): Promise<boolean> {
     const file = join(this.#options.directory, 'postmaster.pid')
     // Not there yet: it has just been started.

@@ -29,8 +29,8 @@ export interface AllocationWithJob extends AllocationRecord {
 }
 
 /**
- * Spec W: Read allocation: the record and the version of the job that it runs. The job is found
- * when it is looked at: most filters ask for other fields, and of every allocation there is.
+ * The record and the version of the job that it runs. The job is found when it is looked at: most
+ * filters ask for other fields, and of every allocation there is.
  */
 export function allocationView(row: AllocationRow, findJob: () => Job | undefined) {
   return {
@@ -82,7 +82,7 @@ export interface AllocationStubOptions {
   readonly taskStates?: boolean
 }
 
-/** Spec W: Allocation: every field but the job, and what it holds only when asked for. */
+/** Every field but the job, and what it holds only when asked for. */
 export function allocationStub(
   row: AllocationRow,
   options: AllocationStubOptions = {},
@@ -133,9 +133,7 @@ function listedFields(row: AllocationRow): ListedFields {
 
 type Totals = Pick<AllocationRecord, 'Resources' | 'SharedResources' | 'TaskResources'>
 
-/**
- * The older way to say what an allocation holds (reference §4.5): plain sums, not phase by phase.
- */
+/** The older way to say what an allocation holds: plain sums, not phase by phase. */
 function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Totals {
   const { DiskMB, Networks } = allocated.Shared
   const tasks = Object.entries(allocated.Tasks).map(

@@ -3,7 +3,7 @@ import type { AllocatedDevice, AllocatedResources, TaskLifecycle } from '@reeve/
 /**
  * What allocations hold of one node. Whoever keeps it current adds an allocation when it is placed
  * and removes it when the node says that it has ended: until then it occupies the node, whatever
- * the servers want (scheduling reference §9.1).
+ * the servers want.
  */
 export interface NodeUsage {
   readonly cpuShares: number
@@ -142,8 +142,8 @@ export interface TaskDemand {
 }
 
 /**
- * Tasks of one group do not all run at the same time (scheduling reference §9.4), so the group is
- * charged with the most that any phase of its life needs.
+ * Tasks of one group do not all run at the same time, so the group is charged with the most that
+ * any phase of its life needs.
  */
 export function peakDemand(tasks: readonly TaskDemand[]): { cpuShares: number; memoryMB: number } {
   const [only] = tasks

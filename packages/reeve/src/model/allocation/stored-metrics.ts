@@ -47,7 +47,7 @@ function scoreFromText(text: string): StoredScore {
   return [nodeId, Number(score), parts]
 }
 
-/** The scorers by the names they have on the wire (scheduling reference §9.3). */
+/** The scorers by the names they have on the wire. */
 export const SCORERS = {
   /** The one that always applies, whatever the algorithm. */
   fit: 'binpack',
@@ -59,7 +59,7 @@ export const SCORERS = {
   preemption: 'preemption',
 } as const
 
-/** Scheduling reference §9.6: shown as zero where they did not apply. */
+/** Shown as zero where they did not apply. */
 const UNAPPLIED = {
   [SCORERS.fit]: 0,
   [SCORERS.antiAffinity]: 0,
@@ -86,7 +86,7 @@ const NO_METRICS: PlacementMetrics = {
   CoalescedFailures: 0,
 }
 
-/** Spec W: Allocation, `Metrics`; the scores in both forms (choices.md). */
+/** The scores in both forms. */
 export function metricsView(metrics: StoredMetrics): PlacementMetrics {
   const { Best: _best, ...stored } = metrics
   const scores = bestScores(metrics).map(scoreView)

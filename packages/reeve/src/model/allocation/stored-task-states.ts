@@ -66,7 +66,7 @@ function isCompact(state: StoredTaskState): boolean {
   return true
 }
 
-/** Spec W: TaskState and Task event: every field, zero values included. */
+/** Every field, zero values included. */
 export function taskStatesView(
   stored: StoredTaskStates | null | undefined,
 ): Readonly<Record<string, TaskState>> | null {

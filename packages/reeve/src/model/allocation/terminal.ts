@@ -1,6 +1,6 @@
 import type { ClientStatus, DesiredStatus } from '@reeve/contract'
 
-/** Reference §4.5. `unknown` is not an end: the node may come back. */
+/** `unknown` is not an end: the node may come back. */
 export function isClientTerminal(row: { readonly ClientStatus: ClientStatus }): boolean {
   return (
     row.ClientStatus === 'complete' || row.ClientStatus === 'failed' || row.ClientStatus === 'lost'

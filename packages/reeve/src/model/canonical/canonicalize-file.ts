@@ -36,7 +36,7 @@ export function canonicalizeArtifact(input: Input<TaskArtifact>): TaskArtifact {
     GetterHeaders: textMapOrNull(input.GetterHeaders),
     GetterMode: mode,
     GetterInsecure: input.GetterInsecure ?? false,
-    // Jobspec reference §8: with mode `file` the destination is the file itself.
+    // With mode `file` the destination is the file itself.
     RelativeDest: input.RelativeDest ?? (mode === 'file' ? `local/${baseName(source)}` : 'local/'),
     Chown: input.Chown ?? false,
   }

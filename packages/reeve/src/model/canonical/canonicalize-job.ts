@@ -24,7 +24,7 @@ export interface JobDefaults {
   readonly nodePool: string
 }
 
-/** What a job parsed without a server gets (reference §4.1, jobspec reference §9). */
+/** What a job parsed without a server gets. */
 export const PARSE_DEFAULTS: JobDefaults = {
   region: GLOBAL_REGION,
   namespace: DEFAULT_NAMESPACE,
@@ -33,8 +33,7 @@ export const PARSE_DEFAULTS: JobDefaults = {
 
 /**
  * The complete form of a job: every field present, unset lists and maps null, the blocks of the job
- * merged into its groups (reference §4.1–4.3, jobspec reference §9). Doing it twice changes
- * nothing.
+ * merged into its groups. Doing it twice changes nothing.
  *
  * Fields that servers own (`Status`, `Version`, indexes, …) are kept as given: whoever registers
  * the job writes them. The two tokens are dropped, because no secret is ever stored with a job.

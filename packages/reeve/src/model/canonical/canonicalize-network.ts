@@ -1,7 +1,7 @@
 import type { Input, NetworkResource, Port } from '@reeve/contract'
 import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
 
-/** The host network of a port that names none (scheduling reference §9.4). */
+/** The host network of a port that names none. */
 export const DEFAULT_HOST_NETWORK = 'default'
 
 const PORT: Port = {

@@ -100,7 +100,7 @@ function checkRestart(input: Input<CheckRestart> | null | undefined): CheckResta
   return fillUnset({ Limit: 0, Grace: nsFromMs(1_000), IgnoreWarnings: false }, input)
 }
 
-/** Scheduling reference §35: these four names are known when the job is registered. */
+/** These four names are known when the job is registered. */
 function serviceName(given: string | null | undefined, parent: ServiceParent): string {
   const [job, group] = [inserted(parent.job), inserted(parent.group)]
   const task = parent.task === undefined ? undefined : inserted(parent.task)

@@ -124,7 +124,7 @@ function numa(input: Input<NumaPreference> | null | undefined): NumaPreference |
   return { Affinity: textOr(input.Affinity, 'none'), Devices: textsOrNull(input.Devices) }
 }
 
-/** An empty block is the same as none (jobspec reference §8). */
+/** An empty block is the same as none. */
 function lifecycle(input: Input<TaskLifecycle> | null | undefined): TaskLifecycle | null {
   if (isUnset(input)) return null
   const block = fillUnset({ Hook: '', Sidecar: false }, input)

@@ -17,7 +17,6 @@ const SECOND_NS = nsFromMs(1_000)
 const MINUTE_NS = 60 * SECOND_NS
 const HOUR_NS = 60 * MINUTE_NS
 
-/** Reference §4.2. */
 const UPDATE: UpdateStrategy = {
   Stagger: 30 * SECOND_NS,
   MaxParallel: 1,
@@ -123,9 +122,7 @@ export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrate
   return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
 }
 
-/**
- * Reference §4.1: what is stored at the job's own level once the rest has moved into the groups.
- */
+/** What is stored at the job's own level once the rest has moved into the groups. */
 export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
   if (isZeroUpdate(job.Update)) return NO_UPDATE
   const inherited = inheritedUpdate(job)
@@ -141,7 +138,7 @@ export function ephemeralDisk({ group }: PolicyLayers): EphemeralDisk {
   return fillUnset(EPHEMERAL_DISK, group.EphemeralDisk)
 }
 
-/** The older spellings become the block when it is absent (jobspec reference §7, choice). */
+/** The older spellings become the block when it is absent (choice). */
 export function disconnectStrategy({ group }: PolicyLayers): DisconnectStrategy | null {
   if (!isUnset(group.Disconnect)) return fillUnset(DISCONNECT, group.Disconnect)
   const preventReschedule = group.PreventRescheduleOnLost === true
@@ -171,7 +168,7 @@ function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
   return { Stagger: given.Stagger, MaxParallel: given.MaxParallel }
 }
 
-/** Jobspec reference §9: a block of zeros, as stored for batch jobs, is not inherited. */
+/** A block of zeros, as stored for batch jobs, is not inherited. */
 function isZeroUpdate(update: Layer<UpdateStrategy> | null | undefined): boolean {
   if (update === null || update === undefined) return false
   return Object.entries(NO_UPDATE).every(([name, zero]) => Reflect.get(update, name) === zero)

@@ -5,8 +5,8 @@ const SIGNALS = '${attr.os.signals}'
 const OPERAND = 'set_contains'
 
 /**
- * Reference scheduling §9.2: what tasks want to be told by a signal is placed only where nodes have
- * that signal; a misspelt one is so told by the scheduler, and not by a task that does not stop.
+ * What tasks want to be told by a signal is placed only where nodes have that signal; a misspelt
+ * one is so told by the scheduler, and not by a task that does not stop.
  */
 export function withSignals(
   constraints: readonly Constraint[] | null,

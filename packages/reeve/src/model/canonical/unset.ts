@@ -1,6 +1,6 @@
 import { compareText } from '../../kit/sorted-list.ts'
 
-/** A flat record as a request carries it: null leaves a field at its default (reference §0.2). */
+/** A flat record as a request carries it: null leaves a field at its default. */
 export type Layer<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
 /**
@@ -22,7 +22,7 @@ export function fillUnset<T extends object>(
   return filled
 }
 
-/** Unset and empty lists are the same thing to everybody, so both become null (reference §0.2). */
+/** Unset and empty lists are the same thing to everybody, so both become null. */
 export function listOrNull<I, O>(
   list: readonly I[] | null | undefined,
   convert: (entry: I) => O,

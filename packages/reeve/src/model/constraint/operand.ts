@@ -8,8 +8,8 @@ import { parseVersion, parseVersionConstraint, type VersionKind } from './versio
 export type OperandTest = (left: string | undefined, right: string | undefined) => boolean
 
 /**
- * Scheduling reference §9.2. `distinct_hosts` and `distinct_property` are not here: they look at
- * other allocations, not at the node alone. An operand that is unknown meets nothing.
+ * `distinct_hosts` and `distinct_property` are not here: they look at other allocations, not at the
+ * node alone. An operand that is unknown meets nothing.
  */
 export function operandTest(operand: string): OperandTest {
   const make = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined

@@ -18,8 +18,8 @@ const NODE_FIELDS: Readonly<Record<string, TargetReader>> = {
 }
 
 /**
- * Scheduling reference §9.2: text that does not begin with `${` is itself; the known references are
- * read from the node; any other reference is never found.
+ * Text that does not begin with `${` is itself; the known references are read from the node; any
+ * other reference is never found.
  */
 export function targetReader(target: string): TargetReader {
   if (!target.startsWith('${')) return () => target
@@ -39,7 +39,7 @@ export function isNodeTarget(target: string): boolean {
   return hasKey('attr.', name) || hasKey('meta.', name) || Object.hasOwn(NODE_FIELDS, name)
 }
 
-/** Scheduling reference §9.2: what the constraints of a requested device may name. */
+/** What the constraints of a requested device may name. */
 export function isDeviceTarget(target: string): boolean {
   const name = referenceName(target)
   if (name === undefined) return false
@@ -47,8 +47,8 @@ export function isDeviceTarget(target: string): boolean {
 }
 
 /**
- * Whether nodes of one class may differ in it (scheduling reference §4): then the class decides
- * nothing about a constraint that names it.
+ * Whether nodes of one class may differ in it: then the class decides nothing about a constraint
+ * that names it.
  */
 export function isUniqueTarget(target: string): boolean {
   const name = referenceName(target)

@@ -1,8 +1,8 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 
 /**
- * Versions and what constraints ask of them (scheduling reference §9.2). `loose` reads what package
- * managers print (`v1.2`, `5.10.0-28-amd64`, `1.2rc1`); `strict` is Semantic Versioning.
+ * Versions and what constraints ask of them. `loose` reads what package managers print (`v1.2`,
+ * `5.10.0-28-amd64`, `1.2rc1`); `strict` is Semantic Versioning.
  */
 export type VersionKind = 'loose' | 'strict'
 

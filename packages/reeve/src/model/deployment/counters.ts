@@ -19,8 +19,8 @@ export function movesCounters({ before, after }: AllocationChange): boolean {
 }
 
 /**
- * The deployment after changes of its allocations (scheduling reference §6.9, counter upkeep).
- * Whoever writes the allocations writes this in the same commit. One that has ended counts no more.
+ * The deployment after changes of its allocations (counter upkeep). Whoever writes the allocations
+ * writes this in the same commit. One that has ended counts no more.
  */
 export function countAllocations(
   deployment: Deployment,

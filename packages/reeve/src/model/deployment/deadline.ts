@@ -19,13 +19,13 @@ export interface ProgressDue {
 }
 
 /**
- * The groups that must still make progress (scheduling reference §7): neither enough healthy
- * canaries that wait for somebody, nor enough healthy allocations. A paused deployment has none.
+ * The groups that must still make progress: neither enough healthy canaries that wait for somebody,
+ * nor enough healthy allocations. A paused deployment has none.
  *
  * The counters alone do not say that there are enough: one that was healthy and has gone is in them
  * still, beside the one that replaced it. So a group whose counters suffice is waited for as long
- * as one of its allocations lives and is not healthy: nothing else may be replaced then
- * (scheduling reference §6.8), and without a deadline nothing would ever end it.
+ * as one of its allocations lives and is not healthy: nothing else may be replaced then, and
+ * without a deadline nothing would ever end it.
  */
 export function progressDue(
   deployment: Deployment,
@@ -58,7 +58,7 @@ function notHealthySinceMs({ DeploymentStatus: status, CreateTime }: AllocationR
   return Number.isFinite(judgedMs) ? judgedMs : msFromNs(CreateTime)
 }
 
-/** Whether all of it is healthy, and nobody is waited for (scheduling reference §6.9). */
+/** Whether all of it is healthy, and nobody is waited for. */
 export function isRolledOut({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
   return Object.values(TaskGroups).every((state) => {
     if (state.DesiredCanaries > 0 && !state.Promoted) return false

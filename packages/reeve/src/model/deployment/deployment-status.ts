@@ -1,7 +1,7 @@
 import type { Deployment } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 
-/** `StatusDescription` of a deployment (scheduling reference §1.5). The texts are contract. */
+/** `StatusDescription` of a deployment. The texts are contract. */
 export const DEPLOYMENT_TEXTS = {
   running: 'Deployment is running',
   needsPromotion: 'Deployment is running but requires manual promotion',
@@ -15,7 +15,7 @@ export const DEPLOYMENT_TEXTS = {
   failedByUser: 'Deployment marked as failed',
   // The reference knows no quarantine (decision 0061).
   quarantined: 'Failed because the job is quarantined',
-  // Of jobs in several regions; the reference has no texts for them.
+  // Of jobs in several regions.
   pending: 'Deployment waits until other regions are done',
   blocked: 'Deployment is complete and waits for other regions',
   needsUnblocking: 'Deployment is complete, failed in another region and waits to be unblocked',

@@ -33,7 +33,7 @@ export function healthyCanaries(
   })
 }
 
-/** Why the groups cannot be promoted, one text for each (reference §8.3); empty when they can. */
+/** Why the groups cannot be promoted, one text for each; empty when they can. */
 export function promotionProblems(
   deployment: Deployment,
   groups: readonly string[],
@@ -48,7 +48,7 @@ export function promotionProblems(
 
 /**
  * Whether the deployment promotes its canaries now, without being asked: every group that has some
- * wants it, and all of them are healthy (scheduling reference §7).
+ * wants it, and all of them are healthy.
  */
 export function promotesNow(deployment: Deployment, find: FindAllocation): boolean {
   if (deployment.Status !== 'running') return false

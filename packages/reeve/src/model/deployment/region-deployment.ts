@@ -60,7 +60,7 @@ export function needsUnblocking({ Status, StatusDescription }: HeldDeployment): 
 
 type HeldDeployment = Pick<Deployment, 'Status' | 'StatusDescription'>
 
-/** Reference §8.3: one that waits for other regions ends without them; the scheduler sees to it. */
+/** One that waits for other regions ends without them; the scheduler sees to it. */
 export function unblockDeployment(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,

@@ -13,9 +13,9 @@ export interface HealthReport {
 }
 
 /**
- * The health of an allocation after its node reported (scheduling reference §29): the first word
- * stays, except that a healthy one may turn unhealthy. One that fails before it was ever healthy is
- * unhealthy, whether or not its node says so. Whether it is a canary is not the node's to say.
+ * The health of an allocation after its node reported: the first word stays, except that a healthy
+ * one may turn unhealthy. One that fails before it was ever healthy is unhealthy, whether or not
+ * its node says so. Whether it is a canary is not the node's to say.
  */
 export function reportedHealth(report: HealthReport): AllocationDeploymentStatus | undefined {
   const { row, status, index, timeMs } = report

@@ -20,9 +20,9 @@ export function isRolledOutBy(
 }
 
 /**
- * Scheduling reference §7: back to the newest stable version. One that asks for the same would fail
- * the same way, again and again. `versions` are those of the job, oldest first; what is left of a
- * purged job with its id is no version of this one.
+ * Back to the newest stable version. One that asks for the same would fail the same way, again and
+ * again. `versions` are those of the job, oldest first; what is left of a purged job with its id is
+ * no version of this one.
  */
 export function decideRollback(current: Job, versions: readonly Job[]): Rollback {
   const stable = versions.findLast(

@@ -5,9 +5,7 @@ import { compareDeviceValues, fromAttribute, fromText, type DeviceValue } from '
 /** Whether a device meets one rule of a request. */
 export type DeviceTest = (device: NodeDevice) => boolean
 
-/**
- * Scheduling reference §9.4: a request names a `type`, a `vendor/type` or a `vendor/type/model`.
- */
+/** A request names a `type`, a `vendor/type` or a `vendor/type/model`. */
 export function deviceNameTest(name: string): DeviceTest {
   const parts = name.split('/')
   if (parts.length === 1) return (device) => device.Type === name
@@ -19,8 +17,8 @@ export function deviceNameTest(name: string): DeviceTest {
 }
 
 /**
- * Scheduling reference §9.2: constraints and affinities of a device. Numbers compare across units;
- * values that cannot be compared meet nothing.
+ * Constraints and affinities of a device. Numbers compare across units; values that cannot be
+ * compared meet nothing.
  */
 export function deviceTest(rule: Constraint | Affinity): DeviceTest {
   const left = sideReader(rule.LTarget)

@@ -13,7 +13,7 @@ export interface DiffAnnotations {
   readonly desiredUpdates: Readonly<Record<string, DesiredUpdates>>
 }
 
-/** Reference §4.9: how a plan's counts are called in a diff. */
+/** How a plan's counts are called in a diff. */
 const UPDATE_NAMES = {
   Ignore: 'ignore',
   Place: 'create',
@@ -25,9 +25,8 @@ const UPDATE_NAMES = {
 } as const satisfies Partial<Record<keyof DesiredUpdates, string>>
 
 /**
- * What an agent can take over while the task runs: scheduling reference §6.6, so that the plan says
- * what the scheduler does. Everything else replaces the allocation. A list names the fields of the
- * object that can; true means the object as a whole.
+ * What an agent can take over while the task runs: Everything else replaces the allocation. A list
+ * names the fields of the object that can; true means the object as a whole.
  */
 const IN_PLACE_FIELDS: ReadonlySet<string> = new Set([
   'KillSignal',
@@ -55,7 +54,7 @@ const IN_PLACE_OBJECTS: ReadonlyMap<string, true | readonly string[]> = new Map<
   ['Spread', true],
 ])
 
-/** The diff with what a plan would do because of it (Spec W: Plan). */
+/** The diff with what a plan would do because of it. */
 export function annotateDiff(diff: JobDiff, annotations: DiffAnnotations): JobDiff {
   const TaskGroups = diff.TaskGroups?.map((group) => annotateGroup(group, annotations)) ?? null
   return { ...diff, TaskGroups }

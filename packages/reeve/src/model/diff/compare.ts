@@ -51,7 +51,7 @@ export function changeOf({ before, after }: Sides<unknown>, isChanged: boolean):
   return isChanged ? 'Edited' : 'None'
 }
 
-/** Reference §0.2: an unset list is null. */
+/** An unset list is null. */
 export function listOrNull<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list
 }
@@ -127,7 +127,7 @@ function treeDiff(
   return made(name, sides, { fields, objects: [], detail })
 }
 
-/** Reference §4.9: a list of texts is an object whose fields all carry the name of the list. */
+/** A list of texts is an object whose fields all carry the name of the list. */
 function textsDiff(
   name: string,
   rule: TextsRule,

@@ -23,9 +23,9 @@ export interface DiffOptions {
 }
 
 /**
- * What leads from one job to another, in the words of the job (Spec W: List job versions, Plan).
- * Undefined is a job that is not there. Two jobs are of one id. Groups and tasks are listed whether
- * they changed or not: a plan says of each what happens to it.
+ * What leads from one job to another, in the words of the job. Undefined is a job that is not
+ * there. Two jobs are of one id. Groups and tasks are listed whether they changed or not: a plan
+ * says of each what happens to it.
  */
 export function diffJobs(
   before: Job | undefined,
@@ -89,7 +89,7 @@ interface OwnParts extends Parts {
   readonly isChanged: boolean
 }
 
-/** Scheduling reference §17: the context is for objects; here what is equal is left out. */
+/** The context is for objects; here what is equal is left out. */
 function partsOf(rules: Rules, sides: Sides<object>, detail: Detail): OwnParts {
   const isChanged = !isEqual(sides.before, sides.after)
   if (!isChanged || !detail.take(Object.keys(rules).length))

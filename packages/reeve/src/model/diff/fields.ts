@@ -4,8 +4,8 @@ import type { DiffType, FieldDiff } from '@reeve/contract'
 export type Values = ReadonlyMap<string, string>
 
 /**
- * One field of the diff. An empty text counts as no value (scheduling reference §17), unless the
- * other side has not even that: a key with an empty value came or went.
+ * One field of the diff. An empty text counts as no value, unless the other side has not even that:
+ * a key with an empty value came or went.
  */
 export function fieldDiff(
   name: string,
@@ -28,7 +28,7 @@ export function valueDiffs(before: Values, after: Values): FieldDiff[] {
   return [...names].map((name) => fieldDiff(name, before.get(name), after.get(name)))
 }
 
-/** Reference §4.9: booleans as words, durations as nanoseconds, nothing as the empty text. */
+/** Booleans as words, durations as nanoseconds, nothing as the empty text. */
 export function textOf(value: unknown): string {
   switch (typeof value) {
     case 'string':

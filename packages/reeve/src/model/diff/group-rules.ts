@@ -14,7 +14,7 @@ import { by, object, objects, rulesOf, set } from './rules.ts'
 import { services } from './service-rules.ts'
 import { DISCOVERY, RESTART, SCALING } from './task-rules.ts'
 
-/** Scheduling reference §17: without `Stagger`, which nothing follows any more. */
+/** Without `Stagger`, which nothing follows any more. */
 const UPDATE = rulesOf<UpdateStrategy>({
   Stagger: 'unseen',
   MaxParallel: 'field',
@@ -64,7 +64,7 @@ const DISCONNECT = rulesOf<DisconnectStrategy>({
 
 const DISK = rulesOf<EphemeralDisk>({ Sticky: 'field', SizeMB: 'field', Migrate: 'field' })
 
-/** Scheduling reference §17: the name is what groups are paired by. */
+/** The name is what groups are paired by. */
 export const GROUP = rulesOf<TaskGroup>({
   Name: 'unseen',
   Count: 'field',

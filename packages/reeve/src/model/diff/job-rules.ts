@@ -45,9 +45,8 @@ const UI = rulesOf<JobUi>({
 })
 
 /**
- * Reference §4.9. What servers write about a job is no change that somebody asked for; `Update`,
- * `Migrate` and `Reschedule` are compared where they take effect, in the groups; tokens are never
- * kept.
+ * What servers write about a job is no change that somebody asked for; `Update`, `Migrate` and
+ * `Reschedule` are compared where they take effect, in the groups; tokens are never kept.
  */
 export const JOB = rulesOf<Job>({
   Region: 'field',

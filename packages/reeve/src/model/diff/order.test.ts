@@ -7,9 +7,8 @@ import { diffJobs } from './diff-jobs.ts'
 import { compareFields, compareObjects } from './order.ts'
 
 /*
- * Scheduling reference §17, sorting: "objects by name, then type (Edited, Added, Deleted, None),
- * then size and content; fields by name, old, new; groups and tasks by name". The API reference
- * §4.9 names the same types in the same order, and fields by name.
+ * Objects are sorted by name, then type (Edited, Added, Deleted, None), then size and content;
+ * fields by name, old and new value; groups and tasks by name.
  */
 
 function field(Name: string, Old = '', New = ''): FieldDiff {

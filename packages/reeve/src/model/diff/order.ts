@@ -1,7 +1,7 @@
 import type { DiffType, FieldDiff, ObjectDiff } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 
-/** Scheduling reference §17, sorting: a diff does not depend on the order of what it compares. */
+/** A diff does not depend on the order of what it compares. */
 const RANK: Readonly<Record<DiffType, number>> = { Edited: 0, Added: 1, Deleted: 2, None: 3 }
 
 export function compareFields(a: FieldDiff, b: FieldDiff): number {

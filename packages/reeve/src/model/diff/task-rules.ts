@@ -151,7 +151,7 @@ const CRON = rulesOf<NonNullable<TaskSchedule['Cron']>>({
   Timezone: 'field',
 })
 
-/** Scheduling reference §17: the name is what tasks are paired by. */
+/** The name is what tasks are paired by. */
 export const TASK = rulesOf<Task>({
   Name: 'unseen',
   Driver: 'field',

@@ -2,7 +2,7 @@ import type { GovernanceRecord } from '@reeve/contract'
 
 /**
  * A stored record under the names of its document, for events: the row, and nothing that is worked
- * out for a caller. Rows of this kind hold no secrets (architecture §9).
+ * out for a caller. Rows of this kind hold no secrets.
  */
 export function governanceRecord(
   type: string,

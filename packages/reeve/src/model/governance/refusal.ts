@@ -3,11 +3,10 @@
  * whether something is hidden (`unseen`) or refused is decided by the use case.
  */
 export type GovernanceRefusal =
-  /** Spec G: Authentication. Not there, or the caller may not know: the same answer. */
+  /** Not there, or the caller may not know: the same answer. */
   | { readonly code: 'unseen' }
-  /** Reference §1.7: the organization takes no tokens of users. */
+  /** The organization takes no tokens of users. */
   | { readonly code: 'token-refused' }
-  /** Spec G: Errors, only for a forced deletion and a move. */
   | { readonly code: 'forbidden'; readonly detail: string }
   | { readonly code: 'conflict'; readonly detail: string; readonly reason?: RefusalReason }
   /** A query or member that cannot be meant. */
@@ -37,7 +36,7 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 export type GovernanceRefusalCode = GovernanceRefusal['code']
 
-/** One broken rule. `detail` begins with the attribute in words (reference §1.3). */
+/** One broken rule. `detail` begins with the attribute in words. */
 export interface AttributeProblem {
   /** Where in the request: `/data/attributes/name`. */
   readonly pointer: string

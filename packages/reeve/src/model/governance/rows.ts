@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 
 /**
  * Governance records as they are stored: camelCase, times in milliseconds, references by id. They
- * become JSON:API documents in `http/v2` only (style §5).
+ * become JSON:API documents in `http/v2` only.
  */
 
 export type ExecutionMode = (typeof v2.EXECUTION_MODES)[number]
@@ -65,7 +65,7 @@ export interface TeamMembershipRow {
 
 export type ApiTokenKind = 'user' | 'team' | 'organization' | 'audit-trails'
 
-/** A bearer token: only its hash is kept (architecture §9). */
+/** A bearer token: only its hash is kept. */
 export interface ApiTokenRow {
   readonly id: string
   readonly kind: ApiTokenKind
@@ -91,7 +91,7 @@ export interface ProjectRow {
   readonly createdMs: number
 }
 
-/** A workload namespace that belongs to a project (architecture §8). */
+/** A workload namespace that belongs to a project. */
 export interface ProjectNamespaceRow {
   readonly namespace: string
   readonly projectId: string
@@ -135,7 +135,7 @@ export interface WorkspaceRow {
   readonly description: string | null
   readonly createdMs: number
   readonly updatedMs: number
-  /** When its infrastructure last changed, from which inactivity is counted (reference §2.6). */
+  /** When its infrastructure last changed, from which inactivity is counted. */
   readonly latestChangeMs: number
   readonly lock: WorkspaceLock | null
   readonly executionMode: ExecutionMode
@@ -263,7 +263,7 @@ export interface PolicySetParameterRow {
   readonly organizationId: string
   readonly policySetId: string
   readonly key: string
-  /** Sealed when it is sensitive (architecture §9). */
+  /** Sealed when it is sensitive. */
   readonly value: string
   readonly sensitive: boolean
   readonly createdMs: number
@@ -280,7 +280,7 @@ export interface VersionedPolicy {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** The policies of a set as one archive (reference §4.7). */
+/** The policies of a set as one archive. */
 export interface PolicySetVersionRow {
   readonly id: string
   readonly organizationId: string

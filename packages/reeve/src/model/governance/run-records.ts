@@ -10,7 +10,7 @@ import type {
 
 /**
  * Runs and what policies said of them, under the names of their documents, for events: verdicts are
- * followed there (architecture §8). Secrets were taken out before the rows were stored.
+ * followed there. Secrets were taken out before the rows were stored.
  */
 export function runRecord(run: RunRow): GovernanceRecord {
   return {

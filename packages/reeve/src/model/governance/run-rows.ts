@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 
-/** When something entered its states, by `<state>-at` (reference §4.8). */
+/** When something entered its states, by `<state>-at`. */
 export type StatusTimes = Readonly<Record<string, number>>
 
 /** Who passed over policies, when and why. */
@@ -17,7 +17,7 @@ export interface RunDecision extends OverrideRecord {
   readonly action: 'apply' | 'discard' | 'cancel'
 }
 
-/** One plan on its way through the policies (reference §5.4). */
+/** One plan on its way through the policies. */
 export interface RunRow {
   readonly id: string
   readonly organizationId: string

@@ -3,7 +3,7 @@ import { isEqual } from '../deep-equal.ts'
 
 /**
  * Whether two canonical jobs ask for different things, so that the second is a new version of the
- * first. What servers write is not asked for by anybody (reference §4.9, scheduling reference §12).
+ * first. What servers write is not asked for by anybody.
  */
 export function jobSpecChanged(a: Job, b: Job): boolean {
   return !isEqual(specOf(a), specOf(b))
@@ -28,9 +28,7 @@ function specOf(job: Job): Partial<Job> {
   return { ...spec, TaskGroups: job.TaskGroups.map(withoutScalingIds) }
 }
 
-/**
- * Scaling policies get their ids at registration and keep them across versions (reference §4.2).
- */
+/** Scaling policies get their ids at registration and keep them across versions. */
 function withoutScalingIds(group: TaskGroup): TaskGroup {
   const clean = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,
@@ -49,8 +47,8 @@ function withoutScalingIds(group: TaskGroup): TaskGroup {
 }
 
 /**
- * Why a job may not replace the stored one of the same ID, or be the first (reference §2.3);
- * undefined when it may. The texts are part of the contract.
+ * Why a job may not replace the stored one of the same ID, or be the first; undefined when it may.
+ * The texts are part of the contract.
  */
 export function jobUpdateRefusal(before: Job | undefined, after: Job): string | undefined {
   if (before === undefined)
@@ -75,7 +73,7 @@ export function isParameterized(job: Job): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched
 }
 
-/** Only the children of such a job run: by time or by dispatch (scheduling reference §14, §15). */
+/** Only the children of such a job run: by time or by dispatch. */
 export function isParent(job: Job): boolean {
   return job.Periodic !== null || isParameterized(job)
 }

@@ -13,7 +13,7 @@ export interface JobFacts {
   readonly hadEvaluation: boolean
 }
 
-/** Reference §4.1: the first rule that applies. */
+/** The first rule that applies. */
 export function jobStatus(job: Job, facts: JobFacts): JobStatus {
   if (job.Type === 'system' || job.Periodic !== null || isParameterized(job))
     return job.Stop ? 'dead' : 'running'

@@ -2,7 +2,7 @@ import type { Job, JobStub, JobSummary } from '@reeve/contract'
 import { isParameterized } from './job-change.ts'
 import { newSummary } from './job-summary.ts'
 
-/** Reference §3.6. `Meta` is listed only on demand, and then only when there is any. */
+/** `Meta` is listed only on demand, and then only when there is any. */
 export function jobStub(
   job: Job,
   summary: JobSummary | undefined,

@@ -29,7 +29,7 @@ const bucketOf = {
   unknown: 'Unknown',
 } as const satisfies Record<ClientStatus, Bucket>
 
-/** Scheduling reference §18: an allocation that ended well or badly has done so for good. */
+/** An allocation that ended well or badly has done so for good. */
 const CUMULATIVE: readonly Bucket[] = ['Complete', 'Failed']
 
 /**
@@ -113,7 +113,7 @@ export function withChild(
   before: JobStatus | undefined,
   after: JobStatus | undefined,
 ): JobSummary {
-  // A child that is deleted while it lives counts as dead from then on (scheduling reference §18).
+  // A child that is deleted while it lives counts as dead from then on.
   const to = after ?? (before === 'dead' ? undefined : 'dead')
   if (before === to || to === undefined) return summary
   const children: Record<keyof JobChildrenSummary, number> = { ...summary.Children }

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts'
 import { refusal, type Refusal } from '../refusal.ts'
 import { childOf } from './periodic.ts'
 
-/** What a dispatch brings (Spec W: Dispatch). */
+/** What a dispatch brings. */
 export interface DispatchParts {
   /** Base64, as it is stored; empty when there is none. */
   readonly payload: string
@@ -18,7 +18,7 @@ export interface DispatchParts {
 
 /**
  * Why a job cannot be dispatched in this way; undefined when it can. The texts are part of the
- * contract (reference §2.3).
+ * contract.
  */
 export function dispatchRefusal(parent: Job, parts: DispatchParts): Refusal | undefined {
   const config = parent.ParameterizedJob
@@ -71,14 +71,13 @@ function priorityProblem({ priority }: DispatchParts): string | undefined {
 
 export interface DispatchName {
   readonly parentId: string
-  /** Spec W: Dispatch, `IdPrefixTemplate`; empty when not given. */
+  /** Empty when not given. */
   readonly prefix: string
   readonly timeMs: number
   /** Eight hexadecimal digits. */
   readonly suffix: string
 }
 
-/** Scheduling reference §15. */
 export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: DispatchName): string {
   const middle = prefix === '' ? '' : `${prefix}-`
   return `${parentId}/dispatch-${middle}${Math.floor(timeMs / 1_000)}-${suffix}`

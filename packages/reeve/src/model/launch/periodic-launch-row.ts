@@ -20,8 +20,8 @@ export interface PeriodicLaunchRow {
 }
 
 /**
- * Whether instances of the job are launched by time. Scheduling reference §14: one that is stopped,
- * disabled or waits for its dispatch is not.
+ * Whether instances of the job are launched by time. One that is stopped, disabled or waits for its
+ * dispatch is not.
  */
 export function isLaunchedByTime(job: Job): boolean {
   return job.Periodic !== null && job.Periodic.Enabled && !job.Stop && !isParameterized(job)

@@ -6,7 +6,7 @@ export type { OffsetAt } from '../../lang/cron/index.ts'
 
 /**
  * The first launch after a time; undefined when there is none any more. Of several specs the
- * earliest counts (scheduling reference §14).
+ * earliest counts.
  */
 export function nextLaunchMs(
   periodic: PeriodicConfig,
@@ -43,9 +43,9 @@ export interface LaunchDecision {
 }
 
 /**
- * What to do about a launch that is due. Scheduling reference §14: one that overlaps is passed over
- * where overlap is prohibited. Launches that were missed while no server ran are made up for by
- * one, now; then the schedule goes on.
+ * What to do about a launch that is due. One that overlaps is passed over where overlap is
+ * prohibited. Launches that were missed while no server ran are made up for by one, now; then the
+ * schedule goes on.
  */
 export function decideLaunch(due: DueLaunch): LaunchDecision {
   const { dueMs, nowMs, periodic } = due
@@ -56,7 +56,7 @@ export function decideLaunch(due: DueLaunch): LaunchDecision {
   return { launchMs: isPassedOver ? undefined : doneMs, doneMs }
 }
 
-/** Reference §2.3: `<parent>/periodic-<unix seconds of the launch>`. */
+/** `<parent>/periodic-<unix seconds of the launch>`. */
 function periodicChildId(parentId: string, launchMs: number): string {
   return `${parentId}/periodic-${Math.floor(launchMs / 1_000)}`
 }

@@ -28,7 +28,7 @@ const always =
   () =>
     status
 
-/** Scheduling reference §1.6; `unknown` is a node that nobody has heard of. */
+/** `unknown` is a node that nobody has heard of. */
 const MOVES = {
   unknown: { hello: settled, heartbeat: settled, silence: always('down') },
   initializing: { hello: settled, heartbeat: settled, silence: gone },
@@ -53,8 +53,8 @@ export function nextNodeStatus(
 }
 
 /**
- * Whether the jobs that a node matters to are evaluated when its status changes (scheduling
- * reference §2). One that was down and is not ready yet offers nothing that it did not before.
+ * Whether the jobs that a node matters to are evaluated when its status changes. One that was down
+ * and is not ready yet offers nothing that it did not before.
  */
 export function isStatusNews(before: NodeStatus | undefined, after: NodeStatus): boolean {
   if (before === after) return false

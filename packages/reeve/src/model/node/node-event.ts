@@ -9,7 +9,7 @@ export interface NewNodeEvent {
   readonly details?: Readonly<Record<string, string>>
 }
 
-/** The node's events with one more; the oldest goes when there are too many (reference §4.8). */
+/** The node's events with one more; the oldest goes when there are too many. */
 export function withNodeEvent(
   events: readonly NodeEvent[],
   event: NewNodeEvent,

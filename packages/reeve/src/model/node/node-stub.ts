@@ -10,7 +10,6 @@ export interface NodeStubOptions {
   readonly os?: boolean
 }
 
-/** Reference §3.6. */
 export function nodeStub(node: PublicNode, options: NodeStubOptions = {}): NodeStub {
   const os = node.Attributes['os.name']
   return {

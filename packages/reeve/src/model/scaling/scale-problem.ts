@@ -1,7 +1,7 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
-/** What is asked of a scaling (Spec W: Scale task group). */
+/** What is asked of a scaling. */
 export interface ScaleWish {
   readonly group: string
   /** Undefined: only an event is to be recorded. */
@@ -11,7 +11,7 @@ export interface ScaleWish {
   readonly meta: Readonly<Record<string, unknown>> | null
 }
 
-/** What is wrong with a request whatever the job; the texts are contract (reference §2.3). */
+/** What is wrong with a request whatever the job; the texts are contract. */
 export function scaleRequestProblem(wish: ScaleWish): string | undefined {
   const { count } = wish
   if (wish.group === '') return 'missing task group name for scaling action'
@@ -20,7 +20,7 @@ export function scaleRequestProblem(wish: ScaleWish): string | undefined {
     return 'scaling action should not contain count if error is true'
   if (count !== undefined && count > Number.MAX_SAFE_INTEGER)
     return `new scaling count is too large for TaskGroup.Count (int): ${count}`
-  // Spec W, Scale task group: one of them must be there; a flag that says false says nothing.
+  // One of them must be there; a flag that says false says nothing.
   if (wish.message === '' && !wish.isError)
     return 'scaling action needs a message or an error: one of Message or Error must be provided'
   const size = JSON.stringify([wish.message, wish.meta]).length

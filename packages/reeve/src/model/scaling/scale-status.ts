@@ -2,10 +2,7 @@ import type { Job, JobScaleStatus, ScalingEvent, TaskGroupScaleStatus } from '@r
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 
-/**
- * Reference §4.16: what lives of the current registration, without canaries, which are beyond the
- * count.
- */
+/** What lives of the current registration, without canaries, which are beyond the count. */
 export function scaleStatus(
   job: Job,
   allocations: readonly AllocationRow[],

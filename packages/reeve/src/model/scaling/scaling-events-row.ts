@@ -1,7 +1,7 @@
 import type { ScalingEvent } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
-/** The latest scaling events of one group (reference §4.16): kept across versions of its job. */
+/** The latest scaling events of one group: kept across versions of its job. */
 export interface ScalingEventsRow {
   readonly Namespace: string
   readonly JobID: string

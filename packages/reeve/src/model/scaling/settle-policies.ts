@@ -12,9 +12,9 @@ export interface SettledPolicies {
 }
 
 /**
- * Reference §4.2: a policy gets its id at registration and keeps it while its target keeps it.
- * What the caller wrote as id does not count: it might be another job's. The policies of a stopped
- * job are disabled (scheduling reference §12), while the job keeps what its user said.
+ * A policy gets its id at registration and keeps it while its target keeps it. What the caller
+ * wrote as id does not count: it might be another job's. The policies of a stopped job are
+ * disabled, while the job keeps what its user said.
  */
 export function settlePolicies(
   job: Job,

@@ -56,7 +56,7 @@ export function each<T>(
   return all
 }
 
-/** Reference §2.1: parts are nested multi-errors, inserted as they are. */
+/** Parts are nested multi-errors, inserted as they are. */
 export function findingsText(findings: readonly Finding[]): string {
   return multiErrorText(findings.map(findingText))
 }

@@ -1,7 +1,7 @@
 /**
- * What every job's ID must keep to, also one that a dispatch makes (reference §2.4). Beyond what
- * peers refuse: a job is read and stopped by a URL with its ID in it, so an ID that no URL can hold
- * would be a job that nobody gets rid of. How long it may be is said by the limit on paths.
+ * What every job's ID must keep to, also one that a dispatch makes. Beyond what peers refuse: a job
+ * is read and stopped by a URL with its ID in it, so an ID that no URL can hold would be a job that
+ * nobody gets rid of. How long it may be is said by the limit on paths.
  */
 export function jobIdProblems(id: string): readonly string[] {
   const problems: string[] = []

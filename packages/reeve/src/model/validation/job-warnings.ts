@@ -3,8 +3,8 @@ import { ignoredInGroup, ignoredInTask } from './ignored-arguments.ts'
 import { findRounded } from './rounded-number.ts'
 
 /**
- * What is accepted but probably not meant (jobspec reference §10). `Periodic.Spec` is not among
- * them: Spec W documents it as the field.
+ * What is accepted but probably not meant. `Periodic.Spec` is not among them: it is
+ * the documented field.
  */
 export function jobWarnings(job: Job): readonly string[] {
   const groups = job.TaskGroups.flatMap((group) =>
@@ -99,7 +99,7 @@ function roundedWarnings(place: string, settings: object | null | undefined): re
   return [`${place} ${found.path}: ${lost}; write it as a string`]
 }
 
-/** Jobspec reference §5: a bare word in a job file is a reference, not a driver's name. */
+/** A bare word in a job file is a reference, not a driver's name. */
 function driverWarnings(driver: string): readonly string[] {
   return driver.startsWith('${')
     ? [

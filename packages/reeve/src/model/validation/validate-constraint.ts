@@ -21,7 +21,7 @@ export function checkConstraints(
   )
 }
 
-/** Scheduling reference §9.2: those that count other allocations make no sense for one task. */
+/** Those that count other allocations make no sense for one task. */
 export function checkTaskConstraints(
   constraints: readonly Constraint[] | null,
   path: string,

@@ -187,7 +187,7 @@ function checksumProblem(checksum: string): string | undefined {
   return digits.length === wanted ? undefined : `invalid ${type} checksum: ${quote(digits)}`
 }
 
-/** Scheduling reference §15: the payload goes into the task's local directory. */
+/** The payload goes into the task's local directory. */
 export function checkDispatchPayload(task: Task, path: string): readonly Finding[] {
   const payload = task.DispatchPayload
   if (payload === null) return []

@@ -20,7 +20,7 @@ import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
 export interface JobRules {
-  /** Highest priority a job may have (scheduling reference §10). */
+  /** Highest priority a job may have. */
   readonly priorityMax?: number
   /** What was found by those who know more than the job; told together with the rest. */
   readonly others?: readonly JobProblem[]
@@ -34,7 +34,7 @@ export interface JobProblem {
 
 /** All that is wrong with a job. Both are empty when it is in order. */
 export interface JobProblems {
-  /** The body of the refusal: a multi-error, nested by group and task (reference §2.1). */
+  /** The body of the refusal: a multi-error, nested by group and task. */
   readonly text: string
   readonly list: readonly JobProblem[]
 }
@@ -45,9 +45,9 @@ const INTERNAL_TYPE = '_core'
 const DESCRIPTION_CHARS_MAX = 1_000
 
 /**
- * Checks a canonical job against every rule that needs nothing but the job (reference §2.4, jobspec
- * reference §10). Rules about its namespace, its pool or the version before it belong to whoever
- * registers it. All violations are reported together.
+ * Checks a canonical job against every rule that needs nothing but the job. Rules about its
+ * namespace, its pool or the version before it belong to whoever registers it. All violations are
+ * reported together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
   return runAtOnce(validateJobSteps(job, rules))
@@ -156,7 +156,7 @@ function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly Fin
   )
 }
 
-/** Also what registration answers on its own before anything else (reference §2.3). */
+/** Also what registration answers on its own before anything else. */
 export const SYSTEM_SCALING = 'Task groups with job type system do not support scaling blocks'
 
 function checkAdmission(job: Job, priorityMax: number): readonly Finding[] {

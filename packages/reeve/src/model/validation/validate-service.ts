@@ -129,7 +129,7 @@ function checkPortLabels(
   ])
   return wanted.flatMap(({ label, mode, service, path }) => {
     if (label === '' || label.includes('${') || labels.has(label)) return []
-    // Scheduling reference §37: a number stands for a port only where no host port is looked up.
+    // A number stands for a port only where no host port is looked up.
     const isNumber = /^\d{1,5}$/.test(label)
     if (isNumber && (['driver', 'alloc', 'alloc_ipv6'].includes(mode) || service.Address !== ''))
       return []

@@ -4,11 +4,10 @@ import {
   WORKLOAD_VARIABLE_PREFIX,
 } from '@reeve/contract'
 
-/** Reference §8.9. */
 const PATH = /^[a-zA-Z0-9\-_~/]{1,128}$/
 const RESERVED = RESERVED_VARIABLE_PREFIX.replace(/\/$/, '')
 
-/** Why no variable can be stored under a path (reference §8.9); undefined when one can. */
+/** Why no variable can be stored under a path; undefined when one can. */
 export function variablePathProblem(path: string): string | undefined {
   if (path === '') return 'missing variable path'
   if (!PATH.test(path))
@@ -32,8 +31,7 @@ export interface Workload {
 }
 
 /**
- * The variables that belong to a workload: those of all jobs, of its job, of its group and its own
- * (reference §8.9).
+ * The variables that belong to a workload: those of all jobs, of its job, of its group and its own.
  */
 export function isOwnVariable({ jobId, group, task }: Workload, path: string): boolean {
   const own = [jobId, group, task].reduce<string[]>(

@@ -78,7 +78,7 @@ const roles: Collection = {
   remove: (context, id) => deleteRole(context, SYSTEM, id),
 }
 
-/** Spec W, List tokens: `global` shows the ones that are copied. */
+/** `global` shows the ones that are copied. */
 const tokens: Collection = {
   name: 'tokens',
   isAcl: true,

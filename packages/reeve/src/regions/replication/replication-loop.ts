@@ -22,7 +22,7 @@ const RETRY_MS_MAX = 10_000
 const READS_MAX = 64
 const COMMIT_ROWS_MAX = 500
 
-/** Reference §6.1: the answer where there are no tokens, and so everybody sees everything. */
+/** The answer where there are no tokens, and so everybody sees everything. */
 const ACL_DISABLED = 400
 const UNKNOWN_TOKEN = 403
 const OwnToken = Type.Pick(AclToken, ['Type'])
@@ -44,9 +44,9 @@ export interface ReplicationOptions {
 }
 
 /**
- * Keeps copies of what the authoritative region rules (reference §6). Runs on the server that
- * leads. Where it left off is nowhere stored: whoever begins compares everything once, by hash, and
- * then waits for news with blocking queries.
+ * Keeps copies of what the authoritative region rules. Runs on the server that leads. Where it left
+ * off is nowhere stored: whoever begins compares everything once, by hash, and then waits for news
+ * with blocking queries.
  */
 export class ReplicationLoop {
   readonly #options: ReplicationOptions

@@ -73,7 +73,7 @@ export class ReplicationStatus {
     return Math.max(0, ...ages)
   }
 
-  /** Reference §8.6, `/v1/agent/self`: texts only. */
+  /** As `/v1/agent/self` shows it: texts only. */
   stats(): Readonly<Record<string, string>> {
     const stats: Record<string, string> = { authoritative_region: this.#region }
     if (this.#collections.size === 0) return { ...stats, role: 'the leader of this region copies' }

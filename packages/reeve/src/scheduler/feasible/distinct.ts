@@ -29,9 +29,8 @@ export interface DistinctContext {
 }
 
 /**
- * `distinct_hosts` and `distinct_property` (scheduling reference §9.2) of a job and of one of its
- * groups, those of hosts first. A system job is on every host once, so its hosts are distinct
- * anyway.
+ * `distinct_hosts` and `distinct_property` of a job and of one of its groups, those of hosts first.
+ * A system job is on every host once, so its hosts are distinct anyway.
  */
 export function distinctRules(context: DistinctContext): readonly DistinctRule[] {
   const { job, group } = context

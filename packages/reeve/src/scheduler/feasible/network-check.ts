@@ -4,8 +4,8 @@ import { portsOf } from '../rank/port-ask.ts'
 import { portTable } from '../rank/ports.ts'
 
 /**
- * Scheduling reference §9.4: the node must offer the network's mode, and each port's host network.
- * Undefined when the group asks for neither.
+ * The node must offer the network's mode, and each port's host network. Undefined when the group
+ * asks for neither.
  */
 export function networkCheck(
   group: TaskGroup,

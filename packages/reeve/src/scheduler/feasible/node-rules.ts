@@ -28,7 +28,7 @@ export interface NodeRule {
   readonly found: (node: PublicNode) => string
 }
 
-/** The rules of scheduling reference §9.1, steps 2 to 4, in their order. */
+/** The rules of feasibility, in the order in which they are checked. */
 export function nodeRules(job: Job, group: TaskGroup): readonly NodeRule[] {
   return [
     ...constraintRules(job.Constraints, 'job'),

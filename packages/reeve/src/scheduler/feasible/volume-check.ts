@@ -2,8 +2,7 @@ import type { TaskGroup, VolumeRequest } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
 
 /**
- * Scheduling reference §9.4: the node must have every volume of the host that the group mounts.
- * Undefined when it mounts none.
+ * The node must have every volume of the host that the group mounts. Undefined when it mounts none.
  */
 export function volumeCheck(
   group: TaskGroup,

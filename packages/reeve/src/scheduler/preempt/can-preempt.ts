@@ -1,7 +1,7 @@
 import type { Job, PreemptionConfig } from '@reeve/contract'
 import type { PlacementSettings } from '../view.ts'
 
-/** Scheduling reference §10: what the settings allow when they say nothing else. */
+/** What the settings allow when they say nothing else. */
 const DEFAULTS = {
   SystemSchedulerEnabled: true,
   SysBatchSchedulerEnabled: false,

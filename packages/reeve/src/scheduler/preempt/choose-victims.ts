@@ -6,7 +6,7 @@ import { missingOn } from '../rank/room.ts'
 import { deviceVictims } from './device-victims.ts'
 import { usageWithout, type Victim } from './victim.ts'
 
-/** Scheduling reference §9.5: what it costs to take more of a group than it lets go at once. */
+/** What it costs to take more of a group than it lets go at once. */
 const CROWD_PENALTY = 50
 
 export interface VictimOptions {
@@ -21,9 +21,9 @@ export interface VictimOptions {
 }
 
 /**
- * Who has to go so that the ask fits (scheduling reference §9.5): whoever holds what only one can
- * hold, then whoever makes the room, the least important first and of those the ones whose room is
- * closest to what is missing. Undefined when nobody's going is enough.
+ * Who has to go so that the ask fits: whoever holds what only one can hold, then whoever makes the
+ * room, the least important first and of those the ones whose room is closest to what is missing.
+ * Undefined when nobody's going is enough.
  */
 export function chooseVictims(options: VictimOptions): readonly Victim[] | undefined {
   const { node, ask, usage } = options

@@ -18,9 +18,9 @@ interface Option {
 }
 
 /**
- * Scheduling reference §9.5: for each ask the kind of device whose holders matter least, by the sum
- * of their distinct priorities; of a kind, holders go from the least important up until enough
- * instances are free. Undefined when no kind can have enough.
+ * For each ask the kind of device whose holders matter least, by the sum of their distinct
+ * priorities; of a kind, holders go from the least important up until enough instances are free.
+ * Undefined when no kind can have enough.
  */
 export function deviceVictims(
   { node, ask, available }: DeviceVictimOptions,

@@ -45,8 +45,8 @@ interface Option {
 }
 
 /**
- * Finds room for a group by displacing allocations of less important jobs (scheduling reference
- * §9.5). What was found for a node holds until the plan touches the node.
+ * Finds room for a group by displacing allocations of less important jobs. What was found for a
+ * node holds until the plan touches the node.
  */
 export class Preemption {
   readonly #options: PreemptionOptions

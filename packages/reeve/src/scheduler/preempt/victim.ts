@@ -11,7 +11,7 @@ import {
 } from '../../model/index.ts'
 import type { PlacementView } from '../view.ts'
 
-/** Scheduling reference §9.5: a job displaces only what is at least this much less important. */
+/** A job displaces only what is at least this much less important. */
 const PRIORITY_GAP = 10
 
 /** An allocation that may have to go. */

@@ -95,7 +95,7 @@ function assignNetworks(
   )
 }
 
-/** Scheduling reference §9.4: −1 maps to the same number inside the network. */
+/** −1 maps to the same number inside the network. */
 function withNumber(port: Port, value: number): Port {
   return { ...port, Value: value, To: port.To === -1 ? value : port.To }
 }

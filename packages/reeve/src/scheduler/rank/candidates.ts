@@ -14,7 +14,7 @@ import { storedScore } from './score.ts'
 import { Tally } from './tally.ts'
 import { insertRanked, type Ranked } from './top-nodes.ts'
 
-/** How many of the best nodes are remembered with an allocation (scheduling reference §9.6). */
+/** How many of the best nodes are remembered with an allocation. */
 export const BEST_KEPT = 5
 
 export interface CandidateOptions {
@@ -180,7 +180,7 @@ export class Candidates {
     this.#use.special[at] = usage.cores.size + usage.ports.size + usage.devices.size > 0 ? 1 : 0
   }
 
-  /** Scheduling reference §9.1, steps 5 to 8, for one node. */
+  /** Ranks one feasible node. */
   #measure(at: number): void {
     const { distinct } = this.#options
     const refused = distinct.length === 0 ? undefined : distinctReason(distinct, this.nodeAt(at))

@@ -21,7 +21,7 @@ export interface DeviceAsk {
 
 export interface DeviceOffer {
   readonly given: readonly { readonly task: string; readonly device: AllocatedDevice }[]
-  /** Scheduling reference §9.3, `devices`; undefined when no task has an affinity to devices. */
+  /** Undefined when no task has an affinity to devices. */
   readonly score: number | undefined
 }
 
@@ -56,9 +56,8 @@ function deviceAsk(task: string, request: RequestedDevice): DeviceAsk {
 }
 
 /**
- * Scheduling reference §9.4: each ask gets all its instances from one kind of device, the one that
- * its affinities like best; undefined when the node has too few that are well and free. Asks are
- * served in their order.
+ * Each ask gets all its instances from one kind of device, the one that its affinities like best;
+ * undefined when the node has too few that are well and free. Asks are served in their order.
  */
 export function offerDevices(
   asks: readonly DeviceAsk[],

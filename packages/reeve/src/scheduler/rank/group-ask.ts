@@ -35,7 +35,7 @@ export function groupAsk(group: TaskGroup, settings: PlacementSettings): GroupAs
       cpuShares: CPU,
       cores: Cores,
       pinned: Cores > 0,
-      // The directory of secrets is held in memory (scheduling reference §9.4).
+      // The directory of secrets is held in memory.
       memoryMB: MemoryMB + SecretsMB,
       memoryMaxMB: settings.memoryOversubscription ? MemoryMaxMB : 0,
     }

@@ -51,7 +51,7 @@ export class NodeScores {
     this.#options = options
     this.#collisions = new Int32Array(table.size)
     this.#fits = new Float64Array(table.size)
-    // Scheduling reference §13: system jobs know neither affinity nor spread.
+    // System jobs know neither affinity nor spread.
     const affinity = isSystemJob(job) ? undefined : affinityScorer(job, group)
     const spreads = isSystemJob(job) ? [] : [...(job.Spreads ?? []), ...(group.Spreads ?? [])]
     this.#affinities = affinity && Float64Array.from(table.nodes, affinity)

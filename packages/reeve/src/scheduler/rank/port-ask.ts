@@ -9,8 +9,8 @@ export interface PortAsk extends Port {
 }
 
 /**
- * Every port of a group (scheduling reference §9.4: only the first network of the group and of each
- * task counts). Static ones come first, so that no dynamic port takes their number.
+ * Every port of a group (only the first network of the group and of each task counts). Static ones
+ * come first, so that no dynamic port takes their number.
  */
 export function portsOf(group: TaskGroup): readonly PortAsk[] {
   const networks = [

@@ -7,7 +7,7 @@ import { portProblem, portTable } from './ports.ts'
 /** A dimension in which a node has too little. */
 export interface Shortage {
   readonly rule: PlacementRule
-  /** The name under which exhausted nodes are counted (scheduling reference §9.4). */
+  /** The name under which exhausted nodes are counted. */
   readonly dimension: string
   readonly unit: string
   readonly asked: number

@@ -13,7 +13,7 @@ import {
   tenToThe,
 } from './score.ts'
 
-/** Scheduling reference §41: a node of 4,000 MHz and 8,192 MB, used so much after the placement. */
+/** A node of 4,000 MHz and 8,192 MB, used so much after the placement. */
 const fits = [
   { cpu: 0, memory: 0, binpack: 0, spread: 1 },
   { cpu: 500, memory: 256, binpack: 0.177519, spread: 0.822481 },

@@ -31,7 +31,7 @@ export interface Fractions {
   readonly freeMemory: number
 }
 
-/** Scheduling reference §9.3: full nodes first, or empty ones. */
+/** Full nodes first, or empty ones. */
 export function fitScore(
   { freeCpu, freeMemory }: Fractions,
   algorithm: SchedulerAlgorithm,
@@ -84,7 +84,7 @@ function weightOn(affinity: Affinity): (node: NodeProperties) => number {
   return (node) => (meets(left(node), right(node)) ? affinity.Weight : 0)
 }
 
-/** Scheduling reference §9.3: the fewer and the less important the victims, the nearer to 1. */
+/** The fewer and the less important the victims, the nearer to 1. */
 export function preemptionScore(victimPriorities: readonly number[]): number {
   const highest = Math.max(1, ...victimPriorities)
   const net = highest + victimPriorities.reduce((sum, priority) => sum + priority, 0) / highest

@@ -4,7 +4,7 @@ import type { BaseSet } from '../feasible/base-set.ts'
 import type { Candidates, Selection } from './candidates.ts'
 import type { Tally } from './tally.ts'
 
-/** What the selections of one group looked at (scheduling reference §9.6). */
+/** What the selections of one group looked at. */
 export class SeenNodes {
   readonly #group: TaskGroup
   readonly #base: BaseSet

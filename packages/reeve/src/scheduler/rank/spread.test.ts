@@ -58,13 +58,13 @@ const cases: readonly {
   readonly want: Readonly<Record<string, number>>
 }[] = [
   {
-    name: 'targets that are not reached yet (scheduling reference §41)',
+    name: 'targets that are not reached yet',
     used: { a: 3, b: 0 },
     spreads: [{ targets: seventyThirty }],
     want: { a: 0.428571, b: 0.666667 },
   },
   {
-    name: 'targets that are reached (scheduling reference §41)',
+    name: 'targets that are reached',
     used: { a: 7, b: 3 },
     spreads: [{ targets: seventyThirty }],
     want: { a: -0.142857, b: -0.333333 },

@@ -16,9 +16,8 @@ export interface SpreadOptions {
 }
 
 /**
- * How the spreads of a job and of one of its groups score nodes (scheduling reference §9.3). Nodes
- * with the same values score the same, so they are put together in buckets, and a bucket is scored
- * as one.
+ * How the spreads of a job and of one of its groups score nodes. Nodes with the same values score
+ * the same, so they are put together in buckets, and a bucket is scored as one.
  */
 export class Spreads {
   readonly #group: string

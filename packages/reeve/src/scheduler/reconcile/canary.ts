@@ -17,7 +17,6 @@ export interface CanaryContext {
   readonly findDeployment: (id: string) => Deployment | undefined
 }
 
-/** Scheduling reference §6.1, step 6. */
 export function splitCanaries(
   rows: readonly AllocationRow[],
   groupName: string,
@@ -58,10 +57,7 @@ export interface CanaryNames {
   readonly count: number
 }
 
-/**
- * Scheduling reference §6.4: indexes of what is to be replaced, then free ones, then those from the
- * count on.
- */
+/** Indexes of what is to be replaced, then free ones, then those from the count on. */
 export function canaryIndexes(names: CanaryNames): readonly number[] {
   const { wanted, destructive, taken, canaries, count } = names
   if (wanted <= 0) return []

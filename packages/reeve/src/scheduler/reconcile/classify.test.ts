@@ -32,7 +32,6 @@ const canary = {
   DeploymentStatus: { Healthy: null, Timestamp: '', Canary: true, ModifyIndex: 0 },
 }
 
-/** Scheduling reference §6.2, line by line. */
 const cases: readonly Case[] = [
   { name: 'one that runs stays', row: {}, want: ['keep'] },
   {

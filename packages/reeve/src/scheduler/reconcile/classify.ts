@@ -69,7 +69,7 @@ type Fate =
   | 'held'
   | { readonly in: DeferredName; readonly dueMs: number }
 
-/** Scheduling reference §6.2 and §6.3: the first rule that applies. */
+/** The first rule that applies. */
 export function classify(rows: readonly AllocationRow[], context: ClassifyContext): Classified {
   const lists: Record<ListName, AllocationRow[]> = {
     keep: [],

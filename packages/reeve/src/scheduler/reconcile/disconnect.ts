@@ -4,7 +4,7 @@ import { isServerTerminal, type AllocationRow, type PublicNode } from '../../mod
 import { unknownSinceMs } from './state-history.ts'
 
 /**
- * What becomes of an allocation whose node is silent (scheduling reference §6.2, §6.10):
+ * What becomes of an allocation whose node is silent:
  *
  * - `lost`: nobody waits for it
  * - `disconnecting`: it becomes unknown

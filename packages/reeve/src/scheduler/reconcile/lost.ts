@@ -4,7 +4,7 @@ import type { AllocationRow } from '../../model/index.ts'
 import { isReplaced } from './row-order.ts'
 import { lostSinceMs } from './state-history.ts'
 
-/** An agent that is alone has at least this long to stop its tasks (scheduling reference §6.10). */
+/** An agent that is alone has at least this long to stop its tasks. */
 const KILL_MS_MIN = 5_000
 
 /**

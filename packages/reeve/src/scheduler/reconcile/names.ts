@@ -1,6 +1,6 @@
 /**
- * The indexes of a group's allocation names (scheduling reference §6.4): new allocations take the
- * lowest free ones below the count, replacements keep theirs.
+ * The indexes of a group's allocation names: new allocations take the lowest free ones below the
+ * count, replacements keep theirs.
  */
 export class NameIndex {
   readonly #count: number

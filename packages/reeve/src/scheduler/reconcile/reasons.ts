@@ -1,6 +1,6 @@
 import type { PublicNode } from '../../model/index.ts'
 
-/** Why the servers ended an allocation: its `DesiredDescription` (scheduling reference §1.3). */
+/** Why the servers ended an allocation: its `DesiredDescription`. */
 export const REASONS = {
   jobStopped: 'allocation is not needed: its job was stopped',
   notNeeded: 'allocation is not needed after the job was updated',

@@ -57,7 +57,7 @@ export interface ReconcileContext {
   readonly findRepairVersion: (groupName: string) => Job | undefined
 }
 
-/** Brings one group of a service or batch job to its count (scheduling reference §6). */
+/** Brings one group of a service or batch job to its count. */
 export function* reconcileGroup(
   group: TaskGroup,
   rows: readonly AllocationRow[],
@@ -200,7 +200,7 @@ function sortUpdates(
   return { inPlace, destructive }
 }
 
-/** The trial of a new version by canaries (scheduling reference §6.7). */
+/** The trial of a new version by canaries. */
 interface Trial {
   /** Whether canaries wait to be promoted, those that are placed now included. */
   readonly isOn: boolean
@@ -284,7 +284,7 @@ interface AdmitParts extends Settled {
   readonly context: ReconcileContext
 }
 
-/** What of all that may happen now (scheduling reference §6.8). */
+/** What of all that may happen now. */
 function admit(
   group: TaskGroup,
   parts: AdmitParts,
@@ -367,7 +367,6 @@ interface RolloutParts {
   readonly context: ReconcileContext
 }
 
-/** Scheduling reference §6.9. */
 function groupRollout(group: TaskGroup, parts: RolloutParts): GroupRollout {
   const { settled, trial, wanted, context } = parts
   const state = groupStateOf(context.rollout.current, group.Name)

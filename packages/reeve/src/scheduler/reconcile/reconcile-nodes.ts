@@ -38,8 +38,8 @@ export interface NodesContext {
 }
 
 /**
- * One group of a system or sysbatch job: on every node that can run it (scheduling reference §13).
- * Nodes that cannot are passed over.
+ * One group of a system or sysbatch job: on every node that can run it. Nodes that cannot are
+ * passed over.
  */
 export function reconcileNodes(
   group: TaskGroup,
@@ -230,9 +230,9 @@ interface NodesTrialParts {
 }
 
 /**
- * Of a system job `canary` is the share, in percent, of the allocations that are replaced first
- * (scheduling reference §13). A canary that ended comes again on its node; no other node that has
- * nothing of the job gets one while there are old ones to replace.
+ * Of a system job `canary` is the share, in percent, of the allocations that are replaced first. A
+ * canary that ended comes again on its node; no other node that has nothing of the job gets one
+ * while there are old ones to replace.
  */
 function planTrial(group: TaskGroup, parts: NodesTrialParts): NodesTrial {
   const { rows, survey, missing, context } = parts

@@ -14,8 +14,8 @@ export interface Reconnected {
 }
 
 /**
- * Allocations whose node is back, against those that stood in for them (scheduling reference
- * §6.10). One of each pair goes; those that stay count like any other.
+ * Allocations whose node is back, against those that stood in for them. One of each pair goes;
+ * those that stay count like any other.
  */
 export function resolveReturns(
   classified: Classified,

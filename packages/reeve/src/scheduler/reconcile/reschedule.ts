@@ -12,7 +12,7 @@ export type RescheduleDecision =
 
 /** Due this soon counts as due: a follow-up for it would cost more than it saves. */
 const SOON_MS = 1_000
-/** An unlimited policy remembers this many attempts (scheduling reference §6.3). */
+/** An unlimited policy remembers this many attempts. */
 const EVENTS_KEPT = 5
 
 export interface RescheduleContext {
@@ -29,7 +29,7 @@ export interface RescheduleContext {
 }
 
 /**
- * Scheduling reference §6.3, for an allocation that failed on its node, or whose node is silent,
+ * Whether and when an allocation is rescheduled that failed on its node, or whose node is silent,
  * and that was not replaced yet.
  */
 export function decideReschedule(

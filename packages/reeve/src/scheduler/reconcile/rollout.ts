@@ -30,7 +30,7 @@ const NO_ROLLOUT: Rollout = {
   cancelled: undefined,
 }
 
-/** Scheduling reference §6.1, steps 1 and 2. `job` is undefined when it is stopped or purged. */
+/** Which deployment goes on, and which ends. `job` is undefined when it is stopped or purged. */
 export function rolloutOf(
   job: Job | undefined,
   latest: Deployment | undefined,
@@ -54,7 +54,7 @@ export function rolloutOf(
   return { current: latest, isActive, isPaused, isFailed, cancelled: undefined }
 }
 
-/** Whether new versions of the group are rolled out step by step (scheduling reference §6.8). */
+/** Whether new versions of the group are rolled out step by step. */
 export function isDeployed(job: Job, { Update }: TaskGroup): boolean {
   const hasDeployments = job.Type === 'service' || job.Type === 'system'
   return hasDeployments && Update !== null && Update.MaxParallel > 0
@@ -85,7 +85,7 @@ export interface DeploymentContext {
   readonly priority: number
 }
 
-/** Scheduling reference §6.9: one deployment spans all groups. */
+/** One deployment spans all groups. */
 export function decideDeployment(
   rollout: Rollout,
   groups: readonly GroupRollout[],

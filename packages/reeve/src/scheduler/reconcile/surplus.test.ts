@@ -17,7 +17,6 @@ interface Case {
   readonly want: readonly string[]
 }
 
-/** Scheduling reference §6.5, line by line. */
 const cases: readonly Case[] = [
   { name: 'nothing goes when there are enough', keep: [0, 1], count: 2, want: [] },
   { name: 'the highest indexes go', keep: [0, 1, 2], count: 1, want: ['keep 2', 'keep 1'] },

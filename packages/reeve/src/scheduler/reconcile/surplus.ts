@@ -3,10 +3,10 @@ import type { Classified } from './classify.ts'
 import { indexOf } from './row-order.ts'
 
 /**
- * What goes when there are too many (scheduling reference §6.5): after a promotion those whose name
- * a canary has taken, then those that must move anyway, then failed ones that nobody replaces, then
- * second holders of a name, then the highest indexes. Finished work goes last: it costs nothing.
- * What is unknown is not counted: nobody could tell it to stop.
+ * What goes when there are too many: after a promotion those whose name a canary has taken, then
+ * those that must move anyway, then failed ones that nobody replaces, then second holders of a
+ * name, then the highest indexes. Finished work goes last: it costs nothing. What is unknown is not
+ * counted: nobody could tell it to stop.
  */
 export function chooseSurplus(
   { keep, migrate }: Pick<Classified, 'keep' | 'migrate'>,

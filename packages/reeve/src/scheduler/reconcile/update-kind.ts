@@ -55,8 +55,8 @@ export class UpdateKinds {
 
 /**
  * Whether a running allocation of one version of a group can become one of another without being
- * replaced (scheduling reference §6.6). Fields that are not listed here, such as counts, services
- * and constraints, an agent can take over while the tasks run.
+ * replaced. Fields that are not listed here, such as counts, services and constraints, an agent can
+ * take over while the tasks run.
  */
 export function needsReplacement(before: Job, after: Job, groupName: string): boolean {
   const [old, next] = [groupOf(before, groupName), groupOf(after, groupName)]

@@ -14,9 +14,8 @@ export interface LimitContext {
 }
 
 /**
- * How many allocations may be replaced by the new version at once (scheduling reference §6.8):
- * `max_parallel`, less those of the deployment that nobody has called healthy yet; none while one
- * of them is unhealthy.
+ * How many allocations may be replaced by the new version at once: `max_parallel`, less those of
+ * the deployment that nobody has called healthy yet; none while one of them is unhealthy.
  */
 export function updateLimit(context: LimitContext): number {
   const { group, rollout, isDeployed, isOnTrial, staying } = context

@@ -1,6 +1,6 @@
 const HOUR_MS = 3_600_000
 
-/** How long things are kept after their end (scheduling reference §20). */
+/** How long things are kept after their end. */
 export interface GarbageAges {
   /** Since an evaluation, or an allocation of it, last changed. */
   readonly evaluationMs: number

@@ -8,9 +8,9 @@ import { isCollectable, isOfOlderVersion } from './collectable.ts'
 import type { Round } from './round.ts'
 
 /**
- * An evaluation that has ended, with its allocations (scheduling reference §20). Gives back where a
- * later slice goes on; undefined when it is done with it, or leaves it alone. `too-young` tells
- * that all that follow in order of creation are so too.
+ * An evaluation that has ended, with its allocations. Gives back where a later slice goes on;
+ * undefined when it is done with it, or leaves it alone. `too-young` tells that all that follow in
+ * order of creation are so too.
  */
 export function collectEvaluation(
   round: Round,

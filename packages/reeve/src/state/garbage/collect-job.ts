@@ -7,8 +7,8 @@ import { isCollectable } from './collectable.ts'
 import type { Round } from './round.ts'
 
 /**
- * A job that is over, with everything that belongs to it (scheduling reference §20); the job goes
- * last. Gives back where a later slice goes on; undefined when it is done, or leaves it alone.
+ * A job that is over, with everything that belongs to it; the job goes last. Gives back where a
+ * later slice goes on; undefined when it is done, or leaves it alone.
  */
 export function collectJob(
   round: Round,

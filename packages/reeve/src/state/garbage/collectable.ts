@@ -4,8 +4,8 @@ import { isTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Round } from './round.ts'
 
 /**
- * Whether nobody needs an allocation any more (scheduling reference §20). One that failed and may
- * still be placed again is kept: its record is what the next one is made from.
+ * Whether nobody needs an allocation any more. One that failed and may still be placed again is
+ * kept: its record is what the next one is made from.
  */
 export function isCollectable(
   row: AllocationRow,

@@ -38,8 +38,8 @@ export function firstCursor(tables: Tables): GarbageCursor {
 }
 
 /**
- * One slice of a collection: what is old enough and needed by nobody (scheduling reference §20),
- * and where to go on; undefined at the end. Pure: equal state, time and cursor give an equal slice.
+ * One slice of a collection: what is old enough and needed by nobody, and where to go on; undefined
+ * at the end. Pure: equal state, time and cursor give an equal slice.
  */
 export function decideGarbage(
   tables: Tables,
@@ -118,7 +118,7 @@ function advanceDeployments(
 
 /**
  * Whether a version that failed is still the one that is wanted: forgotten, it would be rolled out
- * again by the next evaluation (scheduling reference §6.8).
+ * again by the next evaluation.
  */
 function holdsUp({ tables }: Round, row: Deployment): boolean {
   if (row.Status !== 'failed') return false

@@ -72,8 +72,8 @@ export class Slice {
   }
 
   /**
-   * In the order in which they are committed. Reference §5.6: jobs and nodes that go are told of;
-   * evaluations, allocations and deployments go in silence.
+   * In the order in which they are committed. Jobs and nodes that go are told of; evaluations,
+   * allocations and deployments go in silence.
    */
   get commits(): readonly Omit<CommitRequest, 'by'>[] {
     const tables = this.#tables

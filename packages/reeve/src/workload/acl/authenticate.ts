@@ -18,7 +18,7 @@ const CALLERS_MAX = 10_000
 const ANONYMOUS = 'anonymous'
 const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
 
-/** Finds out who calls (reference §6.1, §6.3). Callers are remembered until any ACL row changes. */
+/** Finds out who calls. Callers are remembered until any ACL row changes. */
 export class Authenticator {
   readonly #context: WorkloadContext
   readonly #callers = new Map<string, Caller>()
@@ -67,7 +67,7 @@ export class Authenticator {
     return this.#remember(token.AccessorID, caller)
   }
 
-  /** Reference §6.1: without a token the policy named `anonymous` applies, if there is one. */
+  /** Without a token the policy named `anonymous` applies, if there is one. */
   #anonymous(): Caller {
     const known = this.#callers.get(ANONYMOUS)
     if (known !== undefined) return known
@@ -118,7 +118,7 @@ export class Authenticator {
   }
 }
 
-/** Reference §6.1: with ACLs off every request has all rights. */
+/** With ACLs off every request has all rights. */
 const ACLS_OFF_CALLER: Caller = {
   grants: ACLS_OFF,
   accessorId: '',

@@ -14,8 +14,8 @@ const SETTING = 'acl-bootstrap'
 const RESET_SHOWN_MAX = 20
 
 /**
- * Spec W: Bootstrap. Makes the first management token. Works once; again only when the operator
- * wrote the index of the last bootstrap into the reset file, and then once more (reference §6.2).
+ * Makes the first management token. Works once; again only when the operator wrote the index of the
+ * last bootstrap into the reset file, and then once more.
  */
 export async function bootstrapAcl(
   context: WorkloadContext,

@@ -16,7 +16,7 @@ import { put, remove, type Author } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 
-/** Spec W: Upsert one-time token. A token has one at a time: a new one makes the old one void. */
+/** A token has one at a time: a new one makes the old one void. */
 export async function createOneTimeToken(
   { store, sealer, ids, clock }: WorkloadContext,
   { accessorId, by }: RequestCaller,
@@ -56,10 +56,7 @@ export async function createOneTimeToken(
   })
 }
 
-/**
- * Spec W: Exchange one-time token. It works once; every way to fail looks the same (reference
- * §6.5).
- */
+/** It works once; every way to fail looks the same. */
 export async function exchangeOneTimeToken(
   context: WorkloadContext,
   { by }: Author,

@@ -6,9 +6,7 @@ import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './token-view.ts'
 
-/**
- * Reference §6.6: creates or replaces a policy. Tokens that name it have its rights from then on.
- */
+/** Creates or replaces a policy. Tokens that name it have its rights from then on. */
 export async function writePolicy(
   { store }: WorkloadContext,
   { by }: Author,
@@ -47,7 +45,7 @@ function jobAclOf(given: AclPolicyRequest['JobACL']): JobAcl | null {
   }
 }
 
-/** Reference §6.6: deleting a name that is unknown succeeds. */
+/** Deleting a name that is unknown succeeds. */
 export async function deletePolicy(
   { store }: WorkloadContext,
   { by }: Author,
@@ -73,7 +71,7 @@ export function ownPolicyNames({ store }: WorkloadContext, caller: Caller): Read
   })
 }
 
-/** Which policies a list shows the caller: all for management, else its own (reference §6.6). */
+/** Which policies a list shows the caller: all for management, else its own. */
 export function visiblePolicies(
   context: WorkloadContext,
   caller: Caller,
@@ -83,7 +81,7 @@ export function visiblePolicies(
   return (name) => own.has(name)
 }
 
-/** Reference §6.6: whoever has a policy may read it; the anonymous one concerns everybody. */
+/** Whoever has a policy may read it; the anonymous one concerns everybody. */
 export function mayReadPolicy(context: WorkloadContext, caller: Caller, name: string): boolean {
   return name === ANONYMOUS || visiblePolicies(context, caller)(name)
 }

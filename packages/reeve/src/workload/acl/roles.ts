@@ -13,7 +13,7 @@ interface RoleWritten {
   readonly role: AclRole
 }
 
-/** Reference §6.6: creates a role when the request names none, else changes that one. */
+/** Creates a role when the request names none, else changes that one. */
 export async function writeRole(
   context: WorkloadContext,
   { by }: Author,
@@ -86,7 +86,7 @@ export async function deleteRole(
   return ok({ index })
 }
 
-/** Which roles the caller may see: all for management, else those of its token (reference §6.6). */
+/** Which roles the caller may see: all for management, else those of its token. */
 export function visibleRoles({ store }: WorkloadContext, caller: Caller): (id: string) => boolean {
   if (caller.grants.isManagement) return () => true
   const links = store.tables.acl_tokens.find(caller.accessorId)?.Roles ?? []

@@ -4,7 +4,7 @@ import { ZERO_TIME } from '../../kit/duration.ts'
 import { aclTokenStub, aclTokenView, type AclTokenRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** The accessor, and the policy, of requests without a token (reference §6.1). */
+/** The accessor, and the policy, of requests without a token. */
 export const ANONYMOUS = 'anonymous'
 
 /** The token with its secret, for those who may see it: its holder and management. */
@@ -17,15 +17,12 @@ export function tokenStub(context: WorkloadContext, row: AclTokenRow): AclTokenS
   return aclTokenStub(withRoleNames(context, row))
 }
 
-/** What filters see of a token: everything but the secret (reference §3.5). */
+/** What filters see of a token: everything but the secret. */
 export function tokenFilterView(context: WorkloadContext, row: AclTokenRow): AclToken {
   return aclTokenView(withRoleNames(context, row), '')
 }
 
-/**
- * Links are stored by id only, so a role may be renamed; one that is gone is left out (reference
- * §6.4).
- */
+/** Links are stored by id only, so a role may be renamed; one that is gone is left out. */
 function withRoleNames({ store }: WorkloadContext, row: AclTokenRow): AclTokenRow {
   if (row.Roles === null || row.Roles.length === 0) return row
   const Roles = row.Roles.flatMap(({ ID }) => {
@@ -43,7 +40,7 @@ const ANONYMOUS_RIGHTS = {
   Global: false,
 } as const
 
-/** Reference §6.1: what stands for requests without a token. It is never stored. */
+/** What stands for requests without a token. It is never stored. */
 export const ANONYMOUS_TOKEN: AclToken = {
   ...ANONYMOUS_RIGHTS,
   AccessorID: ANONYMOUS,

@@ -21,8 +21,8 @@ export interface TokenWritten {
 }
 
 /**
- * Spec W: Create token and Update token. A token is created when the request names none; one that
- * is brought in from elsewhere carries both of its ids (reference §6.4).
+ * A token is created when the request names none; one that is brought in from elsewhere carries
+ * both of its ids.
  */
 export async function writeToken(
   context: WorkloadContext,
@@ -136,7 +136,7 @@ interface Expiry {
   readonly ttlNs: number | undefined
 }
 
-/** A lifetime that an update does not name stays as it is (reference §9, choice 18). */
+/** A lifetime that an update does not name stays as it is (choice 18). */
 function readExpiry(
   request: AclTokenRequest,
   { existing, nowMs }: Origin & { readonly nowMs: number },
@@ -167,7 +167,7 @@ function existingOf(row: AclTokenRow) {
   }
 }
 
-/** Reference §6.4: named by id or by name, stored by id, each once. */
+/** Named by id or by name, stored by id, each once. */
 function resolveRoles(
   { store }: WorkloadContext,
   links: AclTokenRequest['Roles'] | null,
@@ -184,7 +184,7 @@ function resolveRoles(
   return ok([...found].map((ID) => ({ ID, Name: '' })))
 }
 
-/** Spec W: Delete token. Its one-time token goes with it. */
+/** Its one-time token goes with it. */
 export async function deleteToken(
   { store }: WorkloadContext,
   { by }: Author,
@@ -205,10 +205,7 @@ export async function deleteToken(
   return ok({ index })
 }
 
-/**
- * Spec W: Read token needs management, or the secret of that very token. For others a token that is
- * not theirs and one that is not there are the same.
- */
+/** For others a token that is not theirs and one that is not there are the same. */
 export function checkTokenReader(caller: Caller, accessorId: string): Refusal | undefined {
   const isOwn = caller.type === 'client' && caller.accessorId === accessorId.toLowerCase()
   return caller.grants.isManagement || isOwn ? undefined : PERMISSION_DENIED

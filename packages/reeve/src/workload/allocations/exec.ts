@@ -28,7 +28,7 @@ export interface PreparedExec {
 /** Drivers whose tasks see the node's own files: a command in them can do anything there. */
 const UNISOLATED: ReadonlySet<string> = new Set(['raw_exec'])
 
-/** Spec W: Exec. Everything that can be refused without the node; reference §7.1 has the texts. */
+/** Everything that can be refused without the node.1 has the texts. */
 export function prepareExec(
   context: WorkloadContext,
   caller: Caller,
@@ -51,7 +51,7 @@ export interface ActionQuestion {
   readonly tty: boolean
 }
 
-/** Reference §7.3: like exec; the command is the action's of that name. */
+/** Like exec; the command is the action's of that name. */
 export function prepareAction(
   context: WorkloadContext,
   caller: Caller,
@@ -115,7 +115,7 @@ function prepare(
   { task, command, tty, driver }: Wanted,
 ): Result<PreparedExec, Refusal> {
   if (command.length === 0) return err(refusal('invalid-input', 'command is not present'))
-  // Spec W: Exec, ACL: raw_exec needs a second capability.
+  // Raw_exec needs a second capability.
   if (UNISOLATED.has(driver) && !caller.grants.allows(row.Namespace, 'alloc-node-exec'))
     return err(PERMISSION_DENIED)
   const request = { verb: 'exec', allocation: row.ID, task, command, tty } as const

@@ -12,11 +12,11 @@ import type { WorkloadContext } from '../context.ts'
 
 export interface AllocationQuestion {
   readonly allocId: string
-  /** Any one of them in the allocation's own namespace (reference §6.8). */
+  /** Any one of them in the allocation's own namespace. */
   readonly anyOf: readonly NamespaceCapability[]
 }
 
-/** The allocation that something is asked of its node about. Reference §2.5 has the texts. */
+/** The allocation that something is asked of its node about. */
 export function findAllocationOnNode(
   { store: { tables } }: WorkloadContext,
   caller: Caller,

@@ -26,9 +26,8 @@ export interface AllocationStopped {
 }
 
 /**
- * Spec W: Stop allocation. Only the wish is written down, with an evaluation of the job: that stops
- * the allocation and places another. One that has ended may be named too; then nothing follows
- * (reference §7.4).
+ * Only the wish is written down, with an evaluation of the job: that stops the allocation and
+ * places another. One that has ended may be named too; then nothing follows.
  */
 export async function stopAllocation(
   { store, view, ids }: WorkloadContext,
@@ -39,7 +38,7 @@ export async function stopAllocation(
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const row = store.tables.allocations.find(id.value)
   if (row === undefined) return err(refusal('alloc-not-found', 'allocation not found'))
-  // Ids are global, so it is the allocation's own namespace that counts (reference §6.8).
+  // Ids are global, so it is the allocation's own namespace that counts.
   if (!grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
   const job = store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.findJobOf(row)
   const evalId = job === undefined ? '' : ids.uuid()

@@ -20,7 +20,7 @@ import type { WorkloadContext } from '../context.ts'
 
 export const DEPLOYMENT_NOT_FOUND: Refusal = refusal('deployment-not-found', 'deployment not found')
 
-/** What a write to a deployment did (reference §8.3). */
+/** What a write to a deployment did. */
 export interface DeploymentWritten {
   /** Empty when nothing has to be scheduled. */
   readonly evalId: string
@@ -33,7 +33,7 @@ export interface DeploymentWritten {
 
 /**
  * The deployment of an id in a path that the caller may act on. Rights are those in its own
- * namespace; who may not even read it is not told that it exists (reference §6.8).
+ * namespace; who may not even read it is not told that it exists.
  */
 export function findDeployment(
   { store }: WorkloadContext,
@@ -49,7 +49,7 @@ export function findDeployment(
   return err(may('read-job') ? PERMISSION_DENIED : DEPLOYMENT_NOT_FOUND)
 }
 
-/** The body names the deployment of the path, or the call is a mistake (reference §8.3). */
+/** The body names the deployment of the path, or the call is a mistake. */
 export function namesDeployment(
   body: { readonly DeploymentID?: string | null | undefined },
   { ID }: Deployment,
@@ -60,7 +60,7 @@ export function namesDeployment(
   return refusal('invalid-input', 'Deployment ID does not match')
 }
 
-/** Scheduling reference §1.5: one that has ended takes no change. */
+/** One that has ended takes no change. */
 export function endedProblem(deployment: Deployment, what: string): Refusal | undefined {
   if (isActiveDeployment(deployment)) return undefined
   return refusal('invalid-input', `can't ${what}`)

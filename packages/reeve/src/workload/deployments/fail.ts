@@ -9,7 +9,7 @@ import {
   type DeploymentWritten,
 } from './deployment-writes.ts'
 
-/** Reference §8.3: a person gives the deployment up. Any group that asked for it is reverted. */
+/** A person gives the deployment up. Any group that asked for it is reverted. */
 export async function failDeployment(
   context: WorkloadContext,
   caller: RequestCaller,

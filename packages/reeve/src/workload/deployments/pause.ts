@@ -17,7 +17,7 @@ export interface PauseRequest {
   readonly body: DeploymentPauseRequest
 }
 
-/** Reference §8.3: holds a deployment up, or lets it go on, which is looked at at once. */
+/** Holds a deployment up, or lets it go on, which is looked at at once. */
 export async function setPaused(
   context: WorkloadContext,
   caller: RequestCaller,

@@ -24,8 +24,8 @@ export interface PromoteRequest {
 }
 
 /**
- * Reference §8.3: the canaries of the groups are found good. All that are asked for or none: one
- * group with too few healthy ones refuses the whole request.
+ * The canaries of the groups are found good. All that are asked for or none: one group with too few
+ * healthy ones refuses the whole request.
  */
 export async function promoteDeployment(
   context: WorkloadContext,

@@ -38,8 +38,8 @@ interface Word {
 }
 
 /**
- * Reference §8.3: a person says how allocations are, in place of their nodes. What is unhealthy by
- * their word fails the deployment (scheduling reference §7).
+ * A person says how allocations are, in place of their nodes. What is unhealthy by their word fails
+ * the deployment.
  */
 export async function setAllocationHealth(
   context: WorkloadContext,

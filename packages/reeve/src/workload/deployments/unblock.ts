@@ -18,8 +18,8 @@ export interface UnblockRequest {
 }
 
 /**
- * Reference §8.3: a deployment that waits for other regions goes on without them. One that does not
- * wait goes on anyway.
+ * A deployment that waits for other regions goes on without them. One that does not wait goes on
+ * anyway.
  */
 export async function unblockDeployment(
   context: WorkloadContext,

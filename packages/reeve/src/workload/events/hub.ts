@@ -29,11 +29,11 @@ export interface Subscription {
   readonly sink: Sink
 }
 
-/** Reference §5.2: every 30 s, whatever else is sent. */
+/** Every 30 s, whatever else is sent. */
 const HEARTBEAT_MS = 30_000
 /**
- * After a write lines are gathered: one write per reader for many commits (architecture §14). For a
- * millisecond, or longer with many readers: a write takes some 5 µs, and others want their turn.
+ * After a write lines are gathered: one write per reader for many commits. For a millisecond, or
+ * longer with many readers: a write takes some 5 µs, and others want their turn.
  */
 const READERS_PER_MS = 100
 /**

@@ -26,7 +26,7 @@ export class StreamedCommit {
   }
 }
 
-/** Reference §5.2: the heartbeat. */
+/** The heartbeat. */
 export const HEARTBEAT = '{}\n'
 
 /**

@@ -52,7 +52,7 @@ function viewText(topic: string, body: string): string {
   return view === undefined ? body : JSON.stringify(view(JSON.parse(body) as never))
 }
 
-/** Reference §5.7: the payload is the row under its topic's name; a deleted job says so. */
+/** The payload is the row under its topic's name; a deleted job says so. */
 export function payloadText(commit: Commit, topic: string, row: number): string {
   const committed = commit.rows[row]
   const body = committed === undefined ? 'null' : wholeText(committed.text)

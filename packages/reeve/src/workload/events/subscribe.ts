@@ -50,9 +50,7 @@ export interface OrganizationReader {
   readonly expiresMs: number | undefined
 }
 
-/**
- * Spec W: Event stream. Authorises first, so that a refusal is a status and not a broken stream.
- */
+/** Authorises first, so that a refusal is a status and not a broken stream. */
 export function prepareStream(
   streams: EventStreams,
   request: StreamRequest,
@@ -61,7 +59,7 @@ export function prepareStream(
   if (!selectors.ok) return selectors
   const namespaces = namespacesOf(streams.context, request.namespace)
   const reader = findReader(streams, request, { selectors: selectors.value, namespaces })
-  // Reference §5.1: an expired token is told apart from an unknown one only when a stream ends.
+  // An expired token is told apart from an unknown one only when a stream ends.
   if (!reader.ok) return err(PERMISSION_DENIED)
   const { accessorId } = reader.value
   // Without ACLs there are no tokens to tell readers apart by.
@@ -99,7 +97,7 @@ interface StreamReader {
 
 interface Asked {
   readonly selectors: readonly TopicSelector[]
-  /** Those that were asked for; with `*`, those that existed then (reference §5.5). */
+  /** Those that were asked for; with `*`, those that existed then. */
   readonly namespaces: readonly string[]
 }
 
@@ -190,7 +188,7 @@ function mayReadEvent(caller: Caller, namespace: string, event: EventMark): bool
   return event.Topic !== 'Variable' || caller.grants.variable(event.Namespace, event.Key, 'list')
 }
 
-/** Reference §5.5: a deleted, expired or weakened token ends its streams. */
+/** A deleted, expired or weakened token ends its streams. */
 function refusalNow(streams: EventStreams, opening: Opening): string | undefined {
   const reader = findReader(streams, opening.request, opening)
   return reader.ok ? undefined : reader.error

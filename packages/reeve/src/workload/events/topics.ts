@@ -8,13 +8,13 @@ import type { EventMark } from '../../state/index.ts'
 export interface TopicSelector {
   readonly topic: string
   readonly key: string
-  /** Only events of this type; for the topic that is really a type of another (reference §5.4). */
+  /** Only events of this type; for the topic that is really a type of another. */
   readonly type?: string
 }
 
 const EVERYTHING: TopicSelector = { topic: '*', key: '*' }
 
-/** Spec W: Event stream lists these two as topics; they are spelled so on subscribing only. */
+/** They are spelled so on subscribing only. */
 const ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
   NodeDrain: { topic: 'Node', type: 'NodeDrain' },
   ACLRoles: { topic: 'ACLRole' },
@@ -52,7 +52,7 @@ export function selects(selector: TopicSelector, event: EventMark): boolean {
 
 type TopicRule = 'read-job' | 'node-read' | 'variables' | 'management'
 
-/** Spec W: Event stream, ACL per topic. What is not listed needs management. */
+/** What is not listed needs management. */
 const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   Allocation: 'read-job',
   Deployment: 'read-job',
@@ -71,7 +71,7 @@ function ruleOf(topic: string): TopicRule {
 
 /**
  * May the caller open (or keep) a stream of these topics in these namespaces? All or nothing: the
- * capability is needed in every namespace asked for (reference §5.5).
+ * capability is needed in every namespace asked for.
  */
 export function mayStream(
   caller: Caller,
@@ -101,7 +101,7 @@ export function mayRead(caller: Caller, topic: string, namespaces: readonly stri
   const rule = ruleOf(topic)
   if (rule === 'management') return false
   if (rule === 'node-read') return grants.node('read')
-  // Reference §5.5: some access opens the stream; each event is asked for by its own path.
+  // Some access opens the stream; each event is asked for by its own path.
   if (rule === 'variables')
     return namespaces.every((namespace) => grants.variableSomewhere(namespace, 'list'))
   return namespaces.every((namespace) => grants.allows(namespace, 'read-job'))

@@ -17,7 +17,7 @@ export interface JudgedJob {
   readonly existing: Job | undefined
 }
 
-/** What policies see of a submission (reference policy-languages §4). */
+/** What policies see of a submission. */
 export function jobSubject(
   context: WorkloadContext,
   caller: Caller,

@@ -1,15 +1,15 @@
 import { verdictOf } from '../../policy/index.ts'
 import type { GuardVerdict, PolicyGuard } from './policy-guard.ts'
 
-/** What a request says about policies (Spec W: Create job, `PolicyOverride`). */
+/** What a request says about policies. */
 export interface OverrideWish {
   readonly PolicyOverride?: boolean | null | undefined
   readonly PolicyOverrideComment?: string | null | undefined
 }
 
 /**
- * An organization may want to be told why its policies are passed over (reference governance §5.3),
- * for jobs as for runs. Undefined when nothing is missing.
+ * An organization may want to be told why its policies are passed over, for jobs as for runs.
+ * Undefined when nothing is missing.
  */
 export function commentProblem(
   guard: Pick<PolicyGuard, 'needsComment'>,

@@ -14,7 +14,7 @@ export interface PlannedVerdicts {
   readonly warnings: readonly string[]
 }
 
-/** Spec W: Plan. Everything is told before the fact, and nothing is recorded. */
+/** Everything is told before the fact, and nothing is recorded. */
 export async function planPolicies(
   context: WorkloadContext,
   caller: Caller,

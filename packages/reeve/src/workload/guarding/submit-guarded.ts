@@ -11,7 +11,7 @@ import type { GuardingSet } from './policy-source.ts'
 import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
 import { denial, policyWarnings } from './verdict-text.ts'
 
-/** Reference policy-languages §4: the flag needs its capability, whatever policies say. */
+/** The flag needs its capability, whatever policies say. */
 export function checkOverride(
   { grants }: Caller,
   namespace: string,

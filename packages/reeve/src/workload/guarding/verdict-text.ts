@@ -24,7 +24,7 @@ export function denial(jobId: string, { denials }: Verdict): Refusal {
 const OVERRIDE_HINT =
   'PolicyOverride passes over what is listed; it needs the capability policy-override'
 
-/** `Warnings`: policies that only warn, and those that were passed over (reference §4). */
+/** `Warnings`: policies that only warn, and those that were passed over. */
 export function policyWarnings({ warnings, overridden }: Verdict): readonly string[] {
   const all = [
     ...warnings.flatMap(objectionLines),

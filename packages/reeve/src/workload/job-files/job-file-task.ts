@@ -30,14 +30,14 @@ export type JobFileOutcome =
   | { readonly kind: 'job'; readonly json: string; readonly placed: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
 
-/** Jobspec reference §1: what messages call a text that has no name of its own. */
+/** What messages call a text that has no name of its own. */
 const FILE = 'input.hcl'
 const VARIABLES_FILE = 'variables.hcl'
 
 /**
- * Reads a job file as a server does (jobspec reference §1): no files, no environment, and a value
- * for a variable that is not declared does no harm. The job is written out here, so that a large
- * one costs the thread that asked nothing but its text.
+ * Reads a job file as a server does: no files, no environment, and a value for a variable that is
+ * not declared does no harm. The job is written out here, so that a large one costs the thread that
+ * asked nothing but its text.
  */
 export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcome {
   const read = readTask(task, random)

@@ -1,6 +1,6 @@
 import type { Job, JobAction } from '@reeve/contract'
 
-/** Reference §7.3: the named commands of a job, in the order in which the job names them. */
+/** The named commands of a job, in the order in which the job names them. */
 export function jobActions(job: Job): readonly JobAction[] {
   return job.TaskGroups.flatMap((group) =>
     group.Tasks.flatMap((task) =>

@@ -44,7 +44,7 @@ export interface JobDispatched {
   readonly warnings: readonly string[]
 }
 
-/** Spec W: Dispatch. Permission is the route's; then the request, the parent, the parts. */
+/** Permission is the route's; then the request, the parent, the parts. */
 export async function dispatchJob(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -113,8 +113,8 @@ function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, s
 }
 
 /**
- * Reference §2.3: among the children that are still stored. Nothing is awaited between this and the
- * commit, so of two dispatches with one token the second always finds the child of the first.
+ * Among the children that are still stored. Nothing is awaited between this and the commit, so of
+ * two dispatches with one token the second always finds the child of the first.
  */
 function findDispatched(
   store: WorkloadContext['store'],
@@ -179,7 +179,7 @@ function childIds(
   }
 }
 
-/** What holds for every job id, and what would fit no path (reference §2.4). */
+/** What holds for every job id, and what would fit no path. */
 function idProblem(id: string): string | undefined {
   const most = LIMITS.pathParamCharsMax
   return (

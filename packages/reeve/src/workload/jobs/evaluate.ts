@@ -27,7 +27,7 @@ export interface EvaluateRequest {
   readonly body: JobEvaluateRequest | undefined
 }
 
-/** Spec W: Create evaluation. The scheduling logic runs, whether or not anything changed. */
+/** The scheduling logic runs, whether or not anything changed. */
 export async function evaluateJob(
   { store, ids }: WorkloadContext,
   { by }: Author,
@@ -71,8 +71,8 @@ function isLeftFailed(row: AllocationRow): boolean {
 }
 
 /**
- * Scheduling reference §12: only of a group that places failed ones again at all. Its limit and its
- * delay are what the caller wants to pass over.
+ * Only of a group that places failed ones again at all. Its limit and its delay are what the caller
+ * wants to pass over.
  */
 function mayBeForced(job: Job, row: AllocationRow): boolean {
   const group = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)

@@ -152,7 +152,6 @@ function held(before: AllocationRow | undefined, Text: string): KnownInstance {
   return { State: 'held', PreviousAllocation: before?.ID ?? '', Text }
 }
 
-/** Scheduling reference §11, `AllAtOnce`. */
 function awaitsOthers(
   { NodeName }: AllocationRow,
   before: AllocationRow | undefined,
@@ -161,7 +160,7 @@ function awaitsOthers(
   return held(before, text)
 }
 
-/** Scheduling reference §2: that an allocation ended well is no cause to evaluate its job. */
+/** That an allocation ended well is no cause to evaluate its job. */
 function awaitsEvaluation(before: AllocationRow | undefined): KnownInstance {
   const text =
     before === undefined

@@ -1,6 +1,6 @@
 import { refusal, type Refusal } from '../../model/index.ts'
 
-/** Spec W: Revert, Set stability. The body names the job of the path, or the call is a mistake. */
+/** The body names the job of the path, or the call is a mistake. */
 export function namesJob(
   body: { readonly JobID?: string | null | undefined },
   jobId: string,

@@ -13,8 +13,8 @@ export interface ParseRequest {
 }
 
 /**
- * Spec W: Parse job. The job as JSON, or everything that is wrong with its text, each problem on a
- * line of its own. What is odd but harmless has no place in the answer and is not told.
+ * The job as JSON, or everything that is wrong with its text, each problem on a line of its own.
+ * What is odd but harmless has no place in the answer and is not told.
  */
 export async function parseJob(
   { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,

@@ -6,7 +6,7 @@ export interface Payload {
   readonly bytes: number
 }
 
-/** Reads base64 as clients write it: line breaks are passed over. Reference §2.3 has the text. */
+/** Reads base64 as clients write it: line breaks are passed over. */
 export function readPayload(text: string): Result<Payload, string> {
   const at = firstIllegal(text)
   if (at !== undefined) return err(`illegal base64 data at input byte ${at}`)

@@ -11,8 +11,8 @@ export interface JobLaunched {
 }
 
 /**
- * Spec W: Force periodic instance. An instance beside those of the schedule, whatever overlaps; the
- * schedule goes on as if it had not been.
+ * An instance beside those of the schedule, whatever overlaps; the schedule goes on as if it had
+ * not been.
  */
 export async function forcePeriodicJob(
   { store, ids }: WorkloadContext,
@@ -41,8 +41,8 @@ export async function forcePeriodicJob(
 }
 
 /**
- * Spec W: "creates a new instance". Instances are named by a second, so one that is taken is not
- * used again: the latest free one before it is. Later ones belong to the schedule.
+ * Instances are named by a second, so one that is taken is not used again: the latest free one
+ * before it is. Later ones belong to the schedule.
  */
 function newInstance({ jobs }: Tables, parent: Job, nowMs: number): Job {
   for (let launchMs = nowMs; ; launchMs -= 1_000) {
@@ -51,7 +51,7 @@ function newInstance({ jobs }: Tables, parent: Job, nowMs: number): Job {
   }
 }
 
-/** Reference §2.3; contract. */
+/** Contract. */
 function notTracked(namespace: string, jobId: string): string {
   const id = JSON.stringify(jobId)
   return `force launch for job ${id} failed: can't force run non-tracked job ${id} (${namespace})`

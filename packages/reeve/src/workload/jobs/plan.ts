@@ -56,9 +56,9 @@ export interface PlanRequest extends JobSubmitted {
 }
 
 /**
- * Spec W: Plan. What registering the job would do, found out by the very scheduler that would do
- * it, on the state as it would be then. Nothing is stored and no event is made. The job is held to
- * the same rules as a registration: a plan that succeeds is one that can be carried out.
+ * What registering the job would do, found out by the very scheduler that would do it, on the state
+ * as it would be then. Nothing is stored and no event is made. The job is held to the same rules as
+ * a registration: a plan that succeeds is one that can be carried out.
  */
 export async function planJob(
   context: WorkloadContext,
@@ -160,7 +160,7 @@ function mayPlan(
   return mayUseVolumes(grants, namespace, body.Job)
 }
 
-/** Reference §2.3: the texts are those of plan. */
+/** The texts are those of plan. */
 function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refusal> {
   if (body === undefined) return invalid('Request body is empty')
   const job = body.Job

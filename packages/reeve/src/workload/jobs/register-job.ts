@@ -14,7 +14,7 @@ import {
   type RegisterRequest,
 } from './register.ts'
 
-/** Spec W: Create job and Update job; of a job that lists regions, in each of them. */
+/** Of a job that lists regions, in each of them. */
 export async function registerJob(
   context: WorkloadContext,
   caller: RequestCaller,

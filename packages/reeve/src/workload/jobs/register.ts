@@ -69,10 +69,7 @@ export interface JobWritten {
   readonly warnings: readonly string[]
 }
 
-/**
- * Spec W: Create job and Update job, in this region. Permission first, then the shape of the
- * request, then the job.
- */
+/** Permission first, then the shape of the request, then the job. */
 export async function registerHere(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -157,12 +154,12 @@ export function submittedProblem(job: Input<Job>): string | undefined {
   return Type === 'system' && scales ? SYSTEM_SCALING : undefined
 }
 
-/** Reference §1.6: query, then request body, then job, then `default`. */
+/** Query, then request body, then job, then `default`. */
 export function namespaceOf({ body, queryNamespace }: JobSubmitted): string {
   return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
 }
 
-/** Reference §1.6: the same order; the query's region is checked with every request. */
+/** The same order; the query's region is checked with every request. */
 export function isOwnRegion(
   { region }: Pick<WorkloadContext, 'region'>,
   { body, queryRegion }: JobSubmitted,
@@ -220,7 +217,7 @@ async function placedInSource(
   return err(refusal(refused.error.code, text))
 }
 
-/** Reference §2.3: what a new version may not change. */
+/** What a new version may not change. */
 export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
   if (job.Payload !== null)
     return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
@@ -228,7 +225,6 @@ export function checkUpdate(job: Job, current: Job | undefined): Refusal | undef
   return text === undefined ? undefined : refusal('invalid-input', text)
 }
 
-/** Spec W: Create job, `EnforceIndex`. */
 export function checkIndex(
   body: JobRegisterRequest,
   current: Job | undefined,
@@ -243,7 +239,7 @@ export function checkIndex(
   return conflict(`job exists with conflicting job modify index: ${current.JobModifyIndex}`)
 }
 
-/** Spec W: Create job, `PreserveCounts`. New groups keep the count they were submitted with. */
+/** New groups keep the count they were submitted with. */
 function preserveCounts(job: Job, current: Job | undefined): Job {
   const counts = new Map(current?.TaskGroups.map((group) => [group.Name, group.Count]))
   return {
@@ -313,8 +309,8 @@ export async function commitJob(
 }
 
 /**
- * The registered job when the submitted one is the same: it gets no new version (reference §2.3).
- * Undefined when there will be one; a stopped job is revived by one.
+ * The registered job when the submitted one is the same: it gets no new version. Undefined when
+ * there will be one; a stopped job is revived by one.
  */
 export function unchangedJob(job: Job, current: Job | undefined): Job | undefined {
   return current === undefined || current.Stop || jobSpecChanged(current, job) ? undefined : current
@@ -398,7 +394,7 @@ function submittedAt(
   return isPart === true && isTime ? given : undefined
 }
 
-/** Reference §2.3: periodic and parameterized jobs wait for their launch or dispatch. */
+/** Periodic and parameterized jobs wait for their launch or dispatch. */
 function needsEvaluation(job: Job): boolean {
   return !isParent(job)
 }

@@ -18,9 +18,9 @@ export interface RevertRequest {
 }
 
 /**
- * Spec W: Revert. An earlier version is registered again, as a new one that is not stable, with the
- * source it was made from. Nothing is awaited between the last checks and the commit, so that of
- * several callers who enforce one prior version one succeeds.
+ * An earlier version is registered again, as a new one that is not stable, with the source it was
+ * made from. Nothing is awaited between the last checks and the commit, so that of several callers
+ * who enforce one prior version one succeeds.
  */
 export async function revertJob(
   context: WorkloadContext,

@@ -47,7 +47,7 @@ export interface JobScaled {
   readonly warnings: readonly string[]
 }
 
-/** Spec W: Scale task group. The order of the checks is the reference's (§2.3, scale notes). */
+/** Clients see the first refusal, so the order of the checks is part of the API. */
 export async function scaleJob(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -111,7 +111,7 @@ function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, str
   if ((target['Namespace'] ?? '') !== '' && target['Namespace'] !== namespace)
     return err('namespace in payload did not match header')
   const error = body.Error ?? false
-  // design/choices: a text is an error, and its message when there is no other.
+  // A text is an error, and its message when there is no other.
   const text = typeof error === 'string' ? error : ''
   const wish: ScaleWish = {
     group: target['Group'] ?? '',

@@ -12,10 +12,7 @@ export interface StabilityRequest {
   readonly body: JobStabilityRequest
 }
 
-/**
- * Spec W: Set stability. Deployments that fail go back to the newest stable version; the mark
- * itself is no event (reference §5.6).
- */
+/** Deployments that fail go back to the newest stable version; the mark itself is no event. */
 export async function setStability(
   context: WorkloadContext,
   { by }: Author,

@@ -16,7 +16,7 @@ import {
 import { namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** Reference §8.9: a job with the state of what runs of it. */
+/** A job with the state of what runs of it. */
 export function jobStatusRow(context: WorkloadContext, job: Job): JobStatusRow {
   const { store } = context
   const key = namespacedKey(job.Namespace, job.ID)

@@ -40,12 +40,12 @@ export interface JobStopped {
   readonly index: number
 }
 
-/** design/choices: stopping is idempotent; an unknown job answers with empty fields. */
+/** Stopping is idempotent; an unknown job answers with empty fields. */
 const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyIndex: 0, index: 0 }
 
 /**
- * Spec W: Stop job, `global`: a multi-region job stops in all its regions. What cannot be stopped
- * elsewhere is told, and the job is then not purged here, so that it can be stopped again.
+ * A multi-region job stops in all its regions. What cannot be stopped elsewhere is told, and the
+ * job is then not purged here, so that it can be stopped again.
  */
 export async function stopJob(
   context: WorkloadContext,
@@ -185,7 +185,7 @@ function liveAllocationRows(
   )
 }
 
-/** Reference §2.3: stopping needs no placement, so the type is `service` whatever the job's. */
+/** Stopping needs no placement, so the type is `service` whatever the job's. */
 function stopEvaluation(
   job: Job,
   options: {

@@ -14,7 +14,7 @@ export interface TakenSource {
 
 const NO_SOURCE: TakenSource = { bytes: undefined, warnings: [] }
 
-/** Spec W: Resources, Job submission. A format that is not given is nobody's claim. */
+/** A format that is not given is nobody's claim. */
 export function submissionProblem(
   submission: Input<JobSubmission> | null | undefined,
 ): string | undefined {
@@ -24,7 +24,7 @@ export function submissionProblem(
   return `Submission.Format must be one of ${known.join(', ')}`
 }
 
-/** Reference §2.3: a source that is too large does not keep the job from being registered. */
+/** A source that is too large does not keep the job from being registered. */
 export function takeSource(submission: Input<JobSubmission> | null | undefined): TakenSource {
   const source = submission?.Source ?? ''
   if (source === '') return NO_SOURCE
@@ -82,7 +82,6 @@ export function findSubmission({ tables }: Store, name: VersionName): JobSubmiss
   return tables.job_submissions.find(jobVersionKey(name.namespace, name.jobId, name.version))
 }
 
-/** Spec W: Read job submission. */
 export async function readSubmission(
   store: Store,
   name: VersionName,
@@ -105,7 +104,7 @@ export async function readSubmission(
   }
 }
 
-/** Reference §4.12: values are query-escaped when they arrive. One that is not stays as it is. */
+/** Values are query-escaped when they arrive. One that is not stays as it is. */
 function unescapedFlags(flags: StoredSource['VariableFlags']): StoredSource['VariableFlags'] {
   if (flags === null) return null
   return Object.fromEntries(

@@ -18,8 +18,8 @@ export interface VersionTagged {
 }
 
 /**
- * Reference §2.3, job version tag. A version has one tag, and a tag one version of its job. To tag
- * a version again changes its tag. Who names no version means the newest.
+ * A version has one tag, and a tag one version of its job. To tag a version again changes its tag.
+ * Who names no version means the newest.
  */
 export async function tagVersion(
   context: WorkloadContext,
@@ -89,7 +89,6 @@ export async function untagVersion(
   return ok({ index })
 }
 
-/** Reference §2.3. */
 export function tagNotFound(tag: string): Refusal {
   return refusal('job-version-not-found', `tag "${tag}" not found`)
 }

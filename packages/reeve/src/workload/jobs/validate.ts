@@ -29,8 +29,8 @@ export interface ValidateRequest {
 }
 
 /**
- * Reference §8.8: everything for which a registration of the job would be refused, without
- * registering it. An invalid job is an answer, not a refusal.
+ * Everything for which a registration of the job would be refused, without registering it. An
+ * invalid job is an answer, not a refusal.
  */
 export async function validateSubmittedJob(
   context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'offsetAt'>,

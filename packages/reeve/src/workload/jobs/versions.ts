@@ -29,8 +29,7 @@ export function versionRows(
 
 /**
  * The keys of the versions of a registered job, oldest first; none of one that is not, or was
- * purged. What allocations keep of a purged job with the same id is not asked for either (Spec W:
- * Stop job).
+ * purged. What allocations keep of a purged job with the same id is not asked for either.
  */
 export function versionKeysOf(
   { tables }: Pick<Store, 'tables'>,
@@ -55,7 +54,7 @@ export function findVersion(context: WorkloadContext, name: VersionName): Job | 
   return versionsOf(context, name).find((row) => row.Version === name.version)
 }
 
-/** Reference §2.3: one text for an unknown job and an unknown version. */
+/** One text for an unknown job and an unknown version. */
 export function versionNotFound({ namespace, jobId, version }: VersionName): Refusal {
   return refusal(
     'job-version-not-found',

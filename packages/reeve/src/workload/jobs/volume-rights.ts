@@ -2,8 +2,8 @@ import type { Input, Job, TaskGroup } from '@reeve/contract'
 import type { Grants } from '../../acl/index.ts'
 
 /**
- * Reference §6.8: who submits a job needs the right to mount what its groups ask for, and to make
- * a task a storage plugin. A read-only mount is within the right to write.
+ * Who submits a job needs the right to mount what its groups ask for, and to make a task a storage
+ * plugin. A read-only mount is within the right to write.
  */
 export function mayUseVolumes(
   grants: Grants,

@@ -16,8 +16,8 @@ export interface DrainRequest {
 }
 
 /**
- * Reference §8.1: begins, changes or (without a spec) ends a drain. What it moves is decided by the
- * drain loop; here only the wish is written down.
+ * Begins, changes or (without a spec) ends a drain. What it moves is decided by the drain loop;
+ * here only the wish is written down.
  */
 export async function drainNode(
   context: WorkloadContext,

@@ -9,8 +9,8 @@ import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes
 const SHOWN_MAX = 64
 
 /**
- * Reference §8.1: whether a node takes new allocations. One that takes them again may have room for
- * what system jobs, and those with something on it, want.
+ * Whether a node takes new allocations. One that takes them again may have room for what system
+ * jobs, and those with something on it, want.
  */
 export async function setEligibility(
   context: WorkloadContext,

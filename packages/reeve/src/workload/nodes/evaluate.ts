@@ -4,7 +4,7 @@ import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
-/** Reference §8.1: evaluates every job that the node matters to, though nothing has changed. */
+/** Evaluates every job that the node matters to, though nothing has changed. */
 export async function evaluateNode(
   context: WorkloadContext,
   author: Author,

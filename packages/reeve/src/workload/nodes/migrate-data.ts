@@ -19,7 +19,7 @@ interface Transfer {
 
 /**
  * Brings the data of ended allocations to the nodes of those that replace them (contract:
- * migrate.ts, reference scheduling §36). A node gets only what the allocation before its own left.
+ * migrate.ts). A node gets only what the allocation before its own left.
  */
 export class DataMigrations {
   readonly #host: DataMigrationsHost

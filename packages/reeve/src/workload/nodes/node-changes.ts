@@ -14,10 +14,7 @@ const FIELDS = [
   'HostVolumes',
 ] as const satisfies readonly (keyof Node)[]
 
-/**
- * Whether jobs that a node matters to are evaluated because it describes itself otherwise
- * (scheduling reference §2).
- */
+/** Whether jobs that a node matters to are evaluated because it describes itself otherwise. */
 export function mattersToJobs(before: Described, after: Described): boolean {
   return (
     FIELDS.some((name) => !isEqual(before[name], after[name])) ||

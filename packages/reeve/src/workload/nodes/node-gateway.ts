@@ -24,7 +24,6 @@ export interface StreamOpeningRequest {
   readonly accessorId: string
 }
 
-/** Reference §2.5. */
 export const NO_PATH_TO_NODE: Refusal = refusal('node-unreachable', 'No path to node')
 /** A server that has just started knows its nodes by their rows before they are back. */
 export const NODE_CONNECTING: Refusal = refusal(

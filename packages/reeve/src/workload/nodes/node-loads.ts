@@ -59,7 +59,7 @@ function countLoads(rows: readonly AllocationRow[]): readonly TopologyLoad[] {
   return [...counts.values()].map(({ load, Count }) => ({ ...load, Count })).toSorted(compareLoads)
 }
 
-/** Plain sums over the tasks, as `Resources` of an allocation (reference §4.5). */
+/** Plain sums over the tasks, as `Resources` of an allocation. */
 function loadOf({ Namespace, ClientStatus, AllocatedResources }: AllocationRow) {
   const tasks = Object.values(AllocatedResources.Tasks)
   return {

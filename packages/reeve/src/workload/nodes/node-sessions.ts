@@ -142,7 +142,7 @@ export class NodeSessions {
 
   /**
    * A node that was forgotten has to join anew. One that was given up and still has a channel says
-   * hello on a new one, and there how all its allocations are (scheduling reference §22).
+   * hello on a new one, and there how all its allocations are.
    */
   #isGone(nodeId: string): boolean {
     const status = this.#store.tables.nodes.find(nodeId)?.Status

@@ -23,7 +23,7 @@ export interface NodeWritten {
   readonly index: number
 }
 
-/** The node of an id in a path (reference §2.2, §8.1). */
+/** The node of an id in a path. */
 export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow, Refusal> {
   const checked = checkUuid('node', id)
   if (!checked.ok) return err(refusal('invalid-input', checked.error))

@@ -5,8 +5,8 @@ import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, type NodeWritten } from './node-writes.ts'
 
 /**
- * Reference §8.1: forgets a node. What was on it counts as lost; its jobs are evaluated. An agent
- * that is still there loses its channel and has to join anew.
+ * Forgets a node. What was on it counts as lost; its jobs are evaluated. An agent that is still
+ * there loses its channel and has to join anew.
  */
 export async function purgeNode(
   context: WorkloadContext,

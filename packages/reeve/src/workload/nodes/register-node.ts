@@ -166,7 +166,7 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const { tables } = context.store
   const named = withNameNote(tables, registeredRow(registration), registration)
   const row = withClockNote(named, registration)
-  // Reference §5.6: a pool that a node names and nobody made is made with it.
+  // A pool that a node names and nobody made is made with it.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
     : [put('node_pools', nodePoolRow({ Name: row.NodePool }))]

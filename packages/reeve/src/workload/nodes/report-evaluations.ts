@@ -34,9 +34,8 @@ interface Wake {
 }
 
 /**
- * What follows from the reports of nodes (scheduling reference §2): each job that has to do
- * something about them is evaluated once, and evaluations that only waited for a silent node are
- * given up.
+ * What follows from the reports of nodes: each job that has to do something about them is evaluated
+ * once, and evaluations that only waited for a silent node are given up.
  */
 export function reportEvaluations(
   { store: { tables }, ids }: WorkloadContext,
@@ -103,8 +102,8 @@ function isPlacedAgain({ TaskGroups }: Job, { TaskGroup }: AllocationRow): boole
 }
 
 /**
- * Scheduling reference §6.10: its agent was alone for so long that it stopped it, and came back
- * before anybody here had noticed. Nobody else would ask for another one.
+ * Its agent was alone for so long that it stopped it, and came back before anybody here had
+ * noticed. Nobody else would ask for another one.
  */
 function endedAlone(tables: Tables, row: AllocationRow): boolean {
   if (row.ClientStatus !== 'complete' || row.JobType === 'batch') return false
@@ -125,7 +124,7 @@ function wasToldToStop({ ClientStatus, JobType, TaskStates }: AllocationRow): bo
   })
 }
 
-/** Scheduling reference §2: what was unknown is not, so nobody has to give it up any more. */
+/** What was unknown is not, so nobody has to give it up any more. */
 function needlessFollowUps(
   tables: Tables,
   changes: readonly ReportedChange[],

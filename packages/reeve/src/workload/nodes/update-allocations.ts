@@ -42,7 +42,7 @@ interface Word extends ReportedChange {
 }
 
 function reportedChanges(tables: Tables, { nodeId, updates }: NodeReport, stamp: Stamp): Word[] {
-  // Scheduling reference §22: it says hello first, and then how everything is.
+  // It says hello first, and then how everything is.
   const status = tables.nodes.find(nodeId)?.Status
   if (status === 'down' || status === 'disconnected') return []
   return updates.flatMap((update) => {
@@ -73,7 +73,7 @@ function isNews({ before, row }: ReportedChange): boolean {
   return REPORTED.some((name) => !isEqual(before[name] ?? null, row[name] ?? null))
 }
 
-/** Scheduling reference §2: nobody will ask for it again. */
+/** Nobody will ask for it again. */
 function stoppedOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
   return {
     ...row,

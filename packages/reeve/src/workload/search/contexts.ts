@@ -15,7 +15,7 @@ export type OneContext = Exclude<SearchContext, 'all'>
 
 /** One kind of thing that a search by prefix finds. */
 export interface ContextSource {
-  /** Whether the caller may look there at all (reference §6.8). */
+  /** Whether the caller may look there at all. */
   readonly isOpen: (scope: SearchScope) => boolean
   /** Tables that the matches come from: what the answer's index is made of. */
   readonly tables: readonly TableName[]
@@ -102,7 +102,7 @@ function nothing(isOpen: ContextSource['isOpen']): ContextSource {
   return { isOpen, tables: [], find: () => [] }
 }
 
-/** Reference §8.7. A table that can be searched gains a line here. */
+/** A table that can be searched gains a line here. */
 export const CONTEXTS: Readonly<Record<OneContext, ContextSource>> = {
   jobs,
   evals: ownedByJob('evaluations', 'read-job'),

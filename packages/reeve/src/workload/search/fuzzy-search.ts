@@ -27,8 +27,8 @@ export interface FuzzyRequest {
 }
 
 /**
- * Reference §8.7: everything whose name holds a text, in any case, the best first. It looks at a
- * bounded number of rows of each table, in slices, and says when there may be more.
+ * Everything whose name holds a text, in any case, the best first. It looks at a bounded number of
+ * rows of each table, in slices, and says when there may be more.
  */
 export async function searchFuzzy(
   scope: SearchScope,
@@ -180,7 +180,7 @@ class Tally {
     const truncations = new Map<string, boolean>()
     for (const [context, found] of this.#found) {
       const ids = (this.#ids.get(context) ?? []).map((ID) => ({ ID, Scope: null }))
-      // Things found inside others are many for each of them (reference §8.7).
+      // Things found inside others are many for each of them.
       const max = isOneContext(context) ? LIMITS.fuzzyObjectsMax : LIMITS.fuzzyResultsMax
       const named = found.toSorted(byRank).slice(0, max)
       matches.set(context, [

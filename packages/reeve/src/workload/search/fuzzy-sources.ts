@@ -106,7 +106,7 @@ const nodePools: FuzzySource = {
   candidates: (_scope, name) => [{ context: 'node_pools', name, scope: null }],
 }
 
-/** Reference §8.7. Contexts that are in none of these are searched by the beginning of an id. */
+/** Contexts that are in none of these are searched by the beginning of an id. */
 export const FUZZY_SOURCES: readonly FuzzySource[] = [
   jobs,
   nodes,

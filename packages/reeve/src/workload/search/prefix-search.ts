@@ -20,7 +20,7 @@ export interface SearchResult<Match> {
   readonly tables: readonly TableName[]
 }
 
-/** Reference §8.7: everything whose id or name begins with a text. */
+/** Everything whose id or name begins with a text. */
 export async function searchPrefix(
   scope: SearchScope,
   { text: prefix, context, origin }: PrefixRequest,

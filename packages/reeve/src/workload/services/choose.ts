@@ -10,8 +10,8 @@ const FORM: Refusal = refusal(
 )
 
 /**
- * Reference §8.9: `<n>|<key>` keeps n instances, the same for one key as long as they are there.
- * Rendezvous hashing: an instance that comes or goes moves only the keys that it takes or had.
+ * `<n>|<key>` keeps n instances, the same for one key as long as they are there. Rendezvous
+ * hashing: an instance that comes or goes moves only the keys that it takes or had.
  */
 export function chosenFew(
   text: string,

@@ -10,8 +10,8 @@ interface ServiceTarget {
 }
 
 /**
- * Reference §8.9: takes one instance out of the catalogue. Its allocation runs on, and registers it
- * again when its agent next tells all that it has.
+ * Takes one instance out of the catalogue. Its allocation runs on, and registers it again when its
+ * agent next tells all that it has.
  */
 export async function deleteService(
   { store }: WorkloadContext,

@@ -13,9 +13,8 @@ export interface ServiceReport {
 }
 
 /**
- * Scheduling reference §21: the catalogue becomes what the node says. Only its own allocations
- * count, and none that has ended. Saying the same again changes nothing. Resolves when it is
- * durable.
+ * The catalogue becomes what the node says. Only its own allocations count, and none that has
+ * ended. Saying the same again changes nothing. Resolves when it is durable.
  */
 export async function reportServices(
   { store }: WorkloadContext,

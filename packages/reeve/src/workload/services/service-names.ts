@@ -5,7 +5,7 @@ import type { Tables } from '../../state/index.ts'
 /** Rows that are read before others get their turn. */
 const ROWS_PER_SLICE = 1_000
 
-/** Reference §3.6, scheduling §21: names by namespace, each with the tags of all its instances. */
+/** Names by namespace, each with the tags of all its instances. */
 export async function serviceNames(
   { service_registrations: table }: Tables,
   {

@@ -51,7 +51,7 @@ export interface VariableOutcome {
   readonly index: number
 }
 
-/** Reference §8.9: creates or changes a variable, or does something about its lock. */
+/** Creates or changes a variable, or does something about its lock. */
 export async function writeVariable(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -80,7 +80,7 @@ export async function writeVariable(
   )
 }
 
-/** Reference §8.9. What is not there is deleted already. */
+/** What is not there is deleted already. */
 export async function deleteVariable(
   context: WorkloadContext,
   caller: RequestCaller,

@@ -22,8 +22,8 @@ interface JobGrants {
 }
 
 /**
- * What the allocations of a node may read (reference §8.9): the variables of their own jobs, groups
- * and tasks, and what policies that are bound to those say. Nothing of another node's jobs.
+ * What the allocations of a node may read: the variables of their own jobs, groups and tasks, and
+ * what policies that are bound to those say. Nothing of another node's jobs.
  */
 export class WorkloadRights {
   readonly #tables: Tables

@@ -50,7 +50,7 @@ test('trail: a management token is the same actor on both APIs', async () => {
   assert.equal(record.Actor.ID, bootstrap?.AccessorID)
 })
 
-test('trail: a write that changes nothing is not recorded (reference §2.3)', async () => {
+test('trail: a write that changes nothing is not recorded', async () => {
   const it = await aWorld()
   const { id } = await it.project('acme', { name: 'Web' })
   const before = (await trail(it)).length

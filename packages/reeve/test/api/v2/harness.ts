@@ -24,7 +24,7 @@ type BodyOf<I extends RouteId, S extends number> = v2.V2Routes[I]['answers'] ext
   ? Shape<B>
   : undefined
 
-/** Status, and title with detail of every error as clients join them (reference §1.3). */
+/** Status, and title with detail of every error as clients join them. */
 export type Refused = readonly [number, ...string[]]
 
 /** A server with a site administrator; every answer is held against the contract. */

@@ -81,7 +81,7 @@ function workspaceProbes({ probeId }: World, id: string, flags: Flags): readonly
   const same = { ...call, body: aBody('workspaces', {}) }
   const tags = { ...call, body: { data: someTags({ t: 'v' }) } }
   const given = { body: accessBody('workspace', [probeId, id, { access: 'read' }]) }
-  // Reference §4.6: who may delete only safely is told so.
+  // Who may delete only safely is told so.
   const mayNot = flags['can-destroy'] === true ? 403 : 404
   return [
     { promise: 'can-update', route: 'updateWorkspace', call: same, may: 200 },

@@ -50,7 +50,7 @@ describe('native policies on runs', () => {
       'soft-failed': 0,
       'advisory-failed': 1,
     })
-    // Sets by name, policies by name (reference §5.1).
+    // Sets by name, policies by name.
     const sets = (native as { 'policy-sets': v2.PolicySetVerdict[] })['policy-sets']
     assert.deepEqual(
       sets.map((set) => [set['policy-set-name'], set.outcomes.map((one) => one.policy_name)]),
@@ -203,7 +203,7 @@ describe('levels of native policies', () => {
   })
   after(() => world.close())
 
-  // Each fails, has no value, or does not even compile: all the same (reference §5.3).
+  // Each fails, has no value, or does not even compile: all the same.
   const codes = { false: FAILS, undefined: 'main = rule { nowhere }', broken: 'no policy {' }
   const levels = [
     { level: 'hard-mandatory', check: 'hard_failed', end: 'errored' },

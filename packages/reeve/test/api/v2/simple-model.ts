@@ -1,6 +1,6 @@
 /**
- * Spec G as a child would write it: maps, and a rule for each operation. The property test holds
- * the server against it.
+ * The projects and policies API written as simply as possible: maps, and a rule for each operation.
+ * The property test compares the server with it.
  */
 
 export type Level = 'read' | 'write' | 'maintain' | 'admin'
@@ -81,7 +81,7 @@ export class SimpleModel {
     return 200
   }
 
-  /** Spec G: Move workspaces. All of them, or none. */
+  /** All of them, or none. */
   move(who: Who, destination: string, workspaces: readonly string[]): number {
     if (!this.holds(who, destination, 'admin')) return 404
     const sources = workspaces.map((id) => this.projectOf(id))

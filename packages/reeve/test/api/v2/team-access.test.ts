@@ -57,7 +57,6 @@ test('list: the filter must be there', async () => {
   }
 })
 
-// Reference §4.4, the table column by column.
 const LEVELS = [
   ['read', 'read none none', 'read read read none', ''],
   ['write', 'read none none', 'apply write write read', 'locking'],

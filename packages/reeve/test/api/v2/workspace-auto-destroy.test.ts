@@ -137,7 +137,7 @@ for (const { project, given, found } of INHERITED_CASES)
     ]) {
       const [duration, , , inherits] = facts(data)
       assert.deepEqual([duration, inherits], found)
-      // Reference §8, wish 6: what was not asked for is said.
+      // A value that was not requested is shown.
       assert.equal(meta?.notices?.length, inherits === true ? undefined : 1)
     }
   })

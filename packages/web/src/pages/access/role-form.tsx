@@ -13,7 +13,7 @@ interface RoleFormProps {
   readonly onClose: () => void
 }
 
-/** Reference §4.14: a role is made or changed. */
+/** A role is made or changed. */
 export function RoleForm({ role, onClose }: RoleFormProps) {
   const { rights } = useSession()
   const act = useAct()

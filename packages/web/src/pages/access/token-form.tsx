@@ -16,7 +16,6 @@ interface TokenFormProps {
   readonly onClose: () => void
 }
 
-/** Spec W: Create token, Update token. */
 export function TokenForm({ token, onClose }: TokenFormProps) {
   const [made, setMade] = useState<AclToken>()
   const title = token === undefined ? 'New token' : `Edit ${token.Name || token.AccessorID}`

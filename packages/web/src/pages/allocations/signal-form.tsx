@@ -14,7 +14,6 @@ interface SignalFormProps {
   readonly onClose: () => void
 }
 
-/** Spec W: Allocations, signal. */
 export function SignalForm({ allocation, onClose }: SignalFormProps) {
   const { rights } = useSession()
   const act = useAct()

@@ -13,7 +13,7 @@ interface DrainFormProps {
 
 const NS_PER_MINUTE = 60e9
 
-/** Reference §8.1: drain: 0 waits without end, below 0 stops everything at once. */
+/** Drain: 0 waits without end, below 0 stops everything at once. */
 const DEADLINES = [
   { id: 'now', text: 'Stop everything at once', ns: -1 },
   { id: '10m', text: '10 minutes', ns: 10 * NS_PER_MINUTE },

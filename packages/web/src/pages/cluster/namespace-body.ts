@@ -58,7 +58,7 @@ function saysSomething(part: object): boolean {
   return Object.values(part).some((value) => value !== null && value !== '')
 }
 
-/** Reference §4.17: of allowing and denying, a rule does one. */
+/** Of allowing and denying, a rule does one. */
 export function faultIn({ name, drivers, noDrivers, pools, noPools }: NamespaceDraft) {
   if (name.trim() === '') return 'Give it a name.'
   if (listOf(pools) !== null && listOf(noPools) !== null)

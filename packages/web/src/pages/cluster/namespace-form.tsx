@@ -26,7 +26,7 @@ const FIELDS = [
   readonly hint?: string
 }[]
 
-/** Reference §4.17: what a namespace is for, and what its jobs may use. */
+/** What a namespace is for, and what its jobs may use. */
 export function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
   const { rights } = useSession()
   const act = useAct()

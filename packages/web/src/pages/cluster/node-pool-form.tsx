@@ -15,7 +15,7 @@ interface NodePoolFormProps {
 
 const OF_REGION = ''
 
-/** Reference §4.17: a pool, and how jobs are placed in it. */
+/** A pool, and how jobs are placed in it. */
 export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
   const { rights } = useSession()
   const act = useAct()

@@ -7,7 +7,7 @@ export function nodeState(node: Pick<Node, 'Status' | 'Drain' | 'SchedulingEligi
   return node.SchedulingEligibility === 'ineligible' ? 'ineligible' : 'ready'
 }
 
-/** The states of `nodeState` as filter expressions (reference §3.5). */
+/** The states of `nodeState` as filter expressions. */
 const NODE_FILTERS = {
   ready: 'Status == "ready" and SchedulingEligibility == "eligible"',
   ineligible: 'SchedulingEligibility == "ineligible"',

@@ -1,6 +1,6 @@
 import type { PlacementMetrics } from '@reeve/contract'
 
-/** What the scheduler saw, as sentences. Spec W: Allocation, `Metrics`. */
+/** What the scheduler saw, as sentences. */
 export function failureWords(metrics: PlacementMetrics): readonly string[] {
   const { NodesEvaluated, NodesInPool, NodePool, CoalescedFailures } = metrics
   return [

@@ -13,7 +13,7 @@ interface AccessValuesProps<V extends Values> {
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = v2.ACCESS_VALUES
 
-/** Each right of an access as a field of its own. Reference §4.4. */
+/** Each right of an access as a field of its own. */
 export function AccessValues<V extends Values>(props: AccessValuesProps<V>) {
   const { title, values, onChange } = props
   return (

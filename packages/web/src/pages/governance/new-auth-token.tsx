@@ -22,7 +22,7 @@ interface NewAuthTokenProps {
   readonly onClose: () => void
 }
 
-/** A token of the governance API; its secret is shown once. Reference §4.3. */
+/** A token of the governance API; its secret is shown once. */
 export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuthTokenProps) {
   const act = useAct()
   const [secret, setSecret] = useState<string>()

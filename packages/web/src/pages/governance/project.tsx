@@ -131,7 +131,6 @@ interface EditProjectProps {
   readonly onClose: () => void
 }
 
-/** Spec G: Projects, Update project. */
 function EditProject({ project, onClose }: EditProjectProps) {
   const act = useAct()
   const [name, setName] = useState(project.attributes.name)
@@ -214,7 +213,6 @@ function TagsPanel({ organization, project }: ProjectProps) {
   )
 }
 
-/** Spec G: Projects, Move workspaces. */
 function MovePanel({ organization, project }: ProjectProps) {
   const act = useAct()
   return (

@@ -52,7 +52,6 @@ const COLUMNS: readonly Column<v2.Project>[] = [
   },
 ]
 
-/** Spec G: Projects, List projects. */
 export function ProjectsTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const sort = v2.PROJECT_SORTS.find((one) => one === search.get('sort')) ?? 'name'
@@ -95,7 +94,6 @@ interface NewProjectProps {
   readonly onClose: () => void
 }
 
-/** Spec G: Projects, Create project. */
 function NewProject({ organization, onClose }: NewProjectProps) {
   const act = useAct()
   const [name, setName] = useState('')

@@ -10,7 +10,7 @@ import { Refused } from '../../parts/refused.tsx'
 import { AuthTokens } from './auth-tokens.tsx'
 import type { OrganizationView } from './organization-view.ts'
 
-/** The tokens of an organization: its own two, and those of its teams. Reference §4.3. */
+/** The tokens of an organization: its own two, and those of its teams. */
 export function TokensTab({ organization }: OrganizationView) {
   const refusal = organizationCan.manageTokens(organization)
   return (

@@ -4,7 +4,6 @@ import { useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 
-/** Spec G: Limits. */
 const TAGS_MAX = 10
 
 export interface Tag {
@@ -118,7 +117,7 @@ interface ReservedKeysProps {
   readonly organization: string
 }
 
-/** The keys that the organization suggests (reference §2.4). */
+/** The keys that the organization suggests. */
 function ReservedKeys({ id, organization }: ReservedKeysProps) {
   const { data } = useRead(['tag-keys', organization, 'offered'], (api, signal) =>
     api.v2.listReservedTagKeys({

@@ -34,7 +34,7 @@ interface TeamAccessPanelProps<Level extends string, Access extends TeamAccess<L
   readonly custom: (access: Access, onClose: () => void) => ReactNode
 }
 
-/** Which teams may use something, and how. Reference §4.4. */
+/** Which teams may use something, and how. */
 export function TeamAccessPanel<Level extends string, Access extends TeamAccess<Level>>(
   props: TeamAccessPanelProps<Level, Access>,
 ) {

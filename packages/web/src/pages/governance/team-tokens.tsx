@@ -9,7 +9,7 @@ interface TeamTokensProps {
   readonly team: v2.Team
 }
 
-/** The tokens that act as the team. Reference §4.3. */
+/** The tokens that act as the team. */
 export function TeamTokens({ organization, team }: TeamTokensProps) {
   const refusal = teamCan.manageTokens(team)
   const tokens = useRead(['team-tokens', organization, team.id], (api, signal) =>

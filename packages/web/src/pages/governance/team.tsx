@@ -190,7 +190,7 @@ function Members({ organization, document }: MembersProps) {
   )
 }
 
-/** Reference §4.2: what a team may do everywhere in the organization. */
+/** What a team may do everywhere in the organization. */
 function AccessPanel({ team }: { readonly team: v2.Team }) {
   const act = useAct()
   const refusal = teamCan.updateAccess(team)

@@ -9,7 +9,7 @@ interface UserTokensProps {
   readonly refusal: Verdict
 }
 
-/** The tokens with which a user speaks to the governance API. Reference §4.3. */
+/** The tokens with which a user speaks to the governance API. */
 export function UserTokens({ user, refusal }: UserTokensProps) {
   const params = { user_id: user }
   const tokens = useRead(['user-tokens', user], (api, signal) =>

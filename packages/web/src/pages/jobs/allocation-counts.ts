@@ -49,7 +49,7 @@ export function healthOf(job: Row): string {
   return running < job.GroupCountSum ? 'degraded' : job.Status
 }
 
-/** Spec W: Resources, Job summary: the same counts, where the allocations are too many to list. */
+/** The same counts, where the allocations are too many to list. */
 export function countsOfSummary(summary: TaskGroupSummary | undefined): AllocationCounts {
   return {
     running: summary?.Running ?? 0,

@@ -26,7 +26,7 @@ export type DiffRow =
       readonly notes: readonly string[]
     }
 
-/** Spec W: List job versions: the tree of a diff as rows, without what did not change. */
+/** The tree of a diff as rows, without what did not change. */
 export function diffRows(diff: JobDiff): readonly DiffRow[] {
   return [
     ...fieldRows(diff.Fields, 0),

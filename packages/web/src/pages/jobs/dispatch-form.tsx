@@ -8,7 +8,6 @@ import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 
-/** Spec W: Limits. */
 const PAYLOAD_BYTES_MAX = 16_384
 
 interface DispatchFormProps {
@@ -16,7 +15,7 @@ interface DispatchFormProps {
   readonly onClose: () => void
 }
 
-/** Spec W: Dispatch: an instance of a parameterized job, with what its definition asks for. */
+/** An instance of a parameterized job, with what its definition asks for. */
 export function DispatchForm({ job, onClose }: DispatchFormProps) {
   const { rights } = useSession()
   const act = useAct()
@@ -88,7 +87,7 @@ interface Given {
   readonly size: number
 }
 
-/** Spec W: Resources, Job, `ParameterizedJob`: what the definition asks for. */
+/** What the definition asks for. */
 function whyNot(config: Job['ParameterizedJob'], { missing, size }: Given): string | undefined {
   if (missing.length > 0) return `Fill in ${missing.join(', ')}.`
   if (config?.Payload === 'required' && size === 0) return 'A payload is required.'

@@ -140,7 +140,7 @@ interface OverrideProps {
   readonly onRun: (planned: Planned) => Promise<void>
 }
 
-/** Spec W: Create job, `PolicyOverride`: only where a policy that may be passed over denies. */
+/** Only where a policy that may be passed over denies. */
 function Override({ planned, onRun }: OverrideProps) {
   const { rights } = useSession()
   const denials = (planned.plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')

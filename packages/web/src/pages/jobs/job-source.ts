@@ -3,7 +3,7 @@ import { ApiError } from '@reeve/sdk'
 import { problemsIn, type Problem } from '../../editor/problem.ts'
 import type { Api } from '../../session/api.ts'
 
-/** Spec W: Job submission: what a person wrote. */
+/** What a person wrote. */
 export interface JobSource {
   readonly text: string
   readonly format: 'hcl2' | 'json'

@@ -8,7 +8,7 @@ import { launchKeptMs, launchText, whyNotLaunched } from './next-launch.ts'
 
 /**
  * When the clock launches the job next. The server knows schedules and time zones, and tells it in
- * the plan of the job as it is (Spec W: Plan): a second reader of schedules could differ from it.
+ * the plan of the job as it is: a second reader of schedules could differ from it.
  */
 export function NextLaunch({ job }: { readonly job: Job }) {
   const { rights } = useSession()

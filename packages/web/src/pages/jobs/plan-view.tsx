@@ -3,7 +3,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { JobOutcomes } from '../policies/job-outcome.tsx'
 import { DiffView } from './diff-view.tsx'
 
-/** Spec W: Plan: what would happen, before it does. */
+/** What would happen, before it does. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   const { Annotations, FailedTGAllocs, Diff, Warnings, PolicyVerdicts } = plan
   const failed = Object.entries(FailedTGAllocs ?? {})

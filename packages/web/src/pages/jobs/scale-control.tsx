@@ -12,7 +12,6 @@ interface ScaleControlProps {
 
 const COUNT_MAX = 1_000_000
 
-/** Spec W: Scale task group. */
 export function ScaleControl({ job, group }: ScaleControlProps) {
   const { rights } = useSession()
   const act = useAct()

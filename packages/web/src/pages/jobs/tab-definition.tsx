@@ -18,7 +18,7 @@ export function DefinitionTab({ job, search }: JobView) {
   return isEditing(search) ? <EditedDefinition job={job} /> : <Definition job={job} />
 }
 
-/** Spec W: Read job submission: only where a text was sent, and only the latest six. */
+/** Only where a text was sent, and only the latest six. */
 function useSubmission({ Namespace: namespace, ID: job_id, Version: version }: Job) {
   return useOptional(['job-submission', namespace, job_id, version], (api, signal) =>
     api.v1.readJobSubmission({ params: { job_id }, query: { namespace, version }, signal }),

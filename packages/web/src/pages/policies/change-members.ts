@@ -1,7 +1,7 @@
 import { toMany } from '@reeve/sdk'
 import type { Api } from '../../session/api.ts'
 
-/** What is in a policy set, and where it applies. Reference §4.7. */
+/** What is in a policy set, and where it applies. */
 export const MEMBER_KINDS = [
   'policies',
   'projects',

@@ -12,7 +12,7 @@ interface NewPolicyProps {
   readonly onClose: () => void
 }
 
-/** Spec G: Policies, Create policy. Its code is written afterwards. */
+/** Its code is written afterwards. */
 export function NewPolicy({ organization, onClose }: NewPolicyProps) {
   const createPolicy = useCreatePolicy(organization)
   const [name, setName] = useState('')

@@ -9,7 +9,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { SetsOfPolicy } from './sets-of-policy.tsx'
 import type { PaneProps } from './pane-props.ts'
 
-/** Spec G: Policies, Update policy. Name and kind stay. */
+/** Name and kind stay. */
 export function SettingsPane({ organization, policy }: PaneProps) {
   const act = useAct()
   const { attributes } = policy

@@ -13,7 +13,7 @@ interface VersionsPaneProps {
   readonly onCode: (code: string) => void
 }
 
-/** The latest uploads of the code. Reference §3.4. */
+/** The latest uploads of the code. */
 export function VersionsPane({ policy, onCode }: VersionsPaneProps) {
   const act = useAct()
   const take = async (version: string) => {

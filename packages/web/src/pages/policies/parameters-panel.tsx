@@ -15,7 +15,7 @@ interface ParametersPanelProps {
   readonly refusal: Verdict
 }
 
-/** Values that the policies of the set can read. Reference §4.7. */
+/** Values that the policies of the set can read. */
 export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
   const [edited, setEdited] = useState<v2.PolicySetParameter | 'new'>()
   const parameters = useRead(

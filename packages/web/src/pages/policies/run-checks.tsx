@@ -13,7 +13,7 @@ interface ChecksPanelProps {
   readonly runId: string
 }
 
-/** What the policies of kind `native` said of a run. Reference §4.8. */
+/** What the policies of kind `native` said of a run. */
 export function ChecksPanel({ organization, runId }: ChecksPanelProps) {
   const checks = useRead(
     ['policy-checks', runId],

@@ -13,7 +13,7 @@ interface StagesPanelProps {
   readonly runId: string
 }
 
-/** What the policies of kind `opa` said of a run. Reference §4.8. */
+/** What the policies of kind `opa` said of a run. */
 export function StagesPanel({ organization, runId }: StagesPanelProps) {
   const stages = useRead(
     ['task-stages', runId],

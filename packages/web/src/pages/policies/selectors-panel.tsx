@@ -12,7 +12,7 @@ interface SelectorsPanelProps {
   readonly refusal: Verdict
 }
 
-/** Workspaces by their tags, inherited ones included. Reference §5.1. */
+/** Workspaces by their tags, inherited ones included. */
 export function SelectorsPanel({ set, refusal }: SelectorsPanelProps) {
   const act = useAct()
   const params = { policy_set_id: set.id }

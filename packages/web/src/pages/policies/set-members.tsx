@@ -105,7 +105,7 @@ interface Refusals {
   readonly attach: Verdict
 }
 
-/** Reference §4.7: a global set has exclusions, and no attachments. */
+/** A global set has exclusions, and no attachments. */
 function refusalOf({ attributes }: v2.PolicySet, kind: MemberKind, refusals: Refusals): Verdict {
   if (kind === 'policies')
     return (

@@ -42,7 +42,7 @@ interface SetVersionsProps {
   readonly refusal: Verdict
 }
 
-/** The policies of a set as archives, the newest first. Reference §4.7. */
+/** The policies of a set as archives, the newest first. */
 export function SetVersions({ set, refusal }: SetVersionsProps) {
   const versions = useRead(
     ['policy-set-versions', set.id],

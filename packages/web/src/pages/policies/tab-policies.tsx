@@ -57,7 +57,6 @@ export function CodeState({ policy }: { readonly policy: v2.RunPolicy['attribute
   )
 }
 
-/** Spec G: Policies, List policies. */
 export function PoliciesTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const kind = v2.POLICY_KINDS.find((one) => one === search.get('kind'))

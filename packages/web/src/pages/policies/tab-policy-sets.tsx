@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<v2.PolicySet>[] = [
   },
 ]
 
-/** Sets of policies and where they apply. Reference §4.7. */
+/** Sets of policies and where they apply. */
 export function PolicySetsTab({ organization, search }: OrganizationView) {
   const text = search.get('q') ?? ''
   const list = usePages(

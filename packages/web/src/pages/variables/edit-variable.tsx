@@ -15,7 +15,7 @@ interface EditVariableProps {
   readonly refresh: () => Promise<unknown>
 }
 
-/** Other values, stored only if nobody wrote others meanwhile (reference §8.9, `cas`). */
+/** Other values, stored only if nobody wrote others meanwhile (`cas`). */
 export function EditVariable({ variable, refresh }: EditVariableProps) {
   const { rights } = useSession()
   const { Namespace: namespace, Path: path, Lock: lock } = variable

@@ -17,7 +17,7 @@ import { ItemEditor } from './item-editor.tsx'
 import { faultIn, rowsOf } from './items.ts'
 import { useVariableWrite } from './use-variable-write.ts'
 
-/** Reference §8.9: a variable where none is yet. */
+/** A variable where none is yet. */
 export function NewVariablePage({ search }: PageProps<'/new-variable'>) {
   const { rights } = useSession()
   const namespace = search.get('namespace') ?? 'default'

@@ -4,7 +4,7 @@ import { useAct } from '../../data/use-act.ts'
 import type { VariableName } from '../../session/rights.ts'
 import { itemsOf, type ItemRow } from './items.ts'
 
-/** Reference §8.9: what is there is another one than was read. */
+/** What is there is another one than was read. */
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409
 }

@@ -72,7 +72,7 @@ async function changesOf(invocation: Invocation) {
   })
 }
 
-/** Reference §4.7: a value that reads as JSON is given to policies as that, another one as text. */
+/** A value that reads as JSON is given to policies as that, another one as text. */
 function parameterOf(text: string): unknown {
   try {
     return JSON.parse(text)

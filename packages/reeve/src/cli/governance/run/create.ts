@@ -10,7 +10,7 @@ import { showRun, STOPPED_BY_POLICY } from './run.ts'
 /** Seconds of one question; it is asked again until there is an answer. */
 const WAIT_SECONDS = 30
 
-/** In all others nothing happens before somebody decides, if ever (reference governance §5.3). */
+/** In all others nothing happens before somebody decides, if ever. */
 const MOVING: readonly v2.RunStatus[] = [
   'pending',
   'planning',

@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
 
-/** Paths that documents name. Links inside resources have no host (reference §1.1). */
+/** Paths that documents name. Links inside resources have no host. */
 export function pathOf(...parts: readonly string[]): string {
   return [v2.BASE_PATH, ...parts.map(encodeURIComponent)].join('/')
 }
@@ -18,7 +18,7 @@ export function related(...parts: readonly string[]) {
   return { links: { related: pathOf(...parts) } } as const
 }
 
-/** Reference §1.6: UTC with milliseconds and a literal `Z`. */
+/** UTC with milliseconds and a literal `Z`. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString()
 }

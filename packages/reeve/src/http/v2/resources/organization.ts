@@ -37,7 +37,7 @@ export function organizationResource({ organization, standing }: Seat): v2.Organ
   }
 }
 
-/** Reference §4.1: everything is included and nothing is limited here. */
+/** Everything is included and nothing is limited here. */
 export function entitlementSetResource({ id, name }: OrganizationRow): v2.EntitlementSet {
   return {
     id,

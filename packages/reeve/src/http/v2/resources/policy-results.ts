@@ -19,7 +19,7 @@ import type {
 import { pathOf, related, timeText, toMany, toOne } from './links.ts'
 import { timesOf } from './run.ts'
 
-/** Reference §4.8. The result is null until it is the check's turn. */
+/** The result is null until it is the check's turn. */
 export function policyCheckResource(context: GovernanceContext, seen: SeenCheck): v2.PolicyCheck {
   const { check, rights } = seen
   const sets = shownSetsOf(seen)

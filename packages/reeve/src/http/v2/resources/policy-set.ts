@@ -8,7 +8,6 @@ import type {
 import type { Tables } from '../../../state/index.ts'
 import { pathOf, timeText, toMany, toOne } from './links.ts'
 
-/** Reference §4.7. */
 export function policySetResource(tables: Tables, seen: SeenPolicySet): v2.PolicySet {
   const { set, organization } = seen
   const members = (relation: Parameters<typeof setMembers>[2]): readonly string[] =>
@@ -35,7 +34,7 @@ export function policySetResource(tables: Tables, seen: SeenPolicySet): v2.Polic
       'workspace-count': attached.workspaces.data.length,
       'project-count': attached.projects.data.length,
     },
-    // A global set has no attachments (reference §4.7).
+    // A global set has no attachments.
     relationships: set.global ? relationships : { ...relationships, ...attached },
     links: { self: pathOf('policy-sets', set.id) },
   }

@@ -4,13 +4,12 @@ import type { PolicyCodeRow } from '../../../model/index.ts'
 import { scopedKey, type Tables } from '../../../state/index.ts'
 import { optionalTime, pathOf, timeText, toMany, toOne } from './links.ts'
 
-/** Spec G: Policy, as show, update, upload and list answer it. */
 export function policyResource(tables: Tables, seen: SeenPolicy): v2.RunPolicy {
   const { links, ...rest } = createdPolicyResource(tables, seen)
   return { ...rest, links: { ...links, download: pathOf('policies', seen.policy.id, 'download') } }
 }
 
-/** Spec G: Policy. The answer to create names no download. */
+/** The answer to create names no download. */
 export function createdPolicyResource(tables: Tables, seen: SeenPolicy): v2.CreatedRunPolicy {
   const { policy, organization } = seen
   const sets = policySetsOf(tables, policy.id)
@@ -23,7 +22,7 @@ export function createdPolicyResource(tables: Tables, seen: SeenPolicy): v2.Crea
       kind: policy.kind,
       query: policy.query,
       'enforcement-level': policy.enforcementLevel,
-      // Always one entry, also before the first upload (reference §10).
+      // Always one entry, also before the first upload.
       enforce: [{ path: policyFile(policy), mode: policy.enforcementLevel }],
       'policy-set-count': sets.length,
       'updated-at': optionalTime(policy.updatedMs),

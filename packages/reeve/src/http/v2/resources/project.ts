@@ -3,7 +3,6 @@ import { projectPermissions, type SeenProject } from '../../../governance/index.
 import type { Tables } from '../../../state/index.ts'
 import { pathOf, related, timeText, toMany, toOne } from './links.ts'
 
-/** Spec G: Project, as update, list and show answer it. */
 export function projectResource(
   tables: Tables,
   seen: SeenProject,
@@ -23,7 +22,7 @@ export function projectResource(
   }
 }
 
-/** Spec G: Project. The answer to create has no counts, and of the permissions only one. */
+/** The answer to create has no counts, and of the permissions only one. */
 export function createdProjectResource(seen: SeenProject): v2.CreatedProject {
   return {
     id: seen.project.id,

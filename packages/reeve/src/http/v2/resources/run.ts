@@ -14,7 +14,6 @@ import type { StatusTimes } from '../../../model/index.ts'
 import { pathOf, timeText, toMany, toOne } from './links.ts'
 import { userResource } from './user.ts'
 
-/** Reference §4.8. */
 export function runResource(
   { store }: GovernanceContext,
   { run, plan, rights }: SeenRun,

@@ -11,12 +11,12 @@ export function tagBindingResource({ id, key, value, createdMs }: TagBindingRow)
   }
 }
 
-/** Spec G: Tag binding. The answer to the PATCH has the id and no time. */
+/** The answer to the PATCH has the id and no time. */
 export function changedTagBindingResource({ id, key, value }: TagBindingRow): v2.ChangedTagBinding {
   return { id, type: 'tag-bindings', attributes: { key, value } }
 }
 
-/** Reference §4.6: only what is inherited says from where. */
+/** Only what is inherited says from where. */
 export function effectiveTagBindingResource(tag: EffectiveTag): v2.EffectiveTagBinding {
   const { binding, inheritedFrom } = tag
   const { key, value, createdMs } = binding

@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { TeamProjectRow, TeamWorkspaceRow } from '../../../model/index.ts'
 import { pathOf, toOne } from './links.ts'
 
-/** Reference §4.4: both objects show the effective values, whatever the level is. */
+/** Both objects show the effective values, whatever the level is. */
 export function teamProjectResource(row: TeamProjectRow): v2.TeamProjectAccess {
   return {
     id: row.id,

@@ -78,7 +78,7 @@ export function accountResource(context: GovernanceContext, caller: GovernanceCa
   }
 }
 
-/** Reference §1.7: whom the token stands for, which is not the service user itself. */
+/** Whom the token stands for, which is not the service user itself. */
 function authenticated({ store }: GovernanceContext, caller: GovernanceCaller) {
   switch (caller.kind) {
     case 'site':

@@ -9,7 +9,6 @@ import {
 } from '../../../governance/index.ts'
 import { optionalTime, pathOf, related, timeText, toMany, toOne } from './links.ts'
 
-/** Reference §4.6. */
 export function workspaceResource(
   context: GovernanceContext,
   seen: SeenWorkspace,
@@ -59,7 +58,7 @@ function attributesOf(
     'source-url': workspace.sourceUrl,
     'working-directory': workspace.workingDirectory,
     'tool-version': workspace.toolVersion,
-    // Reference §2.4: what clients knew before tags had values.
+    // What clients knew before tags had values.
     'tag-names': tagsOf(store.tables, workspace.id)
       .filter(({ value }) => value === '')
       .map(({ key }) => key),

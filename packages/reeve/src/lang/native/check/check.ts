@@ -12,7 +12,7 @@ import type {
 } from '../syntax/tree.ts'
 import { childrenOf } from './children.ts'
 
-/** Names that every policy has (reference §1.2). */
+/** Names that every policy has. */
 const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined'])
 
 export interface CheckOptions {
@@ -20,11 +20,11 @@ export interface CheckOptions {
   readonly builtins: ReadonlySet<string>
   /** Why an import cannot be had; undefined when it can. */
   readonly importComplaint: (path: string) => string | undefined
-  /** A module has no parameters (reference §1.12). */
+  /** A module has no parameters. */
   readonly isModule: boolean
 }
 
-/** What is wrong before anything runs (reference §1.3, "Static checks"). */
+/** What is wrong before anything runs ("Static checks"). */
 export function check(source: Source, tree: Tree, options: CheckOptions): readonly NativeProblem[] {
   const checker = new Checker(source, options)
   checker.imports(tree)

@@ -4,7 +4,7 @@ import { keyOf } from '../value/map.ts'
 import { isInt, isMap, ListValue, typeOf, Undefined, type Value } from '../value/value.ts'
 import type { OperatorContext } from './operators.ts'
 
-/** `a[i]` (reference §1.7). */
+/** `a[i]`. */
 export function readIndex(operand: Value, index: Value, context: OperatorContext): Value {
   if (operand instanceof Undefined) return operand
   if (index instanceof Undefined) return index
@@ -111,7 +111,7 @@ export function writeIndex(
   container.set(key, value)
 }
 
-/** `is empty` (reference §1.7). */
+/** `is empty`. */
 export function isEmpty(value: Value, context: OperatorContext): boolean | Undefined {
   if (value instanceof Undefined) return value
   if (typeof value === 'string') return value.length === 0

@@ -30,7 +30,7 @@ export function hostFunction(
 
 const NO_LIMIT = Number.POSITIVE_INFINITY
 
-/** The predeclared functions (reference §1.11). */
+/** The predeclared functions. */
 export const BUILTINS: ReadonlyMap<string, FunctionValue> = new Map(
   [
     hostFunction('append', [2, 2], append),

@@ -96,7 +96,7 @@ const LITERALS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['null', null],
 ])
 
-/** Reading a rule yields its value (reference §1.5). */
+/** Reading a rule yields its value. */
 function read(value: Value): Value {
   return isRule(value) ? value.force() : value
 }

@@ -5,7 +5,7 @@ import { combine } from './operators.ts'
 import { quoteOf } from './recorder.ts'
 import type { Run, Site } from './run.ts'
 
-/** A truth value where one is needed; anything else is an error (reference §1.7). */
+/** A truth value where one is needed; anything else is an error. */
 export function truthOf(
   value: Value,
   { run, site, what }: { run: Run; site: Site; what: string },
@@ -28,7 +28,7 @@ export function compileLogic(node: LogicExpression, maker: Maker): Code {
     const mark = run.recorder?.mark
     const { site } = place(run)
     const first = truthOf(left(frame, run), { run, site, what })
-    // Reference §1.6: undefined decides `and` and `xor` at once, but not `or`.
+    // Undefined decides `and` and `xor` at once, but not `or`.
     if (operator === 'and' && first !== true) return first
     if (operator === 'xor' && first instanceof Undefined) return first
     if (operator === 'or' && first === true) return first

@@ -80,7 +80,7 @@ function evaluate(node: QuantifierExpression, quantified: Evaluated): Value {
   }
 }
 
-/** Reference §1.6: like a chain of `or`. */
+/** Like a chain of `or`. */
 function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
   const { run, collection, judge, site, maker } = quantified
   const mark = run.recorder?.mark
@@ -133,7 +133,7 @@ function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
   return new OwnMap(kept.map(([key, value]) => [keyOf(key) ?? '', value]))
 }
 
-/** Always a list (reference §1.6 lets an element be undefined). */
+/** Always a list whose elements may be undefined. */
 function evaluateMap({ run, collection, judge, site }: Evaluated): Value {
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value

@@ -19,7 +19,7 @@ export interface RuleNaming {
   readonly description: string
 }
 
-/** `rule [when p] { e }` (reference §1.9). */
+/** `rule [when p] { e }`. */
 export function compileRule(
   node: RuleExpression,
   maker: Maker,

@@ -127,7 +127,7 @@ function compileAssigned(statement: AssignStatement, maker: Maker): Code {
   return compileOperand(value, maker)
 }
 
-/** Reference §1.8: the nearest scope that has the name, else the current one. */
+/** The nearest scope that has the name, else the current one. */
 function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => void {
   const own = maker.scope.declare(name)
   const outer = maker.scope.writablePlacesOf(name).filter(({ depth }) => depth > 0)
@@ -149,7 +149,7 @@ function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => v
 
 type Change = (frame: Frame, run: Run, value: Value) => Value
 
-/** `x += y`; a list grows in place (reference §1.7). */
+/** `x += y`; a list grows in place. */
 function compileChange(statement: AssignStatement, maker: Maker): Change {
   const { operator, target, spot } = statement
   const current = compileExpression({ kind: 'name', ...target }, maker)
@@ -174,7 +174,7 @@ function changed(
   return calculate(operator, operands, context)
 }
 
-/** Reference §1.7: the right side first, then the operands of the target. */
+/** The right side first, then the operands of the target. */
 function compileIndexAssign(statement: AssignStatement, maker: Maker): Step {
   const { target, path, operator, spot } = statement
   const value = compileExpression(statement.value, maker)
@@ -206,7 +206,7 @@ function compileIf(statement: IfStatement, maker: Maker): Step {
     const value = quietly(run, () => condition(frame, run))
     if (value === true) return then(frame, run)
     if (value === false) return otherwise(frame, run)
-    // Reference §1.6: fails closed.
+    // Fails closed.
     return run.fail(site, 'the condition of "if" must be a bool; "… else false" gives it one')
   }
 }

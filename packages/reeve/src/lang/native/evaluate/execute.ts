@@ -31,7 +31,6 @@ export interface EvaluateOptions {
   readonly explains?: boolean
 }
 
-/** Reference §1.13. */
 export type EvaluationResult = 'pass' | 'fail' | 'undefined' | 'error'
 
 export interface Evaluation {
@@ -184,7 +183,7 @@ class Execution {
     )
   }
 
-  /** A module runs once per evaluation, however often it is imported (reference §1.12). */
+  /** A module runs once per evaluation, however often it is imported. */
   #module(path: string, program: Program): Value {
     const known = this.#moduleValues.get(path)
     if (known !== undefined) return known

@@ -28,7 +28,6 @@ export interface OperatorContext {
   readonly undefinedHere: () => Undefined
 }
 
-/** Reference §1.7, first rows. */
 export function calculate(
   operator: ArithmeticOperator,
   operands: readonly [Value, Value],
@@ -198,7 +197,7 @@ function matchText(text: Value, pattern: Value, context: OperatorContext): boole
   return context.run.matches(text, pattern, context.site)
 }
 
-/** Reference §1.6: what `and`, `or`, `xor` make of both operands, when both are needed. */
+/** What `and`, `or`, `xor` make of both operands, when both are needed. */
 export function combine(
   operator: LogicOperator,
   left: boolean | Undefined,

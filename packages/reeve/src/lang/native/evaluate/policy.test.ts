@@ -23,7 +23,7 @@ function problemOf(text: string, policy: PolicyOptions = {}): string {
   return `${first?.position.line}:${first?.position.column} ${first?.message}`
 }
 
-/** Reference §1.16, one row each: text, result, value as shown. */
+/** Text, result, value as shown. */
 const VECTORS: readonly (readonly [string, Evaluation['result'], string?])[] = [
   ['main = rule { [1, 2, 3] contains 2.0 }', 'pass'],
   ['a = {"k": 1}\nmain = rule { a.missing else 5 is 5 }', 'pass'],
@@ -95,7 +95,7 @@ describe('the vectors of the reference', () => {
   })
 })
 
-/** Reference §1.6: expression, what it is. */
+/** Expression, what it is. */
 const UNDEFINED: readonly (readonly [string, string])[] = [
   ['undefined or true', 'true'],
   ['undefined or false', 'undefined'],
@@ -134,7 +134,6 @@ const UNDEFINED: readonly (readonly [string, string])[] = [
   ['length(map [1] as x { undefined })', '1'],
 ]
 
-/** Reference §1.4, §1.5, §1.7. */
 const OPERATORS: readonly (readonly [string, string])[] = [
   ['2 + 3 * 4', '14'],
   ['1 else 0 + 1', '1'],

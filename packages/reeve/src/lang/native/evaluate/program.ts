@@ -47,7 +47,7 @@ const COMPILERS: Compilers = { expression: makeExpression, block: compileBlock }
 export interface ProgramOptions {
   readonly importComplaint: (path: string) => string | undefined
   readonly isModule: boolean
-  /** Variables that the host puts into the file (reference §1.12). */
+  /** Variables that the host puts into the file. */
   readonly globals: readonly string[]
 }
 

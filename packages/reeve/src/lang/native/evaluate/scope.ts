@@ -14,9 +14,9 @@ export interface Place {
 }
 
 /**
- * The names that a file, a function, a loop or a quantifier may hold (reference §1.8). Which scope
- * a name belongs to is known only when the code runs: an assignment writes the nearest scope that
- * has the name already. So all candidates are found when code is made, and tried in turn.
+ * The names that a file, a function, a loop or a quantifier may hold. Which scope a name belongs to
+ * is known only when the code runs: an assignment writes the nearest scope that has the name
+ * already. So all candidates are found when code is made, and tried in turn.
  */
 export class Scope {
   readonly #parent: Scope | undefined

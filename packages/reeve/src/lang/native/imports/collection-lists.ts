@@ -17,7 +17,7 @@ import { listArgument, variadic } from './function.ts'
 
 const NO_LIMIT = Number.POSITIVE_INFINITY
 
-/** The import `collection/lists` (reference §2). */
+/** The import `collection/lists`. */
 export function listsImport(): MapValue {
   const difference = variadic('difference', [1, NO_LIMIT], (args, context) =>
     combined(

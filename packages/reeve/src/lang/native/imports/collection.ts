@@ -13,7 +13,7 @@ import {
 } from '../value/value.ts'
 import { variadic } from './function.ts'
 
-/** The import `collection` (reference §2); what it gives back are lists. */
+/** The import `collection`; what it gives back are lists. */
 export function collectionImport(): MapValue {
   return mapOf({
     filter: variadic('filter', [2, 2], (args, context) =>

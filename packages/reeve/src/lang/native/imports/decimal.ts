@@ -15,7 +15,7 @@ import {
 } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** Reference §2: a hundred digits. Exponents are bounded: nothing is written out endlessly. */
+/** A hundred digits. Exponents are bounded: nothing is written out endlessly. */
 const Decimal = BaseDecimal.clone({
   precision: 100,
   toExpNeg: -1000,

@@ -15,7 +15,7 @@ import {
 } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** The import `json` (reference §2). */
+/** The import `json`. */
 export function jsonImport(): MapValue {
   return mapOf({
     marshal: typed('marshal', ['any'], ([value], context) =>

@@ -5,7 +5,7 @@ import { mapOf } from '../value/map.ts'
 import { typeOf, type CallContext, type MapValue } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** The import `base64`: RFC 4648 §4 and §5. */
+/** The import `base64`: sections 4 and 5 of RFC 4648. */
 export function base64Import(): MapValue {
   return mapOf({
     encode: typed('encode', ['string'], ([text]) => encodeBase64(bytesOfText(text))),

@@ -39,7 +39,7 @@ const STANDARD: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['version', versionImport],
 ])
 
-/** The imports that every policy may use (reference §2). */
+/** The imports that every policy may use. */
 export const STANDARD_IMPORTS: ReadonlySet<string> = new Set(STANDARD.keys())
 
 export function standardImport(path: string, settings: StandardSettings): MapValue | undefined {

@@ -3,7 +3,7 @@ import type { Value } from '../value/value.ts'
 
 /**
  * Data that a policy set brings along, by the name of its import. A map may be entered by path:
- * `animals/dogs` is the member `dogs` of `animals` (reference §1.12).
+ * `animals/dogs` is the member `dogs` of `animals`.
  */
 export class StaticData {
   readonly #data: ReadonlyMap<string, PlainValue>

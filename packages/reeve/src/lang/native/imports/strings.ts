@@ -11,7 +11,7 @@ import {
 } from '../value/value.ts'
 import { textArgument, typed, variadic } from './function.ts'
 
-/** The import `strings` (reference §2). */
+/** The import `strings`. */
 export function stringsImport(): MapValue {
   return mapOf({
     has_prefix: typed('has_prefix', ['string', 'string'], ([text, part]) => text.startsWith(part)),

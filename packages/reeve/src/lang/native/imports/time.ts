@@ -48,7 +48,7 @@ const NS_PER_SECOND = 1_000_000_000n
 const STAMP =
   /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** The import `time` (reference §2): it stands still while a policy runs. */
+/** The import `time`: it stands still while a policy runs. */
 export function timeImport(settings: TimeSettings): MapValue {
   return mapOf({
     now: timespace(settings.nowNs, settings),

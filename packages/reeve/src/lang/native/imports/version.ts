@@ -17,7 +17,7 @@ const VERSION =
   /^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/
 const CONSTRAINT = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/
 
-/** The import `version` (reference §2). */
+/** The import `version`. */
 export function versionImport(): MapValue {
   return mapOf({
     new: typed('new', ['string'], ([text], context) => versionValue(readVersion(text, context))),

@@ -11,7 +11,7 @@ import type {
   QuantifierKind,
 } from './tree.ts'
 
-/** Reference §1.4; 7 is unary. */
+/** 7 is unary. */
 const LEVELS: readonly Readonly<Record<string, BinaryOperator>>[] = [
   { or: 'or', xor: 'xor' },
   { and: 'and' },
@@ -128,7 +128,7 @@ function parseUnary(cursor: Cursor): Expression {
   })
 }
 
-/** Reference §1.4: `not a is b` means `(not a) is b`, which hardly anybody means. */
+/** `not a is b` means `(not a) is b`, which hardly anybody means. */
 function warnAboutNot(cursor: Cursor, start: number): void {
   const { kind, text } = cursor.token
   const operators = LEVELS[COMPARISON_LEVEL] ?? {}

@@ -20,7 +20,7 @@ const SHORT: Readonly<Record<string, string>> = {
 }
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
 
-/** A string literal that begins at `start`, in quotes or back-quotes (reference §1.2). */
+/** A string literal that begins at `start`, in quotes or back-quotes. */
 export function readQuoted(text: string, start: number): Quoted {
   if (text[start] === '`') {
     const end = text.indexOf('`', start + 1)

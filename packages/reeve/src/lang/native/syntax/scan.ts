@@ -29,7 +29,7 @@ const CONTINUES = /^\s*(?:(?:#|\/\/)[^\n]*\n\s*)*(?:\.[\p{L}_]|else\b(?!\s*:))/u
 const ENDING_WORDS: ReadonlySet<string> = new Set(['break', 'continue', 'return', 'empty'])
 const ENDING_MARKS: ReadonlySet<string> = new Set([')', ']', '}'])
 
-/** Text → tokens, with the terminators of reference §1.2. Throws a SyntaxProblem. */
+/** Text → tokens, with statement terminators. Throws a SyntaxProblem. */
 export function scan(source: Source): readonly Token[] {
   return new Scanner(source).all()
 }
@@ -79,7 +79,7 @@ class Scanner {
     this.#at++
   }
 
-  /** Reference §1.2, "Statement terminators". */
+  /** Where a line break ends a statement. */
   #endLine(): void {
     const last = this.#tokens.at(-1)
     if (last === undefined || !endsStatement(last)) return

@@ -1,4 +1,4 @@
-/** Reference §1.2: cannot be identifiers, but may follow a dot. */
+/** Cannot be identifiers, but may follow a dot. */
 export const KEYWORDS: ReadonlySet<string> = new Set([
   'all',
   'any',

@@ -1,9 +1,9 @@
 import { encodeUtf8 } from '../../../kit/utf8.ts'
 
 /**
- * Strings are byte sequences (reference §1.2), but nearly all are text. They are JavaScript strings
- * here; a byte that is part of no UTF-8 character stands as the lone surrogate U+DC00 + byte, which
- * no text contains.
+ * Strings are byte sequences, but nearly all are text. They are JavaScript strings here; a byte
+ * that is part of no UTF-8 character stands as the lone surrogate U+DC00 + byte, which no text
+ * contains.
  */
 const ESCAPE_BASE = 0xdc00
 // eslint-disable-next-line no-control-regex -- ASCII is what is asked for

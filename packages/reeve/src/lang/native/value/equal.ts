@@ -7,8 +7,8 @@ import { isMap, isNumeric, isRule, ListValue, toNumber, Undefined, type Value } 
 export type Charge = (steps: number) => void
 
 /**
- * Reference §1.7: different types are not equal, except int and float. Undefined anywhere inside
- * makes the answer undefined.
+ * Different types are not equal, except int and float. Undefined anywhere inside makes the answer
+ * undefined.
  */
 export function areEqual(left: Value, right: Value, charge: Charge): boolean | Undefined {
   return compareDeep(left, right, { charge, depth: 0 })
@@ -75,7 +75,7 @@ function deeper({ charge, depth }: Progress): Progress {
   return { charge, depth: depth + 1 }
 }
 
-/** The order of two numbers or two texts; undefined for anything else (reference §1.7). */
+/** The order of two numbers or two texts; undefined for anything else. */
 export function orderOf(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
   if (!isNumeric(left) || !isNumeric(right)) return undefined

@@ -3,7 +3,7 @@ import { Float, type Int } from './int.ts'
 
 /**
  * A value of the language. Whole numbers are `Int`, others plain numbers; a float without fraction
- * is a `Float` (see int.ts). Lists and maps are shared, not copied (reference §1.7, "call").
+ * is a `Float` (see int.ts). Lists and maps are shared, not copied ("call").
  */
 export type Value =
   | null
@@ -18,7 +18,7 @@ export type Value =
   | FunctionValue
   | RuleValue
 
-/** Carries where it first came up; the place is reported, not compared (reference §1.6). */
+/** Carries where it first came up; the place is reported, not compared. */
 export class Undefined {
   readonly position: Position | undefined
 
@@ -123,7 +123,6 @@ export type TypeName =
   | 'func'
   | 'rule'
 
-/** Reference §1.5. */
 export function typeOf(value: Value): TypeName {
   if (value === null) return 'null'
   switch (typeof value) {

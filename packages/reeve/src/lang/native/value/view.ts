@@ -45,7 +45,7 @@ export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
   }
 }
 
-/** JSON numbers without fraction are ints (reference §1.5). */
+/** JSON numbers without fraction are ints. */
 function numberOf(plain: number): Value {
   return Number.isInteger(plain) && !Number.isSafeInteger(plain) ? new Float(plain) : plain
 }
