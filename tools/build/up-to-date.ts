@@ -17,7 +17,8 @@ export function isUpToDate(root: string, output: string, inputs: readonly string
 function isOlder(file: string, thanMs: number): boolean {
   const found = fs.statSync(file, { throwIfNoEntry: false })
   if (found === undefined) return true
-  if (found.mtimeMs > thanMs) return false
+  // Builds carry the time at which they began, in whole milliseconds.
+  if (Math.floor(found.mtimeMs) > thanMs) return false
   if (!found.isDirectory()) return true
   return fs
     .readdirSync(file)

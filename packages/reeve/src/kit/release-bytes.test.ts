@@ -17,3 +17,9 @@ for (const { name, bytes, left } of cases)
     releaseBytes(bytes)
     assert.equal(bytes.length, left)
   })
+
+test('releaseBytes: a buffer without bytes stays usable', () => {
+  const nothing = Buffer.alloc(0)
+  releaseBytes(nothing)
+  assert.equal(nothing.subarray(0, 0).length, 0)
+})

@@ -8,7 +8,8 @@ const SHARED_BUFFER_BYTES_MAX = 128 * 1024
  * buffers, and bytes that were moved to another thread are left alone.
  */
 export function releaseBytes({ buffer, byteLength }: Uint8Array): void {
-  if (!(buffer instanceof ArrayBuffer) || buffer.detached) return
+  // A buffer without bytes may be a constant that everybody uses.
+  if (!(buffer instanceof ArrayBuffer) || buffer.detached || buffer.byteLength === 0) return
   const isPart = byteLength < buffer.byteLength
   if (isPart && buffer.byteLength <= SHARED_BUFFER_BYTES_MAX) return
   buffer.transfer(0)

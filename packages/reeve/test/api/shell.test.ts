@@ -101,7 +101,6 @@ for (const url of [
   '/v1/allocation/a/stop/x',
   '/v1/client/allocation/a',
   '/v1/client/allocation/a/foo',
-  '/v1/client/allocation/a/pause',
   '/v1/client/allocation/a/snapshot',
   '/v1/client/allocation/a/signal/x',
 ])

@@ -49,7 +49,7 @@ test('flags of commands about the whole cluster', { timeout: 300_000 }, async (t
     assert.equal(code, EXIT_CODES.missing, err)
     assert.match(
       err,
-      /^reeve node pool list: No path to region\nRegion "\w+" comes from --region; /,
+      /^reeve node pool list: No path to region\nRegion "\w+" was set by --region; /,
     )
   })
 

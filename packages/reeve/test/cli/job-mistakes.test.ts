@@ -195,8 +195,8 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.missing,
       err: [
         'reeve job plan: No path to region',
-        'The job file names the region; --region sends the job to another one. ' +
-          '"reeve server members" shows which regions this server knows.',
+        'The job file sets the region; override it with --region. ' +
+          '"reeve server members" lists the regions that this server knows.',
       ],
     },
     ...['run', 'plan'].map((verb) => ({

@@ -116,5 +116,5 @@ test('job run: a region that nobody knows is named, and where it comes from', as
   const file = await reeve.file('web.hcl', jobFile('region = "mars"'))
   const { code, err } = await reeve.run(['job', 'run', file])
   assert.equal(code, EXIT_CODES.missing)
-  assert.match(err, /No path to region[\s\S]*job file names the region/)
+  assert.match(err, /No path to region[\s\S]*job file sets the region/)
 })

@@ -50,5 +50,5 @@ test('tokens that may scale or dispatch, and not list jobs, do so by the id', as
   // Who may neither list nor dispatch is told what dispatching takes.
   const refused = await bench.run('job dispatch --detach greet', scaler)
   assert.equal(refused.code, EXIT_CODES.denied)
-  assert.match(refused.err, / lacks namespace:dispatch-job, /)
+  assert.match(refused.err, / lacks namespace:dispatch-job in /)
 })

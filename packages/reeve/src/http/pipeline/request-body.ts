@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
@@ -163,6 +163,8 @@ class PendingBody {
   readonly #bytesMax: number
   readonly #announced: number
   readonly #options: PendingOptions
+  /** Chunks of other streams may belong to whoever writes them. */
+  readonly #ownsChunks: boolean
   #buffer: Buffer = NO_BYTES
   #length = 0
   #chunks = 0
@@ -177,6 +179,7 @@ class PendingBody {
     this.#bytesMax = bytesMax
     this.#announced = announced
     this.#options = options
+    this.#ownsChunks = payload instanceof IncomingMessage
   }
 
   /** Bytes of memory that it takes. */
@@ -209,8 +212,8 @@ class PendingBody {
     if (isTiny(++this.#chunks, length)) return this.stop()
     if (length > this.#buffer.length && !this.#grow(length)) return
     chunk.copy(this.#buffer, this.#length)
-    // Whole buffers are nobody else's. Those of a body take as much memory as the body itself.
-    if (chunk.length === chunk.buffer.byteLength) releaseBytes(chunk)
+    // The connection gives away whole buffers, which together are as large as the body itself.
+    if (this.#ownsChunks && chunk.length === chunk.buffer.byteLength) releaseBytes(chunk)
     this.#length = length
   }
 

@@ -135,6 +135,8 @@ function pauseEndpoint(host: ClientHost): Endpoint {
     const given = requiredBody(body)
     if (!given.ok) return given
     const { Task, ScheduleState } = given.value
+    const found = find(host, caller, { allocId: params.alloc_id, anyOf })
+    if (!found.ok) return found
     const state = PAUSE_STATES.find((known) => known === ScheduleState)
     if (state === undefined) return err(refusal('invalid-input', 'Not a valid task schedule state'))
     const told = await tell(host, caller, {

@@ -8,6 +8,7 @@ import {
   variableMetadata,
   type Refusal,
   type VariableRow,
+  type RefusalCode,
 } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
@@ -19,6 +20,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json, type Answer } from '../answer.ts'
+import { ERROR_CODE_HEADER } from '../error-codes.ts'
 import {
   read,
   write,
@@ -165,7 +167,8 @@ function conflictAnswer(
       : mayRead
         ? shown(context, caller, row)
         : metadataFor(caller, row)
-  return { ...json(current), status: 409 }
+  const headers = { [ERROR_CODE_HEADER]: 'index-conflict' satisfies RefusalCode }
+  return { ...json(current), status: 409, headers }
 }
 
 /** Of a variable that is not there. */

@@ -130,6 +130,11 @@ export const LIMIT_DESCRIPTIONS = {
     jobEntriesMax: ['Entries of all lists and maps of a job', REJECTED_400],
     constraintCharsMax: ['Operand of a constraint or affinity', REJECTED_400],
     patternInstructionsMax: ['Size of the regular expressions of a job', REJECTED_400],
+    failureReasonCharsMax: [
+      'Output of a check or event of a task quoted by a failed deployment',
+      'the rest is cut off',
+    ],
+    shownNameCharsMax: ['Characters of a rejected name in its message', 'the rest is cut off'],
     jobProblemsMax: ['Problems of a job that are listed', 'the rest is counted'],
     dispatchPayloadBytesMax: ['Payload of a dispatch', REJECTED_400],
     periodicSpecsMax: ['Cron expressions of a job', REJECTED_400],

@@ -146,7 +146,8 @@ export const governanceStory: Story = {
     {
       line: 'project delete payments --yes',
       code: 1,
-      warns: /contains 1 namespace\(s\); remove them first\n"reeve project move" and /,
+      warns:
+        /contains 1 namespace\(s\); remove them first\nTake them out with "reeve project move" and /,
     },
     { line: 'project delete payments --force --yes', says: /^Project "payments" is deleted/ },
     { line: 'org delete acme --yes', says: /^Organization "acme" is deleted\.\n$/ },
