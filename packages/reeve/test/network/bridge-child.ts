@@ -76,6 +76,7 @@ const alone = {
 // As a reload of the machine's firewall does.
 sh('nft flush ruleset && iptables -P FORWARD DROP')
 await networks.setUp(request(THIRD, [port(MACHINE, 20_005)]))
+const [bridge]: readonly { address: string }[] = JSON.parse(sh('ip -json link show reeve0'))
 const afterFlush = {
   former: askFrom(OUTSIDE, MACHINE, 20_002),
   outsideFromAllocation: askFrom(FIRST, NEIGHBOUR, 8_080),
@@ -94,7 +95,7 @@ const isUnmapped = !/2000\d/.test(sh('nft list table ip reeve'))
 const isFilterRestored = sh('iptables -S') === filterBefore
 const ended = { isGone, isUnmapped, isFilterRestored }
 process.stdout.write(
-  JSON.stringify({ offers, first, again, found, reached, alone, afterFlush, ended }) + '\n',
+  JSON.stringify({ offers, first, again, found, reached, alone, bridge, afterFlush, ended }) + '\n',
 )
 
 function aBridge(): BridgeNetwork {

@@ -42,6 +42,8 @@ test('allocations reach and are reached on a machine that drops what it forwards
     itselfByItsPort: 'second',
   })
   assert.deepEqual(found.alone, { devices: ['lo'], isUp: true })
+  // However many ports have joined: allocations know the gateway by it.
+  assert.equal(found.bridge.address, '02:72:ac:1e:40:01')
   assert.deepEqual(found.afterFlush, { former: 'second', outsideFromAllocation: 'neighbour' })
   assert.deepEqual(found.ended, { isGone: true, isUnmapped: true, isFilterRestored: true })
 })

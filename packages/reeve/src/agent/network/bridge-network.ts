@@ -173,7 +173,7 @@ export class BridgeNetwork implements AllocationNetworks {
 
   async #prepare(): Promise<void> {
     const { bridge, gateway, prefix } = this.#options.settings
-    await this.#run('ip', ['link', 'add', bridge, 'type', 'bridge']).catch(ignoreExisting)
+    await this.#addBridge(bridge, gateway)
     await this.#run('ip', ['addr', 'replace', `${gateway}/${prefix}`, 'dev', bridge])
     await this.#run('ip', ['link', 'set', bridge, 'up'])
     await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
@@ -186,6 +186,16 @@ export class BridgeNetwork implements AllocationNetworks {
       await this.#run('nft', [`delete map ${FILTER_TABLE} ${map}`]).catch(ignoreMissing)
     await this.#warnOfDrops()
     this.#isReady = true
+  }
+
+  /**
+   * A bridge without an address of its own takes the lowest of its ports. When a port with a lower
+   * one joins, allocations that have the former address in their neighbour tables lose the gateway
+   * for up to a minute.
+   */
+  async #addBridge(bridge: string, gateway: string): Promise<void> {
+    const add = ['link', 'add', bridge, 'address', bridgeAddress(gateway), 'type', 'bridge']
+    await this.#run('ip', add).catch(ignoreExisting)
   }
 
   async #warnOfDrops(): Promise<void> {
@@ -254,6 +264,12 @@ export class BridgeNetwork implements AllocationNetworks {
 /** Device names have 15 characters; the allocation's identifier has 36. */
 function deviceName(allocationId: string): string {
   return `rv${createHash('sha256').update(allocationId).digest('hex').slice(0, 11)}`
+}
+
+/** A locally administered MAC address that holds the address of the gateway. */
+function bridgeAddress(gateway: string): string {
+  const bytes = [0x02, 0x72, ...gateway.split('.').map(Number)]
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':')
 }
 
 function ignoreExisting(thrown: unknown): void {
