@@ -9,7 +9,7 @@ export const PROJECT_NAME_LENGTH_MAX = 40
 // Project description at most 256 characters.
 export const PROJECT_DESCRIPTION_LENGTH_MAX = 256
 
-// 10 tag bindings per project.4 gives a workspace the same number of its own.
+// 10 tag bindings per project, and as many of its own per workspace.
 export const TAG_BINDINGS_MAX = 10
 
 // Tag key 128 characters, tag value 256 characters.
@@ -25,7 +25,7 @@ export const RESERVED_TAG_PREFIXES = ['sys:', 'reeve:'] as const
 // Policy upload 10 MB, read as 10 MiB inclusive: one byte more is 413 and nothing is saved.
 export const POLICY_UPLOAD_BYTES_MAX = 10 * 1024 * 1024
 
-// Default page size 20. The maximum is not shown there.4 clamps at
+// Default page size 20. A larger size is clamped at
 // 100.
 export const PAGE_SIZE_DEFAULT = 20
 export const PAGE_SIZE_MAX = 100

@@ -6,7 +6,7 @@ interface RemoteRefusalOptions {
   readonly cause?: unknown
 }
 
-/** The caller is told no by this node.5 have statuses and texts. */
+/** A request that this node rejects. */
 export class RemoteRefusal extends Error {
   override readonly name: string = 'RemoteRefusal'
   readonly status: number

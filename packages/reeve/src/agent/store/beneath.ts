@@ -7,7 +7,7 @@ import { errorCode } from './state-file.ts'
 /**
  * Writing below a directory that somebody else may change meanwhile. Each part of a path is opened
  * without following links, and the next one is found through the open directory, so a link planted
- * at any moment leads to a Fault and never elsewhere. (the runtime has no `openat`, but a path
+ * at any moment leads to a Fault and never elsewhere. (The runtime has no `openat`, but a path
  * through `/proc/self/fd` is the same.)
  */
 export class Beneath {
