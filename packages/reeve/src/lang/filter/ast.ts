@@ -1,4 +1,4 @@
-/** A filter as a tree.5 has the grammar. */
+/** A filter as a tree. */
 export type Expression = Connective | Negation | Match | Quantifier
 
 /** Chains lean to the right: `a and b and c` is `a and (b and c)`. */

@@ -161,7 +161,7 @@ function isEmpty(match: Match, kinds: FieldKinds): Test {
   }
 }
 
-/** Only what may be null can be asked.5 makes `is nil` an error for plain scalars. */
+/** Only values that may be null can be compared with nil; for plain scalars it is an error. */
 function isNil(match: Match, kinds: FieldKinds): Test {
   const refuse = unsuited('is nil', match, kinds)
   return (value) => {

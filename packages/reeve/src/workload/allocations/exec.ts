@@ -28,7 +28,7 @@ export interface PreparedExec {
 /** Drivers whose tasks see the node's own files: a command in them can do anything there. */
 const UNISOLATED: ReadonlySet<string> = new Set(['raw_exec'])
 
-/** Everything that can be refused without the node.1 has the texts. */
+/** Everything that can be rejected without asking the node. */
 export function prepareExec(
   context: WorkloadContext,
   caller: Caller,
