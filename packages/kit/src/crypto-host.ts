@@ -1,6 +1,6 @@
 /**
  * Keys and signatures for the languages. Pure folders have no host modules, so the program that
- * runs them passes an implementation (`src/crypto`). Methods return undefined or false for keys
+ * runs them passes an implementation (`@reeve/kit/node`). Methods return undefined or false for keys
  * that are malformed, too large or of an unsupported kind; they never throw.
  */
 export interface CryptoHost {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readNativeCases, runNativeCase } from '../test/native-cases.ts'
 
 /**
- * The rules of the language, one case each: see `cases/*.txt`, and `test/policy/native-cases.ts`
+ * The rules of the language, one case each: see `cases/*.txt`, and `test/native-cases.ts`
  * for how a case is written.
  */
 for (const wanted of readNativeCases())

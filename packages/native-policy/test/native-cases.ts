@@ -38,7 +38,7 @@ export interface NativeCase {
   readonly want: string
 }
 
-const FOLDER = new URL('../src/cases', import.meta.url)
+const FOLDER = new URL('../src/cases/', import.meta.url)
 
 export function readNativeCases(): readonly NativeCase[] {
   return readdirSync(FOLDER)

@@ -1,5 +1,5 @@
 /**
- * What one job file may cost beyond the limits of the language (`lang/hcl/limits.ts`: length,
+ * What one job file may cost beyond the limits of the language (`packages/hcl/src/limits.ts`: length,
  * tokens, nesting, steps and sizes of values, which also bound the decoded job).
  */
 
