@@ -1,7 +1,7 @@
 /**
  * Keys and signatures for the languages. Pure folders have no host modules, so the program that
- * runs them passes an implementation (`@reeve/kit/node`). Methods return undefined or false for keys
- * that are malformed, too large or of an unsupported kind; they never throw.
+ * runs them passes an implementation (`@reeve/kit/node`). Methods return undefined or false for
+ * keys that are malformed, too large or of an unsupported kind; they never throw.
  */
 export interface CryptoHost {
   /** The public key with its numbers, e.g. to compare two keys. */
