@@ -1,5 +1,5 @@
 import { outlineOf, type Evaluation } from '@reeve/native-policy'
-import { parseModule, Source, type RegoVersion, type TraceEvent } from '@reeve/rego'
+import { RuleCoverage, type ModuleCoverage, type RegoVersion, type TraceEvent } from '@reeve/rego'
 import type { TextFile } from './files.ts'
 
 /** How much of one file the tests came to. */
@@ -20,6 +20,7 @@ interface Share {
 /** Gathers what evaluations came to, and holds it against all there is. */
 export class Coverage {
   readonly #files = new Map<string, FileMarks>()
+  readonly #rego = new RuleCoverage()
 
   addNative({ file, text }: TextFile): void {
     const outline = outlineOf(file, text)
@@ -30,13 +31,8 @@ export class Coverage {
     this.#files.set(file, marks)
   }
 
-  addRego({ file, text }: TextFile, version: RegoVersion): void {
-    const source = new Source(file, text)
-    const module = parseModule(source, version)
-    if (!module.ok) return
-    const marks = new FileMarks()
-    for (const { at } of module.value.rules) marks.rules.set(at, source.locate(at).row)
-    this.#files.set(file, marks)
+  addRego(file: TextFile, version: RegoVersion): void {
+    this.#rego.add(file, version)
   }
 
   evaluated({ reached, rules }: Evaluation): void {
@@ -47,12 +43,21 @@ export class Coverage {
   }
 
   traced(event: TraceEvent): void {
-    if (event.type !== 'value') return
-    this.#files.get(event.rule.source.file)?.reachedRules.add(event.rule.rule.at)
+    this.#rego.traced(event)
   }
 
   report(): readonly FileCoverage[] {
-    return [...this.#files].map(([file, marks]) => marks.report(file))
+    const native = [...this.#files].map(([file, marks]) => marks.report(file))
+    return [...native, ...this.#rego.report().map(ofRules)]
+  }
+}
+
+function ofRules({ file, rules, reached, missedRows }: ModuleCoverage): FileCoverage {
+  return {
+    file,
+    rules: { reached, all: rules },
+    statements: { reached: 0, all: 0 },
+    missedLines: missedRows,
   }
 }
 
