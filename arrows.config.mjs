@@ -8,6 +8,7 @@
  *   builtins  true when it may import Node's own modules
  *   doors     files through which others enter, when not only `index.ts`; `open` areas have none
  *   pure      no clock, no disk, no network: compiled without host types, see tsconfig.core.json
+ *   library   may import only other libraries: somebody may use it without the product
  *
  * Test files beside the code may also import Node's modules, development packages and their
  * package's `test/`. Files under `test/`, `bench/`, `fuzz/` and `sim/` may import every
@@ -17,6 +18,7 @@
 const reeve = 'packages/reeve/src'
 const pure = true
 const builtins = true
+const library = true
 
 export const areas = {
   contract: {
@@ -52,25 +54,28 @@ export const areas = {
     open: true,
     packages: ['@noble/hashes', 're2js', 'yaml'],
     pure,
+    library,
   },
   // Keys and signatures for the languages, by Node's own module (decision 0095).
   crypto: { folder: 'packages/kit/node', builtins },
 
   // Languages that somebody may use without the product: they import nothing of it (decision 0099).
-  hcl: { folder: 'packages/hcl/src', pure },
+  hcl: { folder: 'packages/hcl/src', pure, library },
   'go-template': {
     folder: 'packages/go-template/src',
     // Rego needs Go's formats and layouts, not the templates.
     doors: ['index.ts', 'fmt/index.ts', 'time/index.ts', 'url/index.ts'],
     packages: ['@noble/hashes', 're2js'],
     pure,
+    library,
   },
-  rego: { folder: 'packages/rego/src', may: ['go-template'], pure },
+  rego: { folder: 'packages/rego/src', may: ['go-template'], pure, library },
   // Decimal numbers of a hundred digits.
   'native-policy': {
     folder: 'packages/native-policy/src',
     packages: ['decimal.js', 're2js'],
     pure,
+    library,
   },
 
   model: {

@@ -19,12 +19,15 @@ const areas = readAreas({
     builtins: true,
   },
   main: { folder: 'packages/app/src/main', may: '*', builtins: true },
+  words: { folder: 'packages/words/src', pure: true, library: true },
 })
 
 const manifests = {
   'package.json': '{ "name": "root", "devDependencies": { "fast-check": "1" } }',
   'packages/app/package.json':
-    '{ "name": "app", "dependencies": { "fastify": "1", "typebox": "1", "ws": "1" } }',
+    '{ "name": "app", "dependencies": { "@reeve/contract": "1", "fastify": "1", "typebox": "1", "ws": "1" } }',
+  'packages/words/package.json': '{ "name": "@reeve/words", "exports": { "./*": "./src/*" } }',
+  'packages/words/src/word.ts': 'export const word = 1\n',
   'packages/contract/package.json': JSON.stringify({
     name: '@reeve/contract',
     exports: { '.': './src/index.ts', './v1': './src/v1/index.ts' },
@@ -47,6 +50,7 @@ function complaintsAbout(files: Readonly<Record<string, string>>): string[] {
 const model = 'packages/app/src/model/a.ts'
 const http = 'packages/app/src/http/a.ts'
 const main = 'packages/app/src/main/a.ts'
+const words = 'packages/words/src/a.ts'
 
 const allowed: readonly [name: string, path: string, text: string][] = [
   ['an arrow of the drawing', http, "import { job } from '../model/index.ts'"],
@@ -93,6 +97,10 @@ const forbidden: readonly [name: string, path: string, text: string, complaint: 
   ['a file that is not there', model, "import './gone.ts'", /names no file/],
   ['a subpath that is not exported', model, "import '@reeve/contract/src/a.ts'", /names no file/],
   ['test code in the product', model, "import '../../test/build/job.ts'", /may not import/],
+  ['a package that is not declared', main, "import '@reeve/words/word.ts'", /not a dependency/],
+  ['the product in a library', words, "import '@reeve/contract'", /not a dependency of @reeve\/w/],
+  ['the product by its path', words, "import '../../app/src/model/index.ts'", /by its name/],
+  ['the product in its tests', 'packages/words/test/a.ts', "import '@reeve/contract'", /depend/],
   ['a file outside the areas', 'packages/app/src/x/a.ts', '', /belongs to no area/],
   ['work in a door', 'packages/app/src/http/index.ts', 'export const a = 1', /only re-exports/],
   ['text that does not parse', model, 'const = 1', /Unexpected/],
@@ -132,6 +140,10 @@ const broken: readonly [name: string, config: unknown][] = [
   ['an unknown area', { a: { folder: 'a', may: ['b'] } }],
   ['no folder', { a: {} }],
   ['a list that is none', { a: { folder: 'a', may: 'b' } }],
+  [
+    'a library over the product',
+    { a: { folder: 'a', types: ['b'], library: true }, b: { folder: 'b' } },
+  ],
 ]
 for (const [name, config] of broken)
   test(`arrows: a configuration with ${name} is refused`, () => {

@@ -85,14 +85,23 @@ function aboutBuiltin({ path, use, areas }: Question): string | undefined {
 }
 
 function aboutPackage({ path, areas, graph }: Question, name: string): string | undefined {
-  const own = graph.resolver.packageOf(path)
-  // What tests and builds import is not there when the product runs.
-  const isForTests = isTest(path) || isTestSupport(path) || isConfig(path)
-  if (own?.dependencies.has(name) !== true && !(isForTests && isDevelopment(graph, own, name)))
-    return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
+  const undeclared = aboutDependency(path, graph, name)
+  if (undeclared !== undefined) return undeclared
   const area = areas.areaOf(path)
-  if (area === undefined || isForTests || area.packages.includes(name)) return undefined
+  if (area === undefined || isForTests(path) || area.packages.includes(name)) return undefined
   return `${area.name} may not import the package ${name}`
+}
+
+function aboutDependency(path: string, graph: Graph, name: string): string | undefined {
+  const own = graph.resolver.packageOf(path)
+  if (own?.dependencies.has(name) === true) return undefined
+  if (isForTests(path) && isDevelopment(graph, own, name)) return undefined
+  return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
+}
+
+/** What tests and builds import is not there when the product runs. */
+function isForTests(path: string): boolean {
+  return isTest(path) || isTestSupport(path) || isConfig(path)
 }
 
 function isDevelopment({ resolver }: Graph, own: Package | undefined, name: string): boolean {
@@ -110,9 +119,8 @@ function aboutOwnDoor(path: string, target: string): string | undefined {
 function aboutFile({ path, use, areas, graph }: Question, target: string): string | undefined {
   const from = areas.areaOf(path)
   const to = areas.areaOf(target)
-  if (graph.resolver.packageOf(path) !== graph.resolver.packageOf(target)) {
-    if (use.specifier.startsWith('.')) return 'enter another package by its name, not by its path'
-  }
+  const foreign = aboutForeign({ path, use, areas, graph }, target)
+  if (foreign !== undefined) return foreign
   if (from === undefined || from === to) return undefined
   if (to === undefined)
     return isTest(path) && isTestSupport(target)
@@ -120,6 +128,15 @@ function aboutFile({ path, use, areas, graph }: Question, target: string): strin
       : `${from.name} may not import ${target}`
   if (to.open) return undefined
   return aboutArrow(from, to, use) ?? aboutEntry(to, target)
+}
+
+/** Of a file in another package: by its name, and declared, as outside of the repository. */
+function aboutForeign({ path, use, graph }: Question, target: string): string | undefined {
+  const own = graph.resolver.packageOf(path)
+  const other = graph.resolver.packageOf(target)
+  if (own === other || other === undefined) return undefined
+  if (use.specifier.startsWith('.')) return 'enter another package by its name, not by its path'
+  return aboutDependency(path, graph, other.name)
 }
 
 function aboutArrow(from: Area, to: Area, use: ResolvedUse): string | undefined {

@@ -11,6 +11,7 @@ export interface Area {
   readonly doors: readonly string[]
   readonly open: boolean
   readonly pure: boolean
+  readonly library: boolean
 }
 
 export interface Areas {
@@ -19,13 +20,24 @@ export interface Areas {
   areaOf(path: string): Area | undefined
 }
 
-const FIELDS = ['folder', 'may', 'types', 'packages', 'builtins', 'doors', 'open', 'pure']
+const FIELDS = [
+  'folder',
+  'may',
+  'types',
+  'packages',
+  'builtins',
+  'doors',
+  'open',
+  'pure',
+  'library',
+]
 
 /** Reads the configuration strictly: a misspelt field would allow or forbid in silence. */
 export function readAreas(config: unknown): Areas {
   const entries = Object.entries(asRecord(config, 'areas'))
   const names = entries.map(([name]) => name)
   const all = entries.map(([name, value]) => readArea(name, asRecord(value, name), names))
+  checkLibraries(all)
   return {
     all,
     areaOf: (path) => all.find(({ folder }) => path.startsWith(`${folder}/`)),
@@ -52,6 +64,18 @@ function readArea(name: string, value: Record<string, unknown>, known: readonly 
     doors: doors.length > 0 ? doors : ['index.ts'],
     open: value['open'] === true,
     pure: value['pure'] === true,
+    library: value['library'] === true,
+  }
+}
+
+/** What somebody may use without the product must not need it, not even for types. */
+function checkLibraries(all: readonly Area[]): void {
+  const libraries = all.filter((area) => area.library)
+  const names = libraries.map(({ name }) => name)
+  for (const { name, may, types } of libraries) {
+    const product = [...may, ...types].find((other) => !names.includes(other))
+    if (product !== undefined)
+      throw new Error(`arrows: ${name} is a library and may not import ${product}`)
   }
 }
 

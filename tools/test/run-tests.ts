@@ -8,7 +8,11 @@ import { Reporter, type Results, type Style } from './reporter.ts'
 import { root } from './script.ts'
 
 /** Tests beside the code: fast, part of every check. */
-export const UNIT_TESTS = ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts']
+export const UNIT_TESTS = [
+  'packages/*/src/**/*.test.ts',
+  'packages/*/node/**/*.test.ts',
+  'tools/**/*.test.ts',
+]
 /** Tests of the whole product, over HTTP or as processes. */
 export const PRODUCT_TESTS = ['packages/*/test/**/*.test.ts']
 
