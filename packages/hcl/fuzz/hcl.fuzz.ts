@@ -1,0 +1,92 @@
+/**
+ * HCL that is nearly right, in its three spellings. Each text must be read and evaluated, or
+ * refused with a place, in time, and nothing may be thrown.
+ * `npm run fuzz -w packages/hcl -- [--seconds N] [--seed S]`.
+ */
+import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
+import { runRounds } from '@reeve/kit/fuzz/rounds.ts'
+import type { Result } from '@reeve/kit/result.ts'
+import {
+  bodyToValue,
+  evaluate,
+  formatDiagnostics,
+  makeScope,
+  parse,
+  parseExpression,
+  parseJson,
+  parseLegacy,
+  parseTemplate,
+  toJson,
+  type Body,
+  type Diagnostic,
+  type Expression,
+  type Scope,
+} from '../src/index.ts'
+import expressions from '../src/cases/expressions.json' with { type: 'json' }
+import syntaxErrors from '../src/cases/syntax-errors.json' with { type: 'json' }
+import templates from '../src/cases/templates.json' with { type: 'json' }
+
+const LENGTH_MAX = 32 * 1024
+const STEPS_MAX = 500_000
+
+const sourcesOf = (cases: readonly { readonly source: string }[]): readonly string[] =>
+  cases.map(({ source }) => source)
+const EXPRESSIONS = sourcesOf(expressions)
+const TEMPLATES = sourcesOf(templates)
+const BODIES = [
+  ...sourcesOf(syntaxErrors),
+  'a = 1\nb "x" "y" {\n  c = [1, { d = "${a}" }]\n  e {}\n}\n',
+  'text = <<-END\n    one ${upper("x")}\n  %{ if true ~}\n  two\n  %{ endif ~}\n  END\n',
+]
+const JSON_BODIES = [
+  '{"a": 1, "b": {"x": {"y": [{"c": "${1 + 2}"}, {"c": null}]}}}',
+  '[{"a": [1.5, true]}, {"//": "a comment", "a": "%{ for x in [1] }${x}%{ endfor }"}]',
+]
+
+function scope(): Scope {
+  const variables = { var: { x: 1, text: 'ab', list: [1, 'two', null] }, local: { y: true } }
+  return makeScope({
+    variables,
+    isDeferred: (root) => root === 'attr',
+    limits: { stepsMax: STEPS_MAX },
+  })
+}
+
+type Parse<T> = (text: string, file: string) => Result<T, readonly Diagnostic[]>
+
+function readBody(parseText: Parse<Body>) {
+  return (text: string): string => {
+    const body = parseText(text, 'input')
+    if (!body.ok) return refused(text, body.error)
+    const value = bodyToValue(body.value, { scope: scope() })
+    if (!value.ok) return refused(text, value.error)
+    toJson(value.value)
+    return 'read'
+  }
+}
+
+function readExpression(parseText: Parse<Expression>) {
+  return (text: string): string => {
+    const expression = parseText(text, 'input')
+    if (!expression.ok) return refused(text, expression.error)
+    const value = evaluate(expression.value, scope())
+    return value.ok ? 'read' : refused(text, value.error)
+  }
+}
+
+function refused(text: string, problems: readonly Diagnostic[]): string {
+  if (problems.length === 0) throw new Error('refused without a problem')
+  if (!/^input:\d+,\d+/.test(formatDiagnostics(text, problems)))
+    throw new Error('a problem has no place')
+  return 'refused'
+}
+
+const changed = (texts: readonly string[]) => (draw: Draw) => mutate(texts, draw, LENGTH_MAX)
+
+runRounds('hcl', [
+  { name: 'expressions', make: changed(EXPRESSIONS), read: readExpression(parseExpression) },
+  { name: 'templates', make: changed(TEMPLATES), read: readExpression(parseTemplate) },
+  { name: 'bodies', make: changed(BODIES), read: readBody(parse) },
+  { name: 'JSON', make: changed(JSON_BODIES), read: readBody(parseJson) },
+  { name: 'HCL 1', make: changed([...BODIES, ...JSON_BODIES]), read: readBody(parseLegacy) },
+])
