@@ -1,4 +1,4 @@
-export { clockFace, daysIn, floorDivide, utcSeconds, WEEKDAYS } from './calendar.ts'
+export { clockFace } from './calendar.ts'
 export type { ClockFace } from './calendar.ts'
 export { parseDuration } from './duration.ts'
 export { parseTime } from './parse-time.ts'

@@ -1,4 +1,4 @@
-import { daysIn, MONTHS, utcSeconds, WEEKDAYS } from './calendar.ts'
+import { daysIn, midnightMs, MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { parseLayout, type LayoutPiece, type PieceName } from './time-layout.ts'
 
 /** What the pieces of a text have said so far. */
@@ -181,7 +181,8 @@ function toNs(found: Found): bigint | undefined {
   const days = dayOf(found)
   if (days === undefined) return undefined
   if (month < 1 || month > 12 || (yearDay !== undefined && yearDay < 1)) return undefined
-  const seconds = utcSeconds([year, ...days]) + hour * 3600 + minute * 60 + second - offset
+  const time = hour * 3600 + minute * 60 + second - offset
+  const seconds = midnightMs(year, ...days) / 1000 + time
   return BigInt(seconds) * 1_000_000_000n + BigInt(nanosecond)
 }
 

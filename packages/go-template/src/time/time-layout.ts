@@ -1,4 +1,5 @@
-import { MONTHS, WEEKDAYS, type ClockFace } from './calendar.ts'
+import { MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
+import type { ClockFace } from './calendar.ts'
 
 /**
  * A layout shows how the moment `Mon Jan 2 15:04:05 2006 MST (-0700)` would be written. Longer

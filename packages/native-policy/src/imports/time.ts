@@ -1,3 +1,4 @@
+import { floorDivide, MONTHS, wallTime, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { mapOf } from '../value/map.ts'
 import { wrapInt } from '../value/int.ts'
 import {
@@ -20,29 +21,6 @@ export interface TimeSettings {
   readonly offsetSeconds: (ms: number) => number
 }
 
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-] as const
-const WEEKDAYS = [
-  'Sunday',
-  'Monday',
-  'Tuesday',
-  'Wednesday',
-  'Thursday',
-  'Friday',
-  'Saturday',
-] as const
 const NS_PER_MS = 1_000_000n
 const NS_PER_SECOND = 1_000_000_000n
 const STAMP =
@@ -85,21 +63,19 @@ function parseStamp(text: string): bigint | undefined {
 function timespace(ns: bigint, settings: TimeSettings): MapValue {
   const ms = Number(floorDivide(ns, NS_PER_MS))
   const offset = settings.offsetSeconds(ms)
-  const face = new Date(ms + offset * 1000)
-  const weekday = face.getUTCDay()
-  const month = face.getUTCMonth()
+  const { weekday, month, day, year, hour, minute, second } = wallTime(ms + offset * 1000)
   const order = (test: (difference: bigint) => boolean) =>
     typed('time', ['any'], ([other], context) => test(ns - momentOf(other, context)))
   return mapOf({
-    hour: face.getUTCHours(),
-    minute: face.getUTCMinutes(),
-    second: face.getUTCSeconds(),
-    day: face.getUTCDate(),
-    month: month + 1,
-    month_name: MONTHS[month] ?? '',
+    hour,
+    minute,
+    second,
+    day,
+    month,
+    month_name: MONTHS[month - 1] ?? '',
     weekday,
     weekday_name: WEEKDAYS[weekday] ?? '',
-    year: face.getUTCFullYear(),
+    year,
     unix: Number(floorDivide(ns, NS_PER_SECOND)),
     unix_nano: wrapInt(ns),
     zone: offset,
@@ -110,9 +86,4 @@ function timespace(ns: bigint, settings: TimeSettings): MapValue {
     add: typed('add', ['int'], ([amount]) => timespace(ns + BigInt(amount), settings)),
     sub: typed('sub', ['any'], ([other], context) => wrapInt(ns - momentOf(other, context))),
   })
-}
-
-function floorDivide(value: bigint, by: bigint): bigint {
-  const quotient = value / by
-  return value % by < 0n ? quotient - 1n : quotient
 }

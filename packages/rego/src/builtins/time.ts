@@ -4,15 +4,12 @@ import { isArray, isNumber, kindOf, type Value } from '../value/value.ts'
 import { define, mistyped, type Builtin, type CallContext } from './builtin.ts'
 import {
   clockFace,
-  daysIn,
-  floorDivide,
-  utcSeconds,
-  WEEKDAYS,
   type ClockFace,
   parseDuration,
   parseTime,
   formatTime,
 } from '@reeve/go-template/time'
+import { daysIn, floorDivide, midnightMs, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { payForText, smallWholeOf } from './operand.ts'
 
 const NS_MIN = -(2n ** 63n)
@@ -163,7 +160,7 @@ function addDate(
   const [years, months, days] = steps.map((step, at) => smallWholeOf(context, step, at + 2))
   if (years === undefined || months === undefined || days === undefined) return undefined
   const face = faceOf(moment)
-  const midnight = utcSeconds([face.year + years, face.month + months, face.day + days])
+  const midnight = midnightMs(face.year + years, face.month + months, face.day + days) / 1000
   if (!Number.isFinite(midnight)) return context.fail('time outside of valid range')
   const local = midnight + face.hour * 3600 + face.minute * 60 + face.second
   const seconds = fromLocal(moment, local)

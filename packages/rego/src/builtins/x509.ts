@@ -13,7 +13,7 @@ import { readCertificate, readCertificateRequest, type Certificate } from '../cr
 import { toBigInt, type NumberValue } from '../value/number.ts'
 import { isNumber, objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { floorDivide } from '@reeve/go-template/time'
+import { floorDivide } from '@reeve/kit/calendar.ts'
 import { CERTIFICATES_MAX } from './limits.ts'
 import { payForText } from './operand.ts'
 

@@ -1,3 +1,4 @@
+import { daysIn, midnightMs, wallTime } from '@reeve/kit/calendar.ts'
 import { nthKey, type CronExpression, type DayRule } from './expression.ts'
 
 /**
@@ -6,12 +7,11 @@ import { nthKey, type CronExpression, type DayRule } from './expression.ts'
  * once.
  */
 export function nextWallTime(expression: CronExpression, wallMs: number): number | undefined {
-  const start = new Date(wallMs)
-  const startYear = start.getUTCFullYear()
+  const start = wallTime(wallMs)
   for (const year of expression.years) {
-    if (year < startYear) continue
+    if (year < start.year) continue
     for (const month of expression.months) {
-      if (year === startYear && month < start.getUTCMonth() + 1) continue
+      if (year === start.year && month < start.month) continue
       const found = nextInMonth(expression, { year, month }, wallMs)
       if (found !== undefined) return found
     }
@@ -27,9 +27,9 @@ interface Month {
 const DAY_MS = 86_400_000
 
 function nextInMonth(expression: CronExpression, month: Month, wallMs: number): number | undefined {
-  const dayCount = new Date(Date.UTC(month.year, month.month, 0)).getUTCDate()
-  const firstMs = Date.UTC(month.year, month.month - 1, 1)
-  const facts = { dayCount, firstWeekday: new Date(firstMs).getUTCDay() }
+  const dayCount = daysIn(month.year, month.month)
+  const firstMs = midnightMs(month.year, month.month, 1)
+  const facts = { dayCount, firstWeekday: wallTime(firstMs).weekday }
   for (let day = 1; day <= dayCount; day++) {
     const dayMs = firstMs + (day - 1) * DAY_MS
     if (dayMs + DAY_MS <= wallMs || !matchesDay(expression.days, day, facts)) continue

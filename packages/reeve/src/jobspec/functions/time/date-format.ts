@@ -1,13 +1,14 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { quoteText } from '@reeve/hcl'
-import { formatOffset, padded, toClockFace, type ClockFace, type Moment } from './timestamp.ts'
+import { MONTHS, WEEKDAYS, type WallTime } from '@reeve/kit/calendar.ts'
+import { formatOffset, padded, toWallTime, type Moment } from './timestamp.ts'
 
 /** Quoted text, a run of one letter, or anything else. */
 const TOKEN = /'(?:[^']|'')*'|'|([a-zA-Z])\1*|[^a-zA-Z']+/g
 
 /** Letters stand for parts of the time, `'text'` for itself; the error goes on after `format`. */
 export function formatDate(format: string, moment: Moment): Result<string, string> {
-  const face = toClockFace(moment)
+  const face = toWallTime(moment)
   const parts: string[] = []
   for (const [token] of format.matchAll(TOKEN)) {
     const part = formatToken(token, face, moment)
@@ -17,7 +18,7 @@ export function formatDate(format: string, moment: Moment): Result<string, strin
   return ok(parts.join(''))
 }
 
-function formatToken(token: string, face: ClockFace, moment: Moment): Result<string, string> {
+function formatToken(token: string, face: WallTime, moment: Moment): Result<string, string> {
   if (token === "'") return err("has a ' without its closing '")
   if (token.startsWith("'")) return ok(unquote(token))
   if (!/^[a-zA-Z]/.test(token)) return ok(token)
@@ -36,27 +37,11 @@ function unquote(token: string): string {
   return token === "''" ? "'" : token.slice(1, -1).replaceAll("''", "'")
 }
 
-type Writer = (face: ClockFace, moment: Moment) => string
+type Writer = (face: WallTime, moment: Moment) => string
 
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
-
-const monthName = ({ month }: ClockFace) => MONTHS[month - 1] ?? ''
-const dayName = ({ weekday }: ClockFace) => DAYS[weekday] ?? ''
-const halfDayHour = ({ hour }: ClockFace) => hour % 12 || 12
+const monthName = ({ month }: WallTime) => MONTHS[month - 1] ?? ''
+const dayName = ({ weekday }: WallTime) => WEEKDAYS[weekday] ?? ''
+const halfDayHour = ({ hour }: WallTime) => hour % 12 || 12
 
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ['YYYY', ({ year }) => padded(year, 4)],

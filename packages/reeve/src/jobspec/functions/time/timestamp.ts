@@ -1,3 +1,4 @@
+import { daysIn, midnightMs, wallTime, type WallTime } from '@reeve/kit/calendar.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /** A moment, and how far the clock it was read from was ahead of UTC. */
@@ -30,50 +31,21 @@ export function parseTimestamp(text: string): Result<Moment, string> {
     return err(`${WANTED}, but there is no such time of day`)
   const offset = Number(aheadHours) * 60 + Number(aheadMinutes)
   const offsetMinutes = sign === '-' ? -offset : offset
-  const local = utcMs([year, month, day]) + ((hour * 60 + minute) * 60 + second) * 1000
+  const local = midnightMs(year, month, day) + ((hour * 60 + minute) * 60 + second) * 1000
   const ms = local - offsetMinutes * MS_PER_MINUTE + Number(`0.${fraction}`) * 1000
   return ok({ ms, offsetMinutes: offsetMinutes === 0 ? 0 : offsetMinutes })
 }
 
 const MS_PER_MINUTE = 60_000
 
-/** `Date.UTC` would read a year below 100 as one of the twentieth century. */
-function utcMs([year, month, day]: readonly [number, number, number]): number {
-  return new Date(0).setUTCFullYear(year, month - 1, day)
-}
-
-function daysIn(year: number, month: number): number {
-  return new Date(utcMs([year, month + 1, 0])).getUTCDate()
-}
-
 /** The numbers on the clock of the moment. */
-export interface ClockFace {
-  readonly year: number
-  readonly month: number
-  readonly day: number
-  /** 0 is Sunday. */
-  readonly weekday: number
-  readonly hour: number
-  readonly minute: number
-  readonly second: number
-}
-
-export function toClockFace({ ms, offsetMinutes }: Moment): ClockFace {
-  const local = new Date(Math.floor(ms) + offsetMinutes * MS_PER_MINUTE)
-  return {
-    year: local.getUTCFullYear(),
-    month: local.getUTCMonth() + 1,
-    day: local.getUTCDate(),
-    weekday: local.getUTCDay(),
-    hour: local.getUTCHours(),
-    minute: local.getUTCMinutes(),
-    second: local.getUTCSeconds(),
-  }
+export function toWallTime({ ms, offsetMinutes }: Moment): WallTime {
+  return wallTime(Math.floor(ms) + offsetMinutes * MS_PER_MINUTE)
 }
 
 /** RFC 3339 without fractions of a second; undefined when the year has no four digits. */
 export function formatTimestamp(moment: Moment): string | undefined {
-  const { year, month, day, hour, minute, second } = toClockFace(moment)
+  const { year, month, day, hour, minute, second } = toWallTime(moment)
   if (!(year >= 0 && year <= 9999)) return undefined
   const date = [padded(year, 4), padded(month), padded(day)].join('-')
   const time = [padded(hour), padded(minute), padded(second)].join(':')
