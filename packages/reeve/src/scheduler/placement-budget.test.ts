@@ -107,7 +107,8 @@ for (const aheadMs of [90_000, 3_600_000])
     world.settle()
     const [first] = world.live
     assert.ok(first)
-    world.versions[0] = { ...world.job, NodeLosses: delayed('service', 30_000, 30_000).NodeLosses }
+    const { NodeLosses = [] } = delayed('service', 30_000, 30_000)
+    world.versions[0] = { ...world.job, NodeLosses }
     world.setNode(first.NodeID, { Status: 'down' })
     const { placements, followUps } = world.evaluate({ TriggeredBy: 'node-update' })
     assert.deepEqual([placements.length, followUps.length], [0, 1])
