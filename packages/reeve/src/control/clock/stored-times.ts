@@ -176,7 +176,7 @@ function movedEvaluations(
   })
 }
 
-/** A loss delays placements first, and then counts until the next one is no longer related to it. */
+/** A loss delays placements first, then counts until the next one is no longer related to it. */
 function moveLoss(loss: JobNodeLoss, correct: CorrectDeadline): JobNodeLoss {
   const timeMs = msFromNs(loss.Time)
   const dueMs = Math.max(timeMs + LIMITS.nodeLossWindowMs, msFromNs(loss.ProbeUntil))
