@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aGroup, aJob, anEvaluation, anId, NOW_MS, planFor } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 
 const EVALUATION = anId('eval', 1)
 const OTHER = anId('eval', 2)
