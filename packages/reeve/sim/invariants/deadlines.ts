@@ -1,5 +1,5 @@
 import { isActiveDeployment } from '../../src/model/index.ts'
-import { ZERO_TIME } from '@reeve/kit/duration.ts'
+import { msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { atMostItsDuration, STORED_TIMES } from '../../src/control/clock/stored-times.ts'
 import type { Leader } from '../leader.ts'
 import { Violation } from '../trace.ts'
@@ -54,23 +54,33 @@ export function jumpWithDeadlines(
 
 interface Deadlines {
   readonly atMs: number
-  /** By deployment and group, by node and by evaluation: what is left. */
+  /**
+   * By deployment and group, by node and by evaluation: what is left, at most what it had when it
+   * was set. One that a process left further ahead when it died, just after its clock was set back,
+   * is shortened by the next correction.
+   */
   readonly left: ReadonlyMap<string, number>
 }
 
 function deadlinesOf({ store: { tables }, context: { clock } }: Leader): Deadlines {
   const left = new Map<string, number>()
-  const note = (key: string, time: string): void => {
-    if (time !== ZERO_TIME) left.set(key, Date.parse(time) - clock.nowMs())
+  const note = (key: string, time: string, durationNs: number): void => {
+    if (time === ZERO_TIME) return
+    left.set(key, Math.min(Date.parse(time) - clock.nowMs(), msFromNs(durationNs)))
   }
   for (const row of tables.deployments.rows())
     if (isActiveDeployment(row))
       for (const [group, state] of Object.entries(row.TaskGroups))
-        note(`deployment ${row.ID} ${group}`, state.RequireProgressBy)
+        note(`deployment ${row.ID} ${group}`, state.RequireProgressBy, state.ProgressDeadline)
   for (const row of tables.nodes.rowsIn('draining', 'yes'))
-    if (row.DrainStrategy !== null) note(`drain ${row.ID}`, row.DrainStrategy.ForceDeadline)
+    if (row.DrainStrategy !== null)
+      note(`drain ${row.ID}`, row.DrainStrategy.ForceDeadline, row.DrainStrategy.Deadline)
   for (const row of tables.evaluations.rowsIn('status', 'pending'))
-    note(`evaluation ${row.ID}`, row.WaitUntil)
+    note(
+      `evaluation ${row.ID}`,
+      row.WaitUntil,
+      nsFromMs(Date.parse(row.WaitUntil)) - row.CreateTime,
+    )
   return { atMs: clock.monotonicMs(), left }
 }
 

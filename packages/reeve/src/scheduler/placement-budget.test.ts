@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aGroup, aJob, anEvaluation, anId, NOW_MS, planFor } from '../../test/build/index.ts'
+import { World } from '../../test/build/world.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 
 const EVALUATION = anId('eval', 1)
@@ -97,3 +98,26 @@ test('placement budget: nothing is evaluated again for a job that is quarantined
   const { placements, followUps } = planFor({ job })
   assert.deepEqual([placements, followUps], [[], []])
 })
+
+for (const aheadMs of [90_000, 3_600_000])
+  test(`placement budget: what it withheld is placed after a clock ${aheadMs} ms ahead is set right`, () => {
+    const world = new World(3)
+    world.register(aJob({ groups: [aGroup({ Count: 3 })] }))
+    world.obey()
+    world.settle()
+    const [first] = world.live
+    assert.ok(first)
+    const { NodeLosses = [] } = delayed('service', 30_000, 30_000)
+    world.versions[0] = { ...world.job, NodeLosses }
+    world.setNode(first.NodeID, { Status: 'down' })
+    const { placements, followUps } = world.evaluate({ TriggeredBy: 'node-update' })
+    assert.deepEqual([placements.length, followUps.length], [0, 1])
+    // Its time follows the clock, so it comes when 30 s have passed.
+    world.nowMs += 30_000 - aheadMs
+    const [next] = world.evaluate(followUps[0]).followUps
+    if (next !== undefined) {
+      world.nowMs = Date.parse(next.WaitUntil)
+      world.evaluate(next)
+    }
+    assert.equal(world.live.length, 3)
+  })

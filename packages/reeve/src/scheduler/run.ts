@@ -40,7 +40,8 @@ export interface Run {
 
 /**
  * What the budget withholds is placed by a later evaluation. Those that were made when the node was
- * lost may have come too early: their times follow the clock when it is set, the budget's do not.
+ * lost may have come too early: by a clock that was set back and not yet compared, or after a
+ * second loss with a longer delay.
  */
 export function awaitBudget({ job, budget, outcome }: Run): void {
   const { nextMs, reason } = budget

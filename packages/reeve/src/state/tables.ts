@@ -302,6 +302,8 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
       everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
       // How many there are is a metric.
       quarantined: (row) => (row.Quarantine === undefined ? undefined : 'yes'),
+      // Their times follow the clock of the server when it is set.
+      lostNodes: (row) => ((row.NodeLosses ?? []).length === 0 ? undefined : 'yes'),
     },
     pieces: JOB_PIECES,
     decodedRowsMax: LARGE_DECODED_ROWS,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ClockLoop, DrainLoop, LockLoop } from '../../src/control/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { isoFromMs, msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { put, type Change, type Tables } from '../../src/state/index.ts'
 import { createTestServer, type TestServer } from '../api/harness.ts'
 import { aRollout, aRolloutServer, minutes } from '../api/rollout.ts'
@@ -72,6 +72,58 @@ const cases: readonly {
       ),
     ],
     dueMs: ({ evaluations }) => Date.parse(evaluations.get('waiting').WaitUntil),
+  },
+  ...(['unknown', 'lost'] as const).map((Value) => ({
+    name: `allocations.AllocStates of one that is ${Value}`,
+    durationMs: 30_000,
+    rows: (nowMs: number) => [
+      put('jobs', aJob()),
+      put(
+        'evaluations',
+        anEvaluation(aJob(), {
+          ID: 'waiting',
+          Status: 'pending',
+          CreateTime: nsFromMs(nowMs),
+          WaitUntil: isoFromMs(nowMs + 30_000),
+        }),
+      ),
+      put(
+        'allocations',
+        anAllocation({
+          ID: 'silent',
+          ClientStatus: Value,
+          FollowupEvalID: 'waiting',
+          AllocStates: [{ Field: 'ClientStatus', Value, Time: isoFromMs(nowMs) }],
+        }),
+      ),
+    ],
+    dueMs: ({ allocations }: Tables) =>
+      Date.parse(allocations.get('silent').AllocStates?.at(-1)?.Time ?? '') + 30_000,
+  })),
+  {
+    name: 'jobs.NodeLosses',
+    durationMs: 30_000,
+    rows: (nowMs) => [
+      put('jobs', {
+        ...aJob(),
+        NodeLosses: [
+          {
+            NodeID: 'lost',
+            AllocID: 'lost',
+            Time: nsFromMs(nowMs),
+            RetryTime: nsFromMs(nowMs + 30_000),
+            ProbeUntil: nsFromMs(nowMs + 80_000),
+            CreateIndex: 1,
+          },
+        ],
+      }),
+    ],
+    dueMs: ({ jobs }) => {
+      const [loss] = [...jobs.rows()].flatMap(({ NodeLosses = [] }) => NodeLosses)
+      const { Time = 0, RetryTime = 0, ProbeUntil = 0 } = loss ?? {}
+      assert.deepEqual([RetryTime - Time, ProbeUntil - Time].map(msFromNs), [30_000, 80_000])
+      return msFromNs(RetryTime)
+    },
   },
   {
     name: 'nodes.DrainStrategy.ForceDeadline',

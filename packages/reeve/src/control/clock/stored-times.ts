@@ -1,3 +1,4 @@
+import type { Evaluation, JobNodeLoss } from '@reeve/contract'
 import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { LIMITS, lockTtlMs } from '../../model/index.ts'
 import { namespacedKey, put, type Change, type Tables } from '../../state/index.ts'
@@ -31,8 +32,7 @@ export interface StoredState {
  *
  * Not corrected, because somebody named the time itself: `acl_tokens.ExpirationTime` without a TTL,
  * `authentication_tokens.expiresMs`, `workspaces.autoDestroyAtMs`, and the times of a cron
- * specification. Not corrected, because a time too far ahead is recognized where it is read:
- * `jobs.NodeLosses` (`placementPhase`), when an allocation became unknown (`contactWith`), when a
+ * specification. Not corrected, because a time too far ahead is recognized where it is read: when a
  * task ended (`decideReschedule`), and when a run was created (`RunLoop`). Ages are only read by
  * garbage collection: what was written by a clock that was ahead is kept longer.
  */
@@ -51,13 +51,39 @@ export const STORED_TIMES: readonly StoredTime[] = [
   },
   {
     name: 'evaluations.WaitUntil',
-    corrections: ({ tables: { evaluations } }, correct) =>
-      evaluations.rowsIn('status', 'pending').flatMap((row) => {
-        const createdMs = msFromNs(row.CreateTime)
-        const WaitUntil = corrected(row.WaitUntil, (dueMs) => dueMs - createdMs, correct)
-        if (WaitUntil === undefined) return []
-        const CreateTime = nsFromMs(createdMs + Date.parse(WaitUntil) - Date.parse(row.WaitUntil))
-        return [put('evaluations', { ...row, WaitUntil, CreateTime })]
+    corrections: ({ tables }, correct) =>
+      movedEvaluations(tables, correct).map(({ row, movedMs }) =>
+        put('evaluations', {
+          ...row,
+          WaitUntil: movedIso(row.WaitUntil, movedMs),
+          CreateTime: movedNs(row.CreateTime, movedMs),
+        }),
+      ),
+  },
+  {
+    // Other evaluations of the job compare the time with the clock: an allocation that its node may
+    // still run would be replaced, and one that is unknown given up, before the follow-up comes.
+    name: 'allocations.AllocStates',
+    corrections: ({ tables }, correct) =>
+      movedEvaluations(tables, correct).flatMap(({ row: { ID, Namespace, JobID }, movedMs }) =>
+        tables.allocations.rowsIn('job', namespacedKey(Namespace, JobID)).flatMap((row) => {
+          const last = row.AllocStates?.at(-1)
+          if (row.FollowupEvalID !== ID || last === undefined) return []
+          const moved = { ...last, Time: movedIso(last.Time, movedMs) }
+          const AllocStates = [...(row.AllocStates ?? []).slice(0, -1), moved]
+          return [put('allocations', { ...row, AllocStates })]
+        }),
+      ),
+  },
+  {
+    name: 'jobs.NodeLosses',
+    corrections: ({ tables: { jobs } }, correct) =>
+      jobs.rowsIn('lostNodes', 'yes').flatMap((row) => {
+        const losses = row.NodeLosses ?? []
+        const NodeLosses = losses.map((loss) => moveLoss(loss, correct))
+        return NodeLosses.every((loss, at) => loss === losses[at])
+          ? []
+          : [put('jobs', { ...row, NodeLosses })]
       }),
   },
   {
@@ -132,6 +158,46 @@ export const STORED_TIMES: readonly StoredTime[] = [
       }),
   },
 ]
+
+interface MovedEvaluation {
+  readonly row: Evaluation
+  readonly movedMs: number
+}
+
+/** Evaluations that wait for another time than before. */
+function movedEvaluations(
+  { evaluations }: Tables,
+  correct: CorrectDeadline,
+): readonly MovedEvaluation[] {
+  return evaluations.rowsIn('status', 'pending').flatMap((row) => {
+    const createdMs = msFromNs(row.CreateTime)
+    const due = corrected(row.WaitUntil, (dueMs) => dueMs - createdMs, correct)
+    return due === undefined ? [] : [{ row, movedMs: Date.parse(due) - Date.parse(row.WaitUntil) }]
+  })
+}
+
+/** A loss delays placements first, then counts until the next one is no longer related to it. */
+function moveLoss(loss: JobNodeLoss, correct: CorrectDeadline): JobNodeLoss {
+  const timeMs = msFromNs(loss.Time)
+  const dueMs = Math.max(timeMs + LIMITS.nodeLossWindowMs, msFromNs(loss.ProbeUntil))
+  // In whole milliseconds, as the evaluations that wait for the same times.
+  const movedMs = Math.floor(correct({ dueMs, durationMs: dueMs - timeMs })) - dueMs
+  if (movedMs === 0) return loss
+  return {
+    ...loss,
+    Time: movedNs(loss.Time, movedMs),
+    RetryTime: movedNs(loss.RetryTime, movedMs),
+    ProbeUntil: movedNs(loss.ProbeUntil, movedMs),
+  }
+}
+
+function movedNs(timeNs: number, movedMs: number): number {
+  return nsFromMs(msFromNs(timeNs) + movedMs)
+}
+
+function movedIso(time: string, movedMs: number): string {
+  return isoFromMs(Date.parse(time) + movedMs)
+}
 
 /** The time as it is to be stored; undefined when there is none or it stays what it is. */
 function corrected(

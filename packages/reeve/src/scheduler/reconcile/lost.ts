@@ -33,8 +33,9 @@ export interface LostContext {
  * those that had to wait, for their agent or for the budget of their job, have the loss in their
  * history.
  *
- * The follow-up measures how long that is. By a clock that was set back meanwhile it comes early,
- * and after it nobody would ask again.
+ * The follow-up measures how long an agent may take. By a clock that was set back meanwhile it
+ * comes early, and after it nobody would ask again. One without a follow-up waited for the budget
+ * alone.
  */
 export function replacementOfLost(
   row: AllocationRow,
@@ -44,6 +45,6 @@ export function replacementOfLost(
   if (sinceMs === undefined || row.ClientStatus !== 'lost' || isReplaced(row)) return 'none'
   if (nowMs >= sinceMs + (lostWaitMs(group) ?? 0)) return 'now'
   const followUpId = row.FollowupEvalID ?? ''
-  if (followUpId === '') return 'wait'
+  if (followUpId === '') return 'now'
   return evaluationIds.has(followUpId) || !isToCome(followUpId) ? 'now' : 'wait'
 }
