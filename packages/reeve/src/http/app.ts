@@ -157,8 +157,7 @@ export function createApp(options: AppOptions): App {
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
-  const warmer = new ListWarmer(Object.values(governance.lists))
-  void warmer.warm()
+  const warmer = startWarmer(governance)
   const connections = limitConnections(app.server, options.limits?.connectionsMax, {
     log: options.log,
     clock: context.clock,
@@ -241,6 +240,12 @@ function pageGuardOf({
   externalUrl = '',
 }: AppOptions): PageGuard | undefined {
   return context.aclEnabled ? undefined : new PageGuard({ corsOrigins, externalUrl })
+}
+
+function startWarmer({ lists }: GovernanceContext): ListWarmer {
+  const warmer = new ListWarmer(Object.values(lists))
+  void warmer.warm()
+  return warmer
 }
 
 function followTurnedAway(server: Server, { log, context: { clock } }: AppOptions): TurnedAway {
