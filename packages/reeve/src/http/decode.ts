@@ -11,6 +11,7 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[]
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly readOnly?: boolean
 }
 
 /** A body that is JSON but not of the route's shape. */
@@ -84,6 +85,11 @@ export type BodyAliases = Pick<HttpAliases, 'fields' | 'values'>
 
 const OWN_NAMES: BodyAliases = { fields: {}, values: {} }
 
+/** Answers carry it, and a request that repeats an answer may hold anything there. */
+function isReadOnly({ readOnly, anyOf = [] }: JsonSchema): boolean {
+  return readOnly === true || anyOf.some(isReadOnly)
+}
+
 interface Field {
   readonly name: string
   readonly decode: Decoder
@@ -96,6 +102,7 @@ function decodeObject(
   const fields = new Map<string, Field>()
   const inAnyCase = new Map<string, Field>()
   for (const [name, schema] of Object.entries(properties)) {
+    if (isReadOnly(schema)) continue
     // Compiling at first use keeps recursive and rarely sent shapes out of start-up.
     let decode: Decoder | undefined
     const make = (): Decoder => inOwnWords(compileDecoder(schema, names), names.values[name])

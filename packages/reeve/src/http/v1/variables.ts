@@ -66,11 +66,14 @@ type Directories = HttpAliases['variableDirectories']
 /** A path that was asked for, in our words, and how paths are told to whoever asked. */
 interface PathNames {
   readonly own: string
+  /** The same of another path. */
+  readonly ownOf: (path: string) => string
   readonly told: (path: string) => string
 }
 
 function pathNames(directories: Directories, asked: string): PathNames {
-  return { own: ownPath(directories, asked), told: (path) => askedPath(directories, path, asked) }
+  const ownOf = (path: string): string => ownPath(directories, path)
+  return { own: ownOf(asked), ownOf, told: (path) => askedPath(directories, path, asked) }
 }
 
 type Capability = 'list' | 'read' | 'write' | 'destroy'
@@ -146,7 +149,7 @@ function shown(
 async function change(
   context: WorkloadContext,
   { caller, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
-  { own: path, told }: PathNames,
+  { own: path, ownOf, told }: PathNames,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -157,7 +160,11 @@ async function change(
   const body = required.value
   const namespace = query.namespace || body.Namespace || 'default'
   const target = { namespace, path, cas: cas.value }
-  const written = await writeVariable(context, caller, { ...target, body, lock: lock.value })
+  const written = await writeVariable(context, caller, {
+    ...target,
+    body: { ...body, Path: ownOf(body.Path ?? '') },
+    lock: lock.value,
+  })
   if (!written.ok) return written
   const { kind, row, index } = written.value
   if (kind === 'conflict' || row === undefined)

@@ -406,7 +406,7 @@ func canonicalized(c *client) error {
 	id, kind, disk := "batch", "batch", 64
 	job.ID, job.Name, job.Type = &id, &id, &kind
 	group := job.TaskGroups[0]
-	group.Services, group.Networks, group.Update, job.Update = nil, nil, nil, nil
+	group.Services, group.Networks, group.Update, job.Update, group.Migrate = nil, nil, nil, nil, nil
 	task := group.Tasks[0]
 	task.Templates, task.Env = nil, nil
 	task.Config = map[string]any{"command": "/bin/true"}
@@ -464,19 +464,27 @@ func namespaces(c *client) error {
 			return err
 		}
 	}
-	page, meta, err := c.Namespaces().List(&api.QueryOptions{PerPage: 1})
+	list, _, err := c.Namespaces().List(nil)
+	if err != nil {
+		return err
+	}
+	page, meta, err := c.Jobs().ListOptions(nil, &api.QueryOptions{PerPage: 1})
 	if err != nil {
 		return err
 	}
 	if len(page) != 1 || meta.NextToken == "" {
-		return fmt.Errorf("%d namespaces, next token %q", len(page), meta.NextToken)
+		return fmt.Errorf("%d jobs, next token %q", len(page), meta.NextToken)
 	}
 	pools, _, err := c.NodePools().List(nil)
 	if err != nil {
 		return err
 	}
 	_, err = c.Namespaces().Delete("team-b", nil)
-	return first(err, check(len(pools) >= 2, "%d node pools", len(pools)))
+	return first(
+		err,
+		check(len(list) == 3, "%d namespaces", len(list)),
+		check(len(pools) >= 2, "%d node pools", len(pools)),
+	)
 }
 
 func events(c *client) error {
