@@ -8,7 +8,7 @@ import {
   type NodePoolCapability,
 } from '@reeve/contract'
 import type { RuleAliases } from '../compat/index.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   hostVolumeCapabilities,
   namespaceCapabilities,

@@ -12,7 +12,7 @@ import {
   timeFunctions,
   type TemplateFunctions,
   type TemplateValue,
-} from '../../lang/template/index.ts'
+} from '@reeve/go-template'
 import { ownPath } from '../../compat/index.ts'
 import type { ServiceName, VariableItems } from '../catalog.ts'
 import type { NodeFacts } from '../node-facts.ts'

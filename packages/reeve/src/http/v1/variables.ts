@@ -1,7 +1,7 @@
 import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { askedPath, ownPath, type HttpAliases } from '../../compat/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
   PERMISSION_DENIED,

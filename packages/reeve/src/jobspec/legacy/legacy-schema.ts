@@ -1,4 +1,4 @@
-import type { BlockSchema, BodySchema } from '../../lang/hcl/index.ts'
+import type { BlockSchema, BodySchema } from '@reeve/hcl'
 import { JOB } from '../schema/job.ts'
 import type { JobFileAliases } from '../../compat/index.ts'
 import { withOtherNames } from '../schema/other-names.ts'

@@ -1,5 +1,5 @@
 import type { JobFileAliases } from '../../compat/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import {
   decodeBody,
   errorAt,
@@ -11,7 +11,7 @@ import {
   type BodySchema,
   type DecodedBlock,
   type DecodedBody,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { inReadingOrder, noFindings, note, noteAll, type Findings } from '../findings.ts'
 import { buildJob, findJobBlock } from '../job-block.ts'
 import type { JobFileResult } from '../parse-job-file.ts'
