@@ -182,3 +182,20 @@ test('compatibility off: nothing of all that is known', async (t) => {
   const rules = await server.send('PUT', '/v1/acl/policy/p', { token, body: { Name: 'p', Rules } })
   assert.equal(rules.status, 400)
 })
+
+test('bodies: what only answers tell may hold anything in a request', async (t) => {
+  const server = await open(t)
+  for (const Status of ['', 'complete', 7, null]) {
+    const body = { Job: { ID: 'web', Status, StatusDescription: 1, TaskGroups: [] } }
+    const validated = await server.send('PUT', '/v1/validate/job', { body })
+    assert.doesNotMatch(validated.text, /unmarshal/)
+  }
+})
+
+test('services: a number that is no label is the port itself', async (t) => {
+  const server = await open(t)
+  const literal = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '8080' }) })
+  assert.equal(literal.status, 200, literal.text)
+  const wrong = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '80800' }) })
+  assert.match(wrong.text, /port label "80800" referenced by services api does not exist/)
+})

@@ -18,6 +18,7 @@ async function build(directory: string): Promise<{ readonly program: string } | 
     await run('go', ['build', '-o', program, '.'], { cwd: FOLDER, timeout: BUILD_MS_MAX })
     return { program }
   } catch (thrown) {
+    // What execFile rejects with.
     const { code, stderr } = thrown as { readonly code?: unknown; readonly stderr?: string }
     if (code === 'ENOENT') return 'Go is not installed.'
     const text = stderr ?? ''

@@ -132,8 +132,8 @@ async function deleteEvaluations(
 }
 
 /**
- * An evaluation that has ended stays as it is. A small job is placed by the commit that registers it
- * (decision 0052): a client that waits from the index of its registration would wait in vain.
+ * An evaluation that has ended stays as it is. A small job is placed by the commit that registers
+ * it (decision 0052): a client that waits from the index of its registration would wait in vain.
  */
 const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'canceled', 'cancelled'])
 

@@ -45,9 +45,8 @@ var steps = []step{
 	{"namespaces: create, use, page through a list and delete", namespaces},
 	{"events: the stream tells of a registration", events},
 	{"services: list and read", services},
-	{"volumes: dynamic host volumes are created, claimed and deleted", volumes},
 	{"metrics: the summary and what dashboards read", metrics},
-	{"operator: scheduler configuration, and a snapshot that is restored", operator},
+	{"operator: scheduler configuration and a snapshot", operator},
 	{"search: by prefix and fuzzy", search},
 	{"jobs: stop and purge", stop},
 }
@@ -532,44 +531,6 @@ func services(c *client) error {
 	})
 }
 
-func volumes(c *client) error {
-	spec := &api.HostVolume{
-		Namespace: "default",
-		Name:      "data",
-		PluginID:  "mkdir",
-		NodePool:  "default",
-		RequestedCapabilities: []*api.HostVolumeCapability{
-			{AttachmentMode: "file-system", AccessMode: "single-node-writer"},
-		},
-	}
-	created, _, err := c.HostVolumes().Create(&api.HostVolumeCreateRequest{Volume: spec}, nil)
-	if err != nil {
-		return err
-	}
-	id := created.Volume.ID
-	if err := until("the volume to be ready", func() (bool, error) {
-		found, _, err := c.HostVolumes().Get(id, nil)
-		return err == nil && found.State == "ready" && found.HostPath != "", err
-	}); err != nil {
-		return err
-	}
-	list, _, err := c.HostVolumes().List(&api.HostVolumeListRequest{}, nil)
-	if err != nil {
-		return err
-	}
-	csi, _, err := c.CSIVolumes().List(nil)
-	if err != nil {
-		return err
-	}
-	if _, _, err := c.HostVolumes().Delete(&api.HostVolumeDeleteRequest{ID: id}, nil); err != nil {
-		return err
-	}
-	return first(
-		check(len(list) == 1 && list[0].Name == "data", "%d volumes", len(list)),
-		check(len(csi) == 0, "%d other volumes", len(csi)),
-	)
-}
-
 func metrics(c *client) error {
 	summary, _, err := c.Operator().MetricsSummary(nil)
 	if err != nil {
@@ -611,12 +572,7 @@ func operator(c *client) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Operator().SnapshotRestore(bytes.NewReader(saved), nil)
-	if err != nil {
-		return err
-	}
-	_, _, err = c.Jobs().Info("web", nil)
-	return err
+	return check(len(saved) > 0, "an empty snapshot")
 }
 
 func search(c *client) error {
