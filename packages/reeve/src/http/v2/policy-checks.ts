@@ -7,7 +7,7 @@ import {
   type GovernanceContext,
   type SeenRun,
 } from '../../governance/index.ts'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { answer, NO_CONTENT, pagedOnRequest, single, windowOf } from './documents.ts'
 import {
   endpoint,
