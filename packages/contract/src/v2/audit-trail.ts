@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { list } from './define.ts'
-import { Timestamp, type Shape } from '../shape.ts'
+import { list, read } from './define.ts'
+import { answer } from './answers.ts'
+import { MapOf, Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { AUDIT_ACTOR_TYPES } from '../v1/audit.ts'
 import { OneOf, PageOf, ResourceWithId } from './json-api.ts'
-import { fieldsQuery } from './query.ts'
+import { fieldsQuery, pageQuery } from './query.ts'
 
 /** One write in an organization, or the refusal of one. The same record as `/v1/audit` shows. */
 export const AuditTrailEntry = ResourceWithId('AuditTrailEntry', 'audit-trail-entries', {
@@ -28,6 +29,43 @@ export type AuditTrailEntry = Shape<typeof AuditTrailEntry>
 
 export const AuditTrailPage = PageOf(AuditTrailEntry, 'AuditTrailPage')
 
+/**
+ * A successful write as an `AuditTrailEntry` tells it, in the flat form that audit collectors read.
+ */
+export const AuditEvent = Named('AuditEvent', {
+  id: Type.String(),
+  version: Type.Literal('0'),
+  type: Type.Literal('Resource'),
+  timestamp: Timestamp(),
+  auth: Type.Object({
+    accessor_id: Type.String({ description: 'The `actor-id`.' }),
+    description: Type.String({ description: 'The `actor-name`.' }),
+    type: OneOf(['Client', 'System']),
+    impersonator_id: Type.Null(),
+    organization_id: Type.String(),
+  }),
+  request: Type.Object({ id: Type.String() }),
+  resource: Type.Object({
+    id: Type.String({ description: 'What was written; empty where it has no id.' }),
+    type: Type.String({ description: 'Such as `policy_set`.' }),
+    action: Type.String({ description: 'Such as `create`.' }),
+    meta: Nullable(MapOf(Type.Unknown())),
+  }),
+})
+export type AuditEvent = Shape<typeof AuditEvent>
+
+export const AuditEventPage = Named('AuditEventPage', {
+  data: Type.Array(AuditEvent),
+  pagination: Type.Object({
+    current_page: Type.Integer({ minimum: 1 }),
+    prev_page: Nullable(Type.Integer({ minimum: 1 })),
+    next_page: Nullable(Type.Integer({ minimum: 1 })),
+    total_pages: Type.Integer({ minimum: 0 }),
+    total_count: Type.Integer({ minimum: 0 }),
+  }),
+})
+export type AuditEventPage = Shape<typeof AuditEventPage>
+
 const TimeText = (description: string) => Type.Optional(Type.String({ description }))
 
 export const auditTrailRoutes = routes('Audit trail', {
@@ -43,5 +81,15 @@ export const auditTrailRoutes = routes('Audit trail', {
     },
     returns: AuditTrailPage,
     needs: 'Owners team, the organization token, or an audit trail token.',
+  }),
+  readAuditEvents: read('/organization/audit-trail', {
+    summary:
+      'List the successful writes in the organization of the token as plain JSON, newest first.',
+    query: { ...pageQuery, since: TimeText('Not before this time (RFC 3339).') },
+    answers: {
+      200: { ...answer('One page.', AuditEventPage), contentType: 'application/json' },
+    },
+    errors: { 404: 'The token belongs to no organization.' },
+    needs: 'The organization token, or an audit trail token.',
   }),
 })

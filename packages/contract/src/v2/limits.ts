@@ -122,4 +122,4 @@ export const COMMENT_LENGTH_MAX = 4096
 export const LINE_LENGTH_MAX = 1024
 
 // Organization and team tokens end two years after creation when no `expired-at` is given.
-export const TOKEN_LIFETIME_DAYS_DEFAULT = 730
+export const TOKEN_LIFETIME_YEARS_DEFAULT = 2

@@ -17,7 +17,7 @@ import {
   TAG_VALUE_LENGTH_MAX,
 } from './limits.ts'
 
-// Letters, numbers, spaces, `-`, `_`; must not start or end with a space.
+// Letters, numbers, spaces, `-`, `_`; must not start or end with a space. Teams use the same.
 export const PROJECT_NAME_PATTERN = '^[A-Za-z0-9_-](?:[A-Za-z0-9 _-]*[A-Za-z0-9_-])?$'
 
 // Letters, numbers, `-`, `_`. All other names use the same.
@@ -115,11 +115,12 @@ export function ProjectName() {
     maxLength: PROJECT_NAME_LENGTH_MAX,
     pattern: PROJECT_NAME_PATTERN,
     description: 'Unique in the organization, case ignored.',
-    ...refusalTexts({
-      pattern: 'may only contain letters, numbers, spaces, - and _, without a space at either end',
-    }),
+    ...refusalTexts({ pattern: SPACED_NAME_RULE }),
   })
 }
+
+const SPACED_NAME_RULE =
+  'may only contain letters, numbers, spaces, - and _, without a space at either end'
 
 export function OrganizationName() {
   return Type.String({
@@ -131,7 +132,7 @@ export function OrganizationName() {
   })
 }
 
-/** Names of policies, policy sets, workspaces, teams and users. */
+/** Names of policies, policy sets, workspaces and users. */
 export function Name(description: string) {
   return Type.String({
     minLength: 1,
@@ -139,6 +140,17 @@ export function Name(description: string) {
     pattern: POLICY_NAME_PATTERN,
     description,
     ...refusalTexts({ pattern: 'may only contain letters, numbers, - and _' }),
+  })
+}
+
+/** Names of teams, which people also read: spaces are allowed inside. */
+export function TeamName(description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength: NAME_LENGTH_MAX,
+    pattern: PROJECT_NAME_PATTERN,
+    description,
+    ...refusalTexts({ pattern: SPACED_NAME_RULE }),
   })
 }
 

@@ -14,7 +14,7 @@ import {
   StatusTimestamps,
   ToOne,
 } from './json-api.ts'
-import { fieldsQuery } from './query.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
 import { CommentRequest, OverrideRecord } from './run.ts'
 
 export const POLICY_CHECK_STATUSES = [
@@ -28,6 +28,8 @@ export const POLICY_CHECK_STATUSES = [
   'canceled',
   'unreachable',
 ] as const
+
+export const POLICY_CHECK_INCLUDES = ['run', 'run.workspace'] as const
 
 const count = Type.Integer({ minimum: 0 })
 
@@ -71,13 +73,13 @@ export const policyCheckRoutes = routes('Policy checks', {
   listPolicyChecks: list('/runs/:run_id/policy-checks', {
     summary:
       'List the checks of `native` policies of a run; in pages only when a page is asked for.',
-    query: { ...fieldsQuery('policy-checks') },
+    query: { ...includeQuery(POLICY_CHECK_INCLUDES), ...fieldsQuery('policy-checks') },
     returns: PolicyCheckPage,
     needs: readers,
   }),
   readPolicyCheck: read('/policy-checks/:policy_check_id', {
     summary: 'Show a policy check.',
-    query: fieldsQuery('policy-checks'),
+    query: { ...includeQuery(POLICY_CHECK_INCLUDES), ...fieldsQuery('policy-checks') },
     returns: PolicyCheckDocument,
     needs: readers,
   }),

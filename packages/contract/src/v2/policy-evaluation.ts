@@ -147,6 +147,8 @@ export const policyEvaluationRoutes = routes('Policy evaluations', {
       // Filters of one number must match together; the numbers are alternatives.
       ...numberedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
       ...numberedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
+      // The same, spelled as the members of an outcome are.
+      ...numberedQuery('filter[', '][enforcement_level]', OneOf(['advisory', 'mandatory'])),
       ...fieldsQuery('policy-set-outcomes'),
     },
     returns: PolicySetOutcomePage,

@@ -47,8 +47,17 @@ export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versi
     'updated-at': Timestamp(),
   }),
   relationships: Type.Object({ 'policy-set': ToOne('policy-sets') }),
-  // `upload` is there only while the version is pending.
-  links: Type.Object({ self: PathLink(), upload: Type.Optional(PathLink()) }),
+  links: Type.Object({
+    self: PathLink(),
+    upload: Type.Optional(
+      Type.String({
+        format: 'uri',
+        description:
+          'Full URL that needs no token, valid for an hour. Only while the version is pending, ' +
+          'for callers who may upload.',
+      }),
+    ),
+  }),
 })
 export type PolicySetVersion = Shape<typeof PolicySetVersion>
 
@@ -83,6 +92,11 @@ export const policySetVersionRoutes = routes('Policy set versions', {
   uploadPolicySetVersion: upload('/policy-set-versions/:policy_set_version_id/upload', {
     summary: 'Upload the gzipped tar archive of a version, which becomes ready or errored.',
     bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
+    query: {
+      key: Type.Optional(
+        Type.String({ description: 'Of `links.upload`; stands for a token that is not sent.' }),
+      ),
+    },
     body: Octets,
     bodyType: OCTETS_TYPE,
     result: 'Taken; the version tells whether it is ready.',

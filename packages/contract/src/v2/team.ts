@@ -16,7 +16,7 @@ import {
   ToMany,
   ToOne,
 } from './json-api.ts'
-import { Name } from './patterns.ts'
+import { TeamName } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
@@ -55,7 +55,7 @@ export const TEAM_PERMISSIONS = [
 
 export const Team = ResourceOf('Team', 'teams', {
   attributes: Type.Object({
-    name: Name('Unique in the organization, case ignored.'),
+    name: TeamName('Unique in the organization, case ignored.'),
     visibility: OneOf(TEAM_VISIBILITIES),
     'users-count': Type.Integer({ minimum: 0 }),
     'allow-member-token-management': Type.Boolean(),
@@ -86,13 +86,13 @@ const writable = {
 }
 
 export const TeamCreateRequest = RequestOf('TeamCreateRequest', 'teams', {
-  attributes: Type.Object({ name: Name('Unique in the organization.'), ...writable }),
+  attributes: Type.Object({ name: TeamName('Unique in the organization.'), ...writable }),
 })
 export type TeamCreateRequest = Shape<typeof TeamCreateRequest>
 
 export const TeamUpdateRequest = RequestOf('TeamUpdateRequest', 'teams', {
   attributes: Type.Optional(
-    Type.Object({ name: Type.Optional(Name('Unique in the organization.')), ...writable }),
+    Type.Object({ name: Type.Optional(TeamName('Unique in the organization.')), ...writable }),
   ),
 })
 export type TeamUpdateRequest = Shape<typeof TeamUpdateRequest>

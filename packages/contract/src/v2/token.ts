@@ -68,10 +68,13 @@ export const AuthenticationTokenPage = PageOf(AuthenticationToken)
 /** Tokens of a user: paged only when a page is asked for. */
 export const UserTokenPage = PageOnRequestOf(AuthenticationToken, 'UserTokenPage')
 
-/** Clients spell the type in the singular too, and older ones send no body at all. */
+/**
+ * Clients spell the type in the singular, send it empty or leave it out; older ones send no body
+ * at all.
+ */
 export const AuthenticationTokenRequest = Named('AuthenticationTokenRequest', {
   data: Type.Object({
-    type: OneOf(['authentication-tokens', 'authentication-token']),
+    type: Type.Optional(OneOf(['authentication-tokens', 'authentication-token', ''])),
     attributes: Type.Optional(
       Type.Object({
         description: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),

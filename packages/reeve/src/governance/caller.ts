@@ -56,6 +56,24 @@ export function findCaller(context: GovernanceContext, secret: string): CallerId
   return caller
 }
 
+/**
+ * The caller that a token stands for, found by the id of the token: one of this API, or a
+ * management token by its accessor. Undefined when it is gone or has expired.
+ */
+export function findTokenCaller(
+  context: Pick<GovernanceContext, 'store' | 'clock'>,
+  tokenId: string,
+): CallerIdentity | undefined {
+  const { api_tokens: tokens, acl_tokens: managementTokens } = context.store.tables
+  const nowMs = context.clock.nowMs()
+  const token = tokens.find(tokenId)
+  if (token !== undefined) return isExpired(token, nowMs) ? undefined : callerOf(context, token)
+  const management = managementTokens.find(tokenId)
+  if (management?.Type !== 'management') return undefined
+  const { ExpirationTime: expires } = management
+  return expires !== null && Date.parse(expires) <= nowMs ? undefined : siteCaller(tokenId)
+}
+
 /** The user or organization that a bearer secret was made for, whether it may be used or not. */
 export function findSecretOwner(
   { store, sealer }: GovernanceContext,
@@ -70,7 +88,10 @@ function isExpired({ expiresMs }: ApiTokenRow, nowMs: number): boolean {
   return expiresMs !== null && expiresMs <= nowMs
 }
 
-function callerOf(context: GovernanceContext, token: ApiTokenRow): CallerIdentity | undefined {
+function callerOf(
+  context: Pick<GovernanceContext, 'store'>,
+  token: ApiTokenRow,
+): CallerIdentity | undefined {
   const { tables } = context.store
   const { kind, ownerId, organizationId, id: tokenId } = token
   if (kind === 'user') {

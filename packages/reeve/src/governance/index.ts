@@ -3,6 +3,7 @@ export {
   findCaller,
   findSecretOwner,
   findShownUser,
+  findTokenCaller,
   isSiteAdministrator,
   siteCaller,
   usernameOf,

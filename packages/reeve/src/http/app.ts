@@ -68,6 +68,7 @@ import { governanceEndpoints } from './v2/endpoints.ts'
 import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
 import { runEndpoints } from './v2/runs.ts'
+import { createUploadKey, findKeyHolder } from './v2/upload-keys.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
@@ -329,6 +330,10 @@ function mountGovernance(
       store,
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
+      uploadKeys: {
+        create: (caller, path) => createUploadKey(governance, caller, path),
+        find: (key, path) => findKeyHolder(governance, key, path),
+      },
       rateLimit: rateLimitOf(options),
       admission,
       capacity: options.context.capacity,

@@ -11,6 +11,8 @@ export interface AuditWish {
   /** One of `Resources`. */
   readonly resource?: string | undefined
   readonly organizationId?: string | undefined
+  /** Without the refusals. */
+  readonly succeeded?: boolean
   readonly sinceMs?: number | undefined
   /** Exclusive. */
   readonly untilMs?: number | undefined
@@ -67,15 +69,19 @@ export async function findAuditRecords({ tables }: Store, wish: AuditWish): Prom
   return { records, total, next }
 }
 
+/** HTTP statuses from here on are refusals. */
+const STATUS_ERROR_MIN = 400
+
 type AuditTable = Store['tables']['audit_records']
 
 function matches(table: AuditTable, key: string, wish: AuditWish): boolean {
-  const { actorId, action, organizationId, resource, untilMs } = wish
+  const { actorId, action, organizationId, resource, succeeded = false, untilMs } = wish
   if (untilMs !== undefined && key >= auditTimeKey(untilMs)) return false
   if (organizationId !== undefined && table.groupOf('organization', key) !== organizationId)
     return false
   if (actorId !== undefined && table.groupOf('actor', key) !== actorId) return false
   if (action !== undefined && table.groupOf('action', key) !== action) return false
+  if (succeeded && table.get(key).Status >= STATUS_ERROR_MIN) return false
   if (resource === undefined) return true
   // The text is looked at before it is decoded: most records do not hold it at all.
   if (table.bodyOf(key)?.includes(JSON.stringify(resource)) !== true) return false

@@ -22,7 +22,6 @@ export function withAttributes(
   const problems = [
     ...nameProblems(tables, set),
     ...kindProblems(before, attributes),
-    ...toolProblems(set, attributes),
     ...selectorProblems(set, attributes['tag-selectors'] ?? [], '/data/attributes/tag-selectors'),
   ]
   return problems.length > 0 ? err(problems) : ok(set)
@@ -53,7 +52,10 @@ function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
   }
 }
 
-/** Both mean nothing for a native set that no agent evaluates. */
+/**
+ * Both mean nothing for a native set that no agent evaluates: existing clients name a version
+ * there nevertheless, and it is dropped.
+ */
 function toolSettings(
   { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,
   attributes: SetAttributes,
@@ -82,11 +84,4 @@ function kindProblems(before: PolicySetRow, { kind }: SetAttributes): readonly A
   return kind === undefined || kind === before.kind
     ? []
     : [{ pointer: '/data/attributes/kind', detail: 'Kind cannot be changed' }]
-}
-
-function toolProblems(set: PolicySetRow, attributes: SetAttributes): readonly AttributeProblem[] {
-  const isSet = (attributes['policy-tool-version'] ?? '') !== ''
-  if (!isSet || set.kind !== 'native' || set.agentEnabled) return []
-  const pointer = '/data/attributes/policy-tool-version'
-  return [{ pointer, detail: 'Policy tool version can be set only with agent-enabled' }]
 }

@@ -102,7 +102,8 @@ export async function createToken(
   const nowMs = context.clock.nowMs()
   const expiresMs = readExpiry(owner.kind, attributes['expired-at'] ?? null, nowMs)
   if (!expiresMs.ok) return expiresMs
-  const description = isSingle ? null : attributes.description || null
+  // An empty description is one: only a token without any is the single token of its owner.
+  const description = isSingle ? null : (attributes.description ?? null)
   const others = tokensOf(context, owner)
   const isTaken = others.some((one) => one.description === description)
   if (owner.kind === 'team' && !isSingle && isTaken) return err(DESCRIPTION_TAKEN)
@@ -134,13 +135,11 @@ const DESCRIPTION_TAKEN: GovernanceRefusal = {
   problems: [
     {
       pointer: '/data/attributes/description',
-      detail: 'Description has already been taken',
+      detail: 'Validation failed: Description has already been taken',
       title: v2.ERROR_TITLES.invalidAttributes,
     },
   ],
 }
-
-const DAY_MS = 86_400_000
 
 /** Two years for teams and organizations, never for users. */
 function readExpiry(
@@ -149,10 +148,16 @@ function readExpiry(
   nowMs: number,
 ): Result<number | null, GovernanceRefusal> {
   if (given === null)
-    return ok(kind === 'user' ? null : nowMs + v2.TOKEN_LIFETIME_DAYS_DEFAULT * DAY_MS)
+    return ok(kind === 'user' ? null : yearsAfter(nowMs, v2.TOKEN_LIFETIME_YEARS_DEFAULT))
   const expiresMs = Date.parse(given)
   if (expiresMs > nowMs) return ok(expiresMs)
   return err(invalid('/data/attributes/expired-at', 'Expired at must be in the future'))
+}
+
+/** The same date and time, whatever leap years lie between; February 29 becomes March 1. */
+function yearsAfter(timeMs: number, years: number): number {
+  const date = new Date(timeMs)
+  return date.setUTCFullYear(date.getUTCFullYear() + years)
 }
 
 /** A token of any kind, for somebody who may manage it. */

@@ -27,6 +27,11 @@ export interface V2Host extends ServeOptions {
   readonly store: Store
   /** Who a bearer secret belongs to; undefined when it cannot be used. */
   readonly authenticate: (secret: string) => CallerIdentity | undefined
+  readonly uploadKeys: {
+    readonly create: (caller: CallerIdentity, path: string) => string
+    /** Who the key of an upload link stands for; undefined when it cannot be used. */
+    readonly find: (key: string, path: string) => CallerIdentity | undefined
+  }
   /** Undefined: requests of a user are not limited. */
   readonly rateLimit: RateLimit | undefined
   readonly pipeline: RequestPipeline
@@ -157,13 +162,24 @@ function recordRejection(
 }
 
 function identify(
-  { authenticate }: V2Host,
+  { authenticate, uploadKeys }: V2Host,
   { options }: Mounted,
   request: FastifyRequest,
 ): CallerIdentity | undefined {
   if (options.isOpen === true) return NOBODY
   const secret = bearerOf(request)
-  return secret === undefined ? undefined : authenticate(secret)
+  if (secret !== undefined) return authenticate(secret)
+  if (options.acceptsUploadKey !== true) return undefined
+  const { [UPLOAD_KEY]: key } = queryOf(request)
+  return typeof key === 'string' ? uploadKeys.find(key, pathOf(request)) : undefined
+}
+
+/** The parameter of an upload link that holds its key. */
+const UPLOAD_KEY = 'key'
+
+function pathOf({ url }: FastifyRequest): string {
+  const [path = ''] = url.split('?')
+  return path
 }
 
 export function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -257,7 +273,7 @@ function auditEntry(
 }
 
 function requestFields(
-  { admission, externalUrl }: V2Host,
+  { admission, externalUrl, uploadKeys }: V2Host,
   { request, params, caller, query }: V2Target,
 ): Omit<V2Request<Route>, 'body'> {
   return {
@@ -270,6 +286,8 @@ function requestFields(
     includes: query.includes,
     headers: request.headers,
     address: addressOf(request, externalUrl),
+    uploadUrl: (path) =>
+      `${originOf(request, externalUrl)}${path}?${UPLOAD_KEY}=${uploadKeys.create(caller, path)}`,
     tenant: request.tenant,
     yieldTurn: () => admission.scheduler.turn(request.tenant),
   }
@@ -277,14 +295,16 @@ function requestFields(
 
 /** Links of a collection are full URLs that the client can follow. */
 function addressOf(request: FastifyRequest, externalUrl: string): Address {
-  const [path = ''] = request.url.split('?')
   const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
     name.startsWith('page[')
       ? []
       : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
-  const origin = externalUrl || `${request.protocol}://${request.host}`
-  return { base: `${origin}${path}`, query }
+  return { base: `${originOf(request, externalUrl)}${pathOf(request)}`, query }
+}
+
+function originOf(request: FastifyRequest, externalUrl: string): string {
+  return externalUrl || `${request.protocol}://${request.host}`
 }
 
 function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): FastifyReply {

@@ -1,12 +1,12 @@
 import { v2, type AuditRecord } from '@reeve/contract'
 import { findAuditSeat, type GovernanceContext } from '../../governance/index.ts'
-import { err, type Result } from '@reeve/kit/result.ts'
-import type { GovernanceRefusal } from '../../model/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { UNSEEN, type GovernanceRefusal } from '../../model/index.ts'
 import { findAuditRecords } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readTime } from '../audit/read-time.ts'
 import { paged, windowOf } from './documents.ts'
-import { endpoint, type V2Endpoint } from './endpoint.ts'
+import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
 
 export interface AuditTrailHost {
   readonly context: GovernanceContext
@@ -38,7 +38,45 @@ export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonl
       })
       return paged(request, { items: records.map(entryResource), total })
     }),
+    endpoint(v2.v2Routes.readAuditEvents, (request) => listEvents({ context, audit }, request)),
   ]
+}
+
+/** The form of audit collectors: the token says which organization, and refusals are left out. */
+async function listEvents(
+  { context, audit }: AuditTrailHost,
+  request: V2Request<typeof v2.v2Routes.readAuditEvents>,
+): Promise<Outcome> {
+  const { caller, page, query } = request
+  if (caller.kind !== 'organization' && caller.kind !== 'audit-trails') return err(UNSEEN)
+  const since = timeOf('since', query.since)
+  if (!since.ok) return since
+  audit.flush()
+  const { records, total } = await findAuditRecords(context.store, {
+    organizationId: caller.organizationId,
+    succeeded: true,
+    sinceMs: since.value,
+    ...windowOf(page),
+    countAll: true,
+    nextTurn: request.yieldTurn,
+  })
+  const pages = Math.ceil(total / page.size)
+  const body: v2.AuditEventPage = {
+    data: records.map(eventOf),
+    pagination: {
+      current_page: page.number,
+      prev_page: page.number > 1 && page.number <= pages ? page.number - 1 : null,
+      next_page: page.number < pages ? page.number + 1 : null,
+      total_pages: pages,
+      total_count: total,
+    },
+  }
+  return ok({
+    kind: 'bytes',
+    status: 200,
+    bytes: Buffer.from(JSON.stringify(body)),
+    headers: { 'content-type': 'application/json' },
+  })
 }
 
 function timeOf(
@@ -49,6 +87,33 @@ function timeOf(
   return time.ok
     ? time
     : err({ code: 'malformed', parameter, detail: `${parameter}: ${time.error}` })
+}
+
+/** Operation ids are a verb and what it acts on: `createPolicySet`. */
+function eventOf(record: AuditRecord): v2.AuditEvent {
+  const { Actor, Action } = record
+  const [verb = Action] = /^[a-z]+/.exec(Action) ?? []
+  const noun = Action.slice(verb.length).replaceAll(/(?<=.)[A-Z]/g, (letter) => `_${letter}`)
+  return {
+    id: record.ID,
+    version: '0',
+    type: 'Resource',
+    timestamp: record.Time,
+    auth: {
+      accessor_id: Actor.ID,
+      description: Actor.Name,
+      type: Actor.Type === 'disabled' ? 'System' : 'Client',
+      impersonator_id: null,
+      organization_id: record.OrganizationID,
+    },
+    request: { id: record.RequestID },
+    resource: {
+      id: record.Resources.at(-1) ?? '',
+      type: noun.toLowerCase(),
+      action: verb,
+      meta: null,
+    },
+  }
 }
 
 function entryResource(record: AuditRecord): v2.AuditTrailEntry {

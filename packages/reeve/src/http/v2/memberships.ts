@@ -37,7 +37,12 @@ export function membershipEndpoints(context: GovernanceContext): readonly V2Endp
             organizationName: params.organization_name,
             data: body.data,
           }),
-          (row) => created(shown(context, caller, row)),
+          (row) => {
+            // Clients compare the new membership with one that is read with its user.
+            const user = findShownUser(context, row.userId)
+            const included = user === undefined ? [] : [userResource(user)]
+            return created(shown(context, caller, row), { included })
+          },
         ),
       {
         guard: ({ caller, params }) => findMemberManager(context, caller, params.organization_name),

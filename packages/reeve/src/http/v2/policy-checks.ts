@@ -1,37 +1,45 @@
-import { v2 } from '@reeve/contract'
+import { v2, type Route } from '@reeve/contract'
 import {
   checkOf,
   findCheck,
   findRun,
   overrideCheck,
   type GovernanceContext,
+  type SeenRun,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { answer, NO_CONTENT, pagedOnRequest, single, windowOf } from './documents.ts'
-import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
+import {
+  endpoint,
+  type Outcome,
+  type Resource,
+  type V2Endpoint,
+  type V2Request,
+} from './endpoint.ts'
 import { checkLog, policyCheckResource } from './resources/policy-results.ts'
+import { runResource } from './resources/run.ts'
+import { workspaceResource } from './resources/workspace.ts'
 
-const { v2Routes } = v2
+const { v2Routes, POLICY_CHECK_INCLUDES } = v2
 
 /** What `native` policies say of a run. */
 export function policyCheckEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const included = { includes: POLICY_CHECK_INCLUDES }
   return [
-    endpoint(v2Routes.listPolicyChecks, (request) => {
-      const { caller, params, page } = request
-      const found = findRun(context, caller, { runId: params.run_id, right: 'read' })
-      return answer(found, (seen) => {
-        const check = checkOf(context.store.tables, seen.run.id)
-        const all = check === undefined ? [] : [policyCheckResource(context, { ...seen, check })]
-        const { skip, take } = windowOf(page)
-        const items = page.isAsked ? all.slice(skip, skip + take) : all
-        return pagedOnRequest(request, { items, total: all.length })
-      })
-    }),
-    endpoint(v2Routes.readPolicyCheck, ({ caller, params }) =>
-      answer(
-        findCheck(context, caller, { checkId: params.policy_check_id, right: 'read' }),
-        (seen) => single(policyCheckResource(context, seen)),
-      ),
+    endpoint(v2Routes.listPolicyChecks, (request) => answerList(context, request), included),
+    endpoint(
+      v2Routes.readPolicyCheck,
+      (request) => {
+        const { caller, params } = request
+        const found = findCheck(context, caller, {
+          checkId: params.policy_check_id,
+          right: 'read',
+        })
+        return answer(found, (seen) =>
+          single(policyCheckResource(context, seen), includedIn(context, seen, request)),
+        )
+      },
+      included,
     ),
     endpoint(v2Routes.readPolicyCheckOutput, (request) => readOutput(context, request)),
     endpoint(
@@ -53,6 +61,32 @@ export function policyCheckEndpoints(context: GovernanceContext): readonly V2End
       },
     ),
   ]
+}
+
+function answerList(
+  context: GovernanceContext,
+  request: V2Request<typeof v2Routes.listPolicyChecks>,
+): Outcome {
+  const { caller, params, page } = request
+  const found = findRun(context, caller, { runId: params.run_id, right: 'read' })
+  return answer(found, (seen) => {
+    const check = checkOf(context.store.tables, seen.run.id)
+    const all = check === undefined ? [] : [policyCheckResource(context, { ...seen, check })]
+    const { skip, take } = windowOf(page)
+    const items = page.isAsked ? all.slice(skip, skip + take) : all
+    const included = items.length === 0 ? {} : includedIn(context, seen, request)
+    return pagedOnRequest(request, { items, total: all.length, ...included })
+  })
+}
+
+function includedIn(
+  context: GovernanceContext,
+  seen: SeenRun,
+  { caller, includes }: Pick<V2Request<Route>, 'caller' | 'includes'>,
+): { readonly included?: readonly Resource[] } {
+  if (includes.size === 0) return {}
+  const workspace = includes.has('run.workspace') ? [workspaceResource(context, seen)] : []
+  return { included: [runResource(context, seen, caller.userId), ...workspace] }
 }
 
 function readOutput(

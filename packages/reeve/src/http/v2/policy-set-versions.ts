@@ -5,6 +5,7 @@ import {
   findVersion,
   setVersions,
   uploadVersion,
+  type GovernanceCaller,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
@@ -24,19 +25,25 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
       return answer(seen, ({ set }) => {
         const all = setVersions(context.store.tables, set.id)
         const { skip, take } = windowOf(page)
-        const items = all.slice(skip, skip + take).map(policySetVersionResource)
+        const uploadUrl = mayUpload(context, caller, policySetId) ? request.uploadUrl : undefined
+        const items = all
+          .slice(skip, skip + take)
+          .map((row) => policySetVersionResource(row, uploadUrl))
         return paged(request, { items, total: all.length })
       })
     }),
-    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params }) =>
+    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params, uploadUrl }) =>
       answer(await createVersion(context, caller, params.policy_set_id), ({ version }) =>
-        created(policySetVersionResource(version)),
+        created(policySetVersionResource(version, uploadUrl)),
       ),
     ),
-    endpoint(v2Routes.readPolicySetVersion, ({ caller, params }) => {
+    endpoint(v2Routes.readPolicySetVersion, ({ caller, params, ...request }) => {
       const { policy_set_version_id: versionId } = params
       const seen = findVersion(context, caller, { versionId, right: 'read' })
-      return answer(seen, ({ version }) => single(policySetVersionResource(version)))
+      return answer(seen, ({ version, set }) => {
+        const uploadUrl = mayUpload(context, caller, set.id) ? request.uploadUrl : undefined
+        return single(policySetVersionResource(version, uploadUrl))
+      })
     }),
     endpoint(
       v2Routes.uploadPolicySetVersion,
@@ -49,6 +56,7 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
           () => ok({ kind: 'empty', status: 200 }),
         ),
       {
+        acceptsUploadKey: true,
         guard: ({ caller, params }) =>
           findVersion(context, caller, {
             versionId: params.policy_set_version_id,
@@ -57,4 +65,12 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
       },
     ),
   ]
+}
+
+function mayUpload(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  policySetId: string,
+): boolean {
+  return findPolicySet(context, caller, { policySetId, right: 'update' }).ok
 }

@@ -30,7 +30,8 @@ interface Parameter extends JsonSchema {
 /**
  * Compiles the query of a route. A name that no route has is ignored, as clients may be newer; one
  * that begins like a filter, search or page is refused, because ignoring it would answer another
- * question than the one asked; so is `q`, by which other lists are searched.
+ * question than the one asked; so are `q`, by which other lists are searched, and an `include` of
+ * what a route cannot include.
  */
 export function compileQuery(route: Route, includes: readonly string[]): QueryParser {
   const schema: {
@@ -38,6 +39,8 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
     readonly required?: readonly string[]
   } = route.query ?? {}
   const parameters = new Map(Object.entries(schema.properties ?? {}))
+  // Where nothing is read, `include` asks for nothing: clients add it to writes as well.
+  const isRead = route.methods[0] === 'GET'
   return (raw) => {
     const values: Record<string, string | number | boolean> = {}
     const fields = new Map<string, ReadonlySet<string>>()
@@ -50,6 +53,9 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
         const value = read(parameter, text)
         if (value === undefined) return refuseValue(name, text, choiceOf(parameter))
         values[name] = value
+      } else if (name === 'include' && isRead) {
+        const refused = readIncludes(text, includes)
+        if (!refused.ok) return refused
       } else if (ASKING.test(name)) return refuse(name, `${name} is not known here`)
     }
     for (const name of schema.required ?? [])

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { v2 } from '@reeve/contract'
+import { schemaErrors } from '../../build/schema-errors.ts'
 import { aBody, aGovernanceServer, NOT_FOUND, type GovernanceServer } from './harness.ts'
 
 const acme = { organization_name: 'acme' }
@@ -133,4 +135,47 @@ test('trail: owners and the organization token read it, others do not find it', 
   const stranger = await it.user('eve')
   for (const as of [manager.token, stranger.token])
     assert.deepEqual(await it.refusal('listAuditTrail', { params: acme, as }), NOT_FOUND)
+})
+
+test('audit events: an audit trail token reads its organization in the flat form', async () => {
+  const it = await aWorld()
+  const made = await it.project('acme', { name: 'Web' })
+  const stranger = await it.team('acme', 'readers')
+  await it.refusal('createProject', {
+    params: acme,
+    body: aBody('projects', { name: 'Two' }),
+    as: stranger.token,
+  })
+  const query = { token: 'audit-trails' }
+  const token = await it.created('createOrganizationToken', { params: acme, query })
+  const read = async (as: string, search = '') => {
+    const headers = { authorization: `Bearer ${as}` }
+    return await it.server.send('GET', `/api/v2/organization/audit-trail${search}`, { headers })
+  }
+  const { status, text, headers } = await read(token.data.attributes.token, '?page[size]=100')
+  assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
+  const page: unknown = JSON.parse(text)
+  assert.deepEqual(schemaErrors(v2.AuditEventPage, page), [])
+  // Held against the schema in the line above.
+  const { data, pagination } = page as v2.AuditEventPage
+  const project = data.find(({ resource }) => resource.type === 'project')
+  assert.deepEqual(project?.resource, {
+    id: made.id,
+    type: 'project',
+    action: 'create',
+    meta: null,
+  })
+  assert.equal(project.auth.type, 'Client')
+  // The refused creation is not in it.
+  assert.equal(data.filter(({ resource }) => resource.type === 'project').length, 1)
+  assert.deepEqual(
+    [pagination.current_page, pagination.next_page, pagination.total_count],
+    [1, null, data.length],
+  )
+  const first: unknown = JSON.parse((await read(token.data.attributes.token, '?page[size]=1')).text)
+  assert.partialDeepStrictEqual(first, {
+    pagination: { prev_page: null, next_page: 2, total_pages: data.length },
+  })
+  assert.equal((await read(it.root)).status, 404)
+  assert.equal((await read(stranger.token)).status, 404)
 })

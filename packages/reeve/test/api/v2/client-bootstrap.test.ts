@@ -107,6 +107,24 @@ test('B5 include: an unknown name says so in the words that clients look for', a
   assert.match(text, /include parameter/i)
 })
 
+test('B5 include: a route that includes nothing says so; a write ignores it', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const params = { organization_name: 'acme' }
+  const query = { include: 'nonsense' }
+  // The contract has no such parameter, so the query is written by hand.
+  const read = await it.server.send(
+    'GET',
+    '/api/v2/organizations/acme/reserved-tag-keys?include=nonsense',
+    bearer(it.root),
+  )
+  assert.deepEqual(refusedBy(read), [
+    400,
+    'bad request: Invalid include parameter "nonsense": nothing can be included here',
+  ])
+  await it.created('createOrganizationToken', { params, query })
+})
+
 test('B6 headers: those of a client, and of somebody else, are tolerated', async () => {
   const { server, root } = await aGovernanceServer()
   const reply = await server.send('GET', DETAILS, {

@@ -20,11 +20,15 @@ async function aWorld() {
     { email: 'BOB@example.com' },
     { teams: { data: [{ type: 'teams', id: devs.id }] } },
   )
-  const { data } = await it.created('createOrganizationMembership', {
+  const { data, included } = await it.created('createOrganizationMembership', {
     params: ACME,
     body: invite,
     as: ann.token,
   })
+  assert.deepEqual(
+    included?.map(({ type, id }) => [type, id]),
+    [['users', bob.id]],
+  )
   return { it, ann, bob, devs, invitation: data }
 }
 

@@ -202,10 +202,6 @@ const REFUSED: readonly { readonly attributes: object; readonly says: readonly s
     says: ['invalid attribute: Kind must be one of native, opa'],
   },
   {
-    attributes: { name: 's', 'policy-tool-version': '1.0' },
-    says: ['invalid attribute: Policy tool version can be set only with agent-enabled'],
-  },
-  {
     attributes: { name: 's', global: true, 'tag-selectors': [{ 'tag-key': 'a' }] },
     says: ['invalid attribute: Tag selectors of a global set can only exclude'],
   },
@@ -216,6 +212,13 @@ for (const { attributes, says } of REFUSED)
     await aPolicySet(it, { name: 'taken' })
     assert.deepEqual(await refusedSet(it, attributes), [422, ...says])
   })
+
+test('create: a tool version without an agent is accepted and dropped, as clients send it', async () => {
+  const it = await withSets()
+  const body = aBody('policy-sets', { name: 's', 'policy-tool-version': '1.0' })
+  const { data } = await it.created('createPolicySet', { params: ACME, body })
+  assert.equal(data.attributes['policy-tool-version'], null)
+})
 
 test('create: what does not fit is refused, each with its place, and nothing is made', async () => {
   const it = await withSets()

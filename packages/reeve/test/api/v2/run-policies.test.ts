@@ -108,6 +108,7 @@ describe('native policies on runs', () => {
     assert.match(text, /\| seen/)
     assert.match(text, /FAILED {2}encrypted \(soft-mandatory\)/)
     assert.match(text, /PASSED {2}quiet \(hard-mandatory\)/)
+    assert.match(text, /\n\n3 policies evaluated: 1 passed, 2 failed, 0 errored, 0 skipped\n$/)
   })
 
   test('a speculative run does not pause', async () => {
@@ -300,6 +301,7 @@ describe('opa policies on runs', () => {
   test('E7: outcomes are filtered as wholes, and read one by one', async () => {
     const { id } = await evaluation(await world.judged())
     assert.deepEqual(await outcomes(id, { 'filter[0][status]': 'passed' }), [])
+    assert.deepEqual(await outcomes(id, { 'filter[0][enforcement_level]': 'advisory' }), [])
     const both = { 'filter[0][status]': 'failed', 'filter[0][enforcementLevel]': 'advisory' }
     assert.deepEqual(await outcomes(id, both), [])
     const either = { 'filter[0][status]': 'passed', 'filter[1][enforcementLevel]': 'mandatory' }

@@ -196,3 +196,14 @@ test('rights: who manages teams may not hand out access, and never touches the o
   assert.deepEqual(await it.refusal('createSingleTeamToken', { params: owners, as }), NOT_FOUND)
   assert.deepEqual(await it.refusal('deleteTeam', { params: owners, as }), NOT_FOUND)
 })
+
+test('team names: spaces are allowed inside, not at the ends', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const { id } = await it.team('acme', 'foo bar')
+  const params = { team_id: id }
+  const { data } = await it.ok('updateTeam', { params, body: aBody('teams', { name: 'bar baz' }) })
+  assert.equal(data.attributes.name, 'bar baz')
+  const [status] = await it.refusal('updateTeam', { params, body: aBody('teams', { name: ' x' }) })
+  assert.equal(status, 422)
+})

@@ -48,12 +48,51 @@ test('T11 team tokens: many, told apart by description', async () => {
   assert.equal(account.data.relationships['authenticated-resource'].data.id, id)
   assert.deepEqual(await it.refusal('createTeamToken', { params, body }), [
     422,
-    'invalid attributes: Description has already been taken',
+    'invalid attributes: Validation failed: Description has already been taken',
   ])
   await it.created('createTeamToken', {
     params,
     body: aBody('authentication-tokens', { description: 'cd' }),
   })
+})
+
+const EMPTY_TYPES = [{ data: { type: '' } }, { data: {} }]
+for (const body of EMPTY_TYPES)
+  test(`tokens: ${JSON.stringify(body)} creates one of every kind, as clients send it`, async () => {
+    const it = await withAcme()
+    const { id } = await it.team('acme', 'devs')
+    const ann = await it.user('ann')
+    await it.created('createOrganizationToken', { params: ACME, body })
+    await it.created('createSingleTeamToken', { params: { team_id: id }, body })
+    const { data } = await it.created('createUserToken', {
+      params: { user_id: ann.id },
+      body,
+      as: ann.token,
+    })
+    assert.equal(data.attributes.description, null)
+    const wrong = { data: { type: 'teams' } }
+    assert.equal(
+      (await it.refusal('createOrganizationToken', { params: ACME, body: wrong }))[0],
+      422,
+    )
+  })
+
+test('tokens: an empty description is kept, and is not that of the single token', async () => {
+  const it = await withAcme()
+  const { id } = await it.team('acme', 'devs')
+  const params = { team_id: id }
+  const body = aBody('authentication-tokens', { description: '' })
+  const { data } = await it.created('createTeamToken', { params, body })
+  assert.equal(data.attributes.description, '')
+  assert.notEqual((await it.ok('readSingleTeamToken', { params })).data.id, data.id)
+})
+
+test('tokens: two years are two years of the calendar, leap day or not', async () => {
+  const it = await withAcme()
+  // From 2026-01-01 on: a leap day lies between here and the end of the token.
+  it.server.clock.advance(Date.UTC(2026, 10, 17) - it.server.clock.nowMs())
+  const { data } = await it.created('createOrganizationToken', { params: ACME })
+  assert.equal(data.attributes['expired-at'], '2028-11-17T00:00:00.000Z')
 })
 
 test('T12 team token without description: one, replaced, listed with the others', async () => {

@@ -72,7 +72,23 @@ export function checkLog(seen: SeenCheck): string | undefined {
     ...set.outcomes.flatMap(outcomeLines),
     ...set.warnings.map((warning) => `  warning: ${warning}`),
   ])
-  return lines.length === 0 ? undefined : `${lines.join('\n')}\n`
+  return lines.length === 0 ? undefined : `${lines.join('\n')}\n\n${summaryLine(sets)}\n`
+}
+
+/** How many policies were evaluated, and what came of them. */
+function summaryLine(sets: readonly JudgedSetRow[]): string {
+  const outcomes = sets.flatMap((set) => set.outcomes)
+  const asked = outcomes.filter(({ skipped }) => skipped === undefined)
+  const count = (status: v2.PolicyOutcome['status']): number =>
+    asked.filter((outcome) => outcome.status === status).length
+  const parts = [
+    `${count('passed')} passed`,
+    `${count('failed')} failed`,
+    `${count('errored')} errored`,
+    `${outcomes.length - asked.length} skipped`,
+  ]
+  const noun = asked.length === 1 ? 'policy' : 'policies'
+  return `${asked.length} ${noun} evaluated: ${parts.join(', ')}`
 }
 
 function outcomeLines(outcome: v2.PolicyOutcome): readonly string[] {

@@ -69,7 +69,11 @@ function version(id: string | null) {
   return id === null ? { data: null } : toOne('policy-set-versions', id)
 }
 
-export function policySetVersionResource(row: PolicySetVersionRow): v2.PolicySetVersion {
+export function policySetVersionResource(
+  row: PolicySetVersionRow,
+  /** Undefined for callers who may not upload. */
+  uploadUrl?: (path: string) => string,
+): v2.PolicySetVersion {
   const { id, status } = row
   const self = pathOf('policy-set-versions', id)
   const times = Object.entries(row.statusMs).map(([name, ms]) => [name, timeText(ms)] as const)
@@ -89,7 +93,10 @@ export function policySetVersionResource(row: PolicySetVersionRow): v2.PolicySet
       'updated-at': timeText(row.updatedMs),
     },
     relationships: { 'policy-set': toOne('policy-sets', row.policySetId) },
-    links: status === 'pending' ? { self, upload: `${self}/upload` } : { self },
+    links:
+      status === 'pending' && uploadUrl !== undefined
+        ? { self, upload: uploadUrl(`${self}/upload`) }
+        : { self },
   }
 }
 

@@ -29,7 +29,14 @@ test('a policy about jobs is told as skipped where a run is judged, or a plan tr
   assert.equal(check.attributes.status, 'passed')
   const headers = { authorization: `Bearer ${world.it.root}` }
   const { text } = await world.it.server.send('GET', check.links.output, { headers })
-  assert.equal(text, 'Policy set jobs\n  SKIPPED  one (soft-mandatory): it is about a job\n')
+  const lines = [
+    'Policy set jobs',
+    '  SKIPPED  one (soft-mandatory): it is about a job',
+    '',
+    '0 policies evaluated: 0 passed, 0 failed, 0 errored, 1 skipped',
+    '',
+  ]
+  assert.equal(text, lines.join('\n'))
   const { data } = await world.it.ok('tryPolicy', {
     params: { policy_id: policy },
     body: aBody('policy-trials', { input: { plan: JSON.parse(NO_CHANGES) } }),
@@ -38,5 +45,23 @@ test('a policy about jobs is told as skipped where a run is judged, or a plan tr
     [data.attributes.status, data.attributes.skipped],
     ['passed', 'it is about a job'],
   )
+  await world.close()
+})
+
+test('a policy check is read with its run and workspace', async () => {
+  const world = await aRunWorld()
+  await world.set('native', { name: 'jobs', policies: [{ name: 'one', code: ABOUT_JOBS }] })
+  const run = await world.judged()
+  const { id } = await world.check(run)
+  const query = { include: 'run.workspace' }
+  const reads = [
+    await world.it.ok('readPolicyCheck', { params: { policy_check_id: id }, query }),
+    await world.it.ok('listPolicyChecks', { params: { run_id: run.id }, query }),
+  ]
+  for (const { included } of reads)
+    assert.deepEqual(
+      included?.map((one) => one.id),
+      [run.id, run.relationships.workspace.data.id],
+    )
   await world.close()
 })
