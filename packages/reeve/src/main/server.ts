@@ -30,7 +30,7 @@ import { CommitWatch } from './commit-watch.ts'
 import { fullCollection, MemoryWatch } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
-import { PRODUCT_ROOT } from './product-root.ts'
+import { installation } from './installation.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
@@ -117,7 +117,7 @@ export class Server {
       agent: options.agent,
       log,
       version: options.version,
-      webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
+      webFolder: installation.web,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,
