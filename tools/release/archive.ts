@@ -155,9 +155,9 @@ function cpioEntry(path: string, entry: Entry, { inode, epoch }: CpioFacts): Buf
   return [padded(Buffer.concat([Buffer.from(head), name]), 4), padded(data, 4)]
 }
 
-/** With one thread: more of them cut the data into blocks, by the number of cores. */
+/** In blocks of a fixed size, so that the bytes do not depend on the number of cores. */
 export function xz(data: Buffer): Buffer {
-  return filter('xz', ['-6', '-T1', '--check=crc64', '-c'], data)
+  return filter('xz', ['-6', '-T4', '--block-size=33554432', '--check=crc64', '-c'], data)
 }
 
 function filter(command: string, args: readonly string[], input: Buffer): Buffer {

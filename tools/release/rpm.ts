@@ -26,7 +26,7 @@ export function rpmOf(given: Package): Buffer {
   )
   const archive = cpioOf(entries, stamp.epoch)
   const payload = zstdCompressSync(archive, {
-    params: { [constants.ZSTD_c_compressionLevel]: 19 },
+    params: { [constants.ZSTD_c_compressionLevel]: 12 },
     maxOutputLength: 1 << 30,
   })
   const header = headerOf(mainTags(given, entries, payload), 63)
@@ -115,7 +115,7 @@ function mainTags(given: Package, entries: readonly Entry[], payload: Buffer): T
     [1113, texts(`${stamp.version}-1`)],
     [1124, text('cpio')],
     [1125, text('zstd')],
-    [1126, text('19')],
+    [1126, text('12')],
     [1132, text(`${arch}-linux`)],
     [5011, int32(8)],
     [5092, texts(createHash('sha256').update(payload).digest('hex'))],

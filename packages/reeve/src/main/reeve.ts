@@ -32,7 +32,9 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (thrown) {
     const missing = findMissing(thrown)
     if (missing === undefined) throw thrown
-    process.stderr.write(`Reeve is not complete: ${missing} is missing. ${setupTexts.missingPart}\n`)
+    process.stderr.write(
+      `Reeve is not complete: ${missing} is missing. ${setupTexts.missingPart}\n`,
+    )
     return FAILED
   }
 }

@@ -17,7 +17,10 @@ import { installation } from './installation.ts'
  * so that an installation which is replaced under a running agent takes neither the launcher nor
  * sessions from it.
  */
-export function helperProgram(dataDir: string, link: string = installation.helper): string | undefined {
+export function helperProgram(
+  dataDir: string,
+  link: string = installation.helper,
+): string | undefined {
   if (!existsSync(link)) return undefined
   // The real path holds the hash of its sources: a newer build is another file.
   const built = realpathSync(link)
