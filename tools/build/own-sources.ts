@@ -41,7 +41,7 @@ export function ownSources(root: string, release?: ReleaseTexts): Plugin {
     name: 'own-sources',
     resolveId: { filter: { id: /^start:/ }, handler: (id) => id },
     load: {
-      filter: { id: [/^start:/, /\/packages\/\w+\/src\/.+\.ts$/] },
+      filter: { id: [/^start:/, /\/packages\/[\w-]+\/(?:src|node)\/.+\.ts$/] },
       handler(id) {
         if (id.startsWith(START))
           return startText(join(root, id.slice(START.length)), release?.cache ?? CHECKOUT_CACHE)

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { setupTexts } from '../build-stamp.ts'
 
 /** Where Debian keeps the programs of each version; elsewhere they are in the path. */
