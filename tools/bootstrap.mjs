@@ -45,6 +45,8 @@ const commands = {
         ...args,
       ]),
   },
+  release: { dev: true, here: true, run: (args) => [['tools/release.ts', ...args]] },
+  'release-check': { dev: true, here: true, run: (args) => [['tools/release-check.ts', ...args]] },
   proof: { dev: true, built: true, run: (args) => [['tools/proof.ts', ...args]] },
   format: { dev: true, run: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]] },
 }

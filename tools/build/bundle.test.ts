@@ -18,13 +18,13 @@ const { said } = await import('./said.ts')
 console.log(JSON.stringify(await said(word ?? '')))
 `,
   [`${MAIN}/said.ts`]: `import { Worker } from 'node:worker_threads'
-import { PRODUCT_ROOT } from './product-root.ts'
+import { ROOT } from './installation.ts'
 import { fail } from '../kit/fail.ts'
 
 export async function said(word: string): Promise<object> {
   const worker = new Worker(new URL('../kit/thread.ts', import.meta.url))
   const [heard] = await new Promise<unknown[]>((resolve) => worker.once('message', (...all) => resolve(all)))
-  return { word, root: PRODUCT_ROOT, heard, stack: stackOf(fail), started: process.argv[1] }
+  return { word, root: ROOT, heard, stack: stackOf(fail), started: process.argv[1] }
 }
 
 function stackOf(run: () => void): string {
@@ -36,8 +36,8 @@ function stackOf(run: () => void): string {
   return ''
 }
 `,
-  [`${MAIN}/product-root.ts`]: `import { join } from 'node:path'
-export const PRODUCT_ROOT = join(import.meta.dirname, '../../../..')
+  [`${MAIN}/installation.ts`]: `import { join } from 'node:path'
+export const ROOT = join(import.meta.dirname, '../../../..')
 `,
   'packages/reeve/src/kit/fail.ts': `interface Unused { readonly a: string }
 
@@ -222,7 +222,7 @@ test('a source that asks where it lies is rejected: in a build it lies elsewhere
   checkout.write('packages/reeve/src/kit/fail.ts', 'export const fail = () => import.meta.dirname')
   await assert.rejects(
     bundleProgram(checkout.root),
-    /kit\/fail\.ts asks where it lies.*PRODUCT_ROOT/s,
+    /kit\/fail\.ts asks where it lies.*from the installation/s,
   )
   assert.equal(fs.existsSync(checkout.path(DIST)), false)
 })

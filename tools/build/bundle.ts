@@ -44,7 +44,7 @@ export async function bundleProgram(checkout: string): Promise<void> {
 async function write(root: string, draft: string): Promise<void> {
   const bundle = await rolldown({
     cwd: root,
-    input: { reeve: startOf(join(root, SOURCE)) },
+    input: { reeve: startOf(SOURCE) },
     platform: 'node',
     external: (id) => /^[@\w]/.test(id) && !BUNDLED_PACKAGE.test(id),
     plugins: [ownSources(root)],
@@ -65,7 +65,7 @@ async function write(root: string, draft: string): Promise<void> {
   shortenMaps(draft)
 }
 
-function shortenMaps(folder: string): void {
+export function shortenMaps(folder: string): void {
   for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.map'))) {
     const file = join(folder, name)
     const map: MapText = JSON.parse(fs.readFileSync(file, 'utf8'))
@@ -74,7 +74,7 @@ function shortenMaps(folder: string): void {
 }
 
 /** The hash of what was built: equal sources give an equal name. */
-function nameOf(folder: string): string {
+export function nameOf(folder: string): string {
   const hash = createHash('sha256')
   for (const file of fs.readdirSync(folder).toSorted())
     hash.update(`${file}\0`).update(fs.readFileSync(join(folder, file)))

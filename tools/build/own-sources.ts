@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { basename, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'rolldown'
 
 /** The one source that may ask where it lies. */
-const PRODUCT_ROOT = 'packages/reeve/src/main/product-root.ts'
+const INSTALLATION = 'packages/reeve/src/main/installation.ts'
+
+/** In a release this source has the text of the release. */
+const STAMP = 'packages/reeve/src/main/build-stamp.ts'
 
 /**
  * Plain data that takes a while to make, from sources that are all bundled too: the bundle holds
@@ -19,22 +22,38 @@ const START = 'start:'
 /** A module that is started instead of imported. */
 const STARTED = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g
 
+/** What a release has in place of the checkout's. */
+export interface ReleaseTexts {
+  /** The text of build-stamp.ts. */
+  readonly stamp: string
+  /** Enables the compile cache; the first lines of each thread and process. */
+  readonly cache: string
+}
+
+const CHECKOUT_CACHE = `import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+enableCompileCache(join(import.meta.dirname, '../../../../node_modules/.cache/reeve'))
+`
+
 /** Reads our own sources for the bundler. */
-export function ownSources(root: string): Plugin {
+export function ownSources(root: string, release?: ReleaseTexts): Plugin {
   return {
     name: 'own-sources',
     resolveId: { filter: { id: /^start:/ }, handler: (id) => id },
     load: {
       filter: { id: [/^start:/, /\/packages\/[\w-]+\/(?:src|node)\/.+\.ts$/] },
       handler(id) {
-        if (id.startsWith(START)) return startText(id.slice(START.length))
+        if (id.startsWith(START))
+          return startText(join(root, id.slice(START.length)), release?.cache ?? CHECKOUT_CACHE)
         const name = relative(root, id)
+        if (name === STAMP && release !== undefined) return release.stamp
         if (name === MADE_BEFORE) return valuesText(id)
         return withStarts(readFileSync(id, 'utf8'), {
           name,
           emit: (specifier) => {
             const file = resolve(id, '..', specifier)
-            return this.emitFile({ type: 'chunk', id: startOf(file), name: basename(file, '.ts') })
+            const start = startOf(relative(root, file))
+            return this.emitFile({ type: 'chunk', id: start, name: basename(file, '.ts') })
           },
         })
       },
@@ -42,7 +61,10 @@ export function ownSources(root: string): Plugin {
   }
 }
 
-/** The id of a module that begins a thread or a process with this file. */
+/**
+ * The id of a module that begins a thread or a process with this file, which is named from the root:
+ * the bundle holds the id, and must not depend on where the checkout is.
+ */
 export function startOf(file: string): string {
   return `${START}${file}`
 }
@@ -51,10 +73,8 @@ export function startOf(file: string): string {
  * What a thread or a process does first, because it holds only for modules that are loaded later:
  * stacks name the sources, and compiled code is kept, which no thread takes over from another.
  */
-function startText(file: string): string {
-  return `import { enableCompileCache, setSourceMapsSupport } from 'node:module'
-import { join } from 'node:path'
-enableCompileCache(join(import.meta.dirname, '../../../../node_modules/.cache/reeve'))
+function startText(file: string, cache: string): string {
+  return `${cache}import { setSourceMapsSupport } from 'node:module'
 setSourceMapsSupport(true)
 await import(${JSON.stringify(file)})
 `
@@ -91,9 +111,9 @@ function withStarts(text: string, { name, emit }: Started): string {
     STARTED,
     (_whole, specifier: string) => `new URL(import.meta.ROLLUP_FILE_URL_${emit(specifier)})`,
   )
-  if (name !== PRODUCT_ROOT && /\bimport\.meta\.(?!ROLLUP_FILE_URL_)/.test(code))
+  if (name !== INSTALLATION && /\bimport\.meta\.(?!ROLLUP_FILE_URL_)/.test(code))
     throw new Error(
-      `${name} asks where it lies, which is elsewhere in a bundle: name files from PRODUCT_ROOT, ` +
+      `${name} asks where it lies, which is elsewhere in a bundle: name files from the installation, ` +
         "and modules to start by new URL('./a.ts', import.meta.url).",
     )
   return code

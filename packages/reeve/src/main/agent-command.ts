@@ -11,6 +11,7 @@ import { readHostFacts } from './host-facts.ts'
 import { createLog, type ProgramLog } from './log.ts'
 import type { RunningProgram } from './program.ts'
 import { runAgent } from './run-agent.ts'
+import { notifyServiceManager } from './service-notify.ts'
 import { readVersion } from './version.ts'
 
 export interface AgentRequest {
@@ -63,13 +64,17 @@ async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Pr
   const { startProgram } = await import('./program.ts')
   const { renderBanner } = await import('./banner.ts')
   const version = readVersion()
+  const notifyReady = notifyServiceManager()
   return await runAgent({
     config,
     log,
     start: async (signal) =>
       await withDevToken(await startProgram(config, { log, version, signal }), log),
     signals: process,
-    announce: (program) => terminal.out(renderBanner({ config, program, version })),
+    announce: (program) => {
+      terminal.out(renderBanner({ config, program, version }))
+      notifyReady()
+    },
     exit: (code) => process.exit(code),
     wait,
   })

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { isLoopback } from '@reeve/sdk'
 import type { AgentConfig } from './config/agent-config.ts'
+import { setupTexts } from './build-stamp.ts'
 import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
 import type { RunningProgram } from './program.ts'
 
@@ -18,7 +19,7 @@ export function renderBanner(facts: BannerFacts): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
   const steps = nextSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
-  const what = 'What to try next, in a second terminal ("reeve" is bin/reeve of a checkout):'
+  const what = `What to try next, in a second terminal${setupTexts.commandNote}:`
   return `${[head, '', ...table, '', what, ...steps, ''].join('\n')}\n`
 }
 

@@ -46,8 +46,8 @@ const { node } = process.versions
 const { platform, arch } = process
 
 const saidCases = [
-  { args: ['version'], out: `reeve ${version} (node ${node}, ${platform} ${arch})\n` },
-  { args: ['--version'], out: `reeve ${version} (node ${node}, ${platform} ${arch})\n` },
+  { args: ['version'], out: `reeve ${version} (checkout, node ${node}, ${platform} ${arch})\n` },
+  { args: ['--version'], out: `reeve ${version} (checkout, node ${node}, ${platform} ${arch})\n` },
   { args: ['version', '--json'], out: `${JSON.stringify({ version, node, platform, arch })}\n` },
 ]
 
@@ -246,6 +246,8 @@ test('reeve: a missing set-up is one sentence', async (t) => {
   const root = await temporaryDirectory(t)
   const entry = join(root, 'reeve.ts')
   await writeFile(entry, await readFile(ENTRY))
+  const texts = fileURLToPath(new URL('build-stamp.ts', import.meta.url))
+  await writeFile(join(root, 'build-stamp.ts'), await readFile(texts))
   await writeFile(join(root, 'package.json'), '{"type": "module"}')
   await writeFile(join(root, 'commands.ts'), "import 'commander-that-is-not-there'\n")
   const child = spawn(process.execPath, [entry, 'job'], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -253,7 +255,7 @@ test('reeve: a missing set-up is one sentence', async (t) => {
   assert.equal(code, 1)
   assert.equal(
     err,
-    "Reeve is not set up: package 'commander-that-is-not-there' is missing. " +
+    "Reeve is not complete: package 'commander-that-is-not-there' is missing. " +
       'Run "npm start" or "bin/reeve" in its directory once.\n',
   )
 })

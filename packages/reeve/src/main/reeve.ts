@@ -1,5 +1,7 @@
+import { setupTexts } from './build-stamp.ts'
+
 /**
- * Where the program begins. Nothing but Node's own modules is imported before it is known what was
+ * Where the program begins. Nothing but Node's own modules and a few texts is imported before it is known what was
  * asked for: a version must not wait for a scheduler, and a missing set-up is no stack trace.
  */
 const NODE_MAJOR_MIN = 24
@@ -22,7 +24,7 @@ process.exitCode = await main(process.argv.slice(2))
 async function main(args: readonly string[]): Promise<number> {
   if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) {
     const sentence = `Reeve needs Node ${NODE_MAJOR_MIN} or newer; this is ${process.version}.`
-    process.stderr.write(`${sentence} Start it with bin/reeve, which brings its own.\n`)
+    process.stderr.write(`${sentence} ${setupTexts.runtimeHint}\n`)
     return FAILED
   }
   try {
@@ -30,8 +32,9 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (thrown) {
     const missing = findMissing(thrown)
     if (missing === undefined) throw thrown
-    const nextStep = 'Run "npm start" or "bin/reeve" in its directory once.'
-    process.stderr.write(`Reeve is not set up: ${missing} is missing. ${nextStep}\n`)
+    process.stderr.write(
+      `Reeve is not complete: ${missing} is missing. ${setupTexts.missingPart}\n`,
+    )
     return FAILED
   }
 }

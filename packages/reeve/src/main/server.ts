@@ -31,7 +31,7 @@ import { CommitWatch } from './commit-watch.ts'
 import { fullCollection, MemoryWatch } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
-import { PRODUCT_ROOT } from './product-root.ts'
+import { installation } from './installation.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
@@ -119,7 +119,7 @@ export class Server {
       log,
       version: options.version,
       aliases: aliasesOf(config.compatibility),
-      webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
+      webFolder: installation.web,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,

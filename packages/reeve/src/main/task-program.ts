@@ -10,17 +10,17 @@ import {
   rmSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { PRODUCT_ROOT } from './product-root.ts'
-
-/** Where `npm run build` puts the task helper (tools/build/native.ts). */
-const BUILT = join(PRODUCT_ROOT, 'node_modules/.cache/reeve/reeve-task')
+import { installation } from './installation.ts'
 
 /**
  * The task helper of this node, or undefined where none was built. It runs from the data directory,
  * so that an installation which is replaced under a running agent takes neither the launcher nor
  * sessions from it.
  */
-export function helperProgram(dataDir: string, link: string = BUILT): string | undefined {
+export function helperProgram(
+  dataDir: string,
+  link: string = installation.helper,
+): string | undefined {
   if (!existsSync(link)) return undefined
   // The real path holds the hash of its sources: a newer build is another file.
   const built = realpathSync(link)

@@ -1,18 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { PRODUCT_ROOT } from './product-root.ts'
+import { installation } from './installation.ts'
 
-/** What this program is, as its package says. */
+/** The version of this program. */
 export function readVersion(): string {
-  const file = join(PRODUCT_ROOT, 'packages/reeve/package.json')
-  const { version }: { version?: unknown } = JSON.parse(readFileSync(file, 'utf8'))
-  return typeof version === 'string' ? version : 'unknown'
+  return installation.version
 }
 
 /** `reeve version`: one line for people, or one object for machines. */
 export function describeVersion(isJson: boolean): string {
   const { platform, arch, versions } = process
-  const version = readVersion()
-  if (isJson) return JSON.stringify({ version, node: versions.node, platform, arch })
-  return `reeve ${version} (node ${versions.node}, ${platform} ${arch})`
+  const { version, commit, builtAt } = installation
+  const { node } = versions
+  if (isJson) return JSON.stringify({ version, commit, builtAt, node, platform, arch })
+  const build =
+    commit === undefined ? 'checkout' : `commit ${commit.slice(0, 12)}, built ${builtAt ?? ''}`
+  return `reeve ${version} (${build}, node ${node}, ${platform} ${arch})`
 }

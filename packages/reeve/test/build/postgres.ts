@@ -12,7 +12,7 @@ import {
   type PostgresPrograms,
 } from '../../src/main/dev-cluster/find-postgres.ts'
 import { findPackagedPostgres } from '../../src/main/dev-cluster/packaged-postgres.ts'
-import { PRODUCT_ROOT } from '../../src/main/product-root.ts'
+import { installation } from '../../src/main/installation.ts'
 
 const START_MS_MAX = 120_000
 const LOOK_AGAIN_MS = 20
@@ -245,7 +245,7 @@ function findPrograms(): Result<PostgresPrograms, string> {
     given: undefined,
     path: process.env['PATH'] ?? '',
     isRoot,
-    packaged: () => findPackagedPostgres(PRODUCT_ROOT, isRoot),
+    packaged: () => findPackagedPostgres(installation.root, isRoot),
   })
 }
 

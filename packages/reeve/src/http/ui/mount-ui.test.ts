@@ -104,7 +104,7 @@ test('without a build a page says how to make it, and it is served once it is th
   const app = serve(join(folder, 'dist'))
   const reply = await app.inject('/ui/jobs')
   assert.equal(reply.statusCode, 503)
-  assert.match(reply.body, /npm run build -- --web/)
+  assert.match(reply.body, /install Reeve again/)
   mkdirSync(join(folder, 'dist'))
   writeFileSync(join(folder, 'dist/index.html'), INDEX)
   assert.equal((await app.inject('/ui/jobs')).body, INDEX)

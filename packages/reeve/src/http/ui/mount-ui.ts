@@ -94,12 +94,11 @@ function isAccepted(header: string, encoding: string): boolean {
 
 const MISSING_PAGE = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Reeve: the web UI is not built</title></head><body>
-<h1>The web UI is not built</h1>
-<p>The server runs and its APIs answer; only these pages are missing. Build them in the directory of
-this installation with</p>
-<pre>npm run build -- --web</pre>
-<p>and load this page again. The <a href="/docs">documentation of the APIs</a> needs no build.</p>
+<title>Reeve: the web UI is missing</title></head><body>
+<h1>The web UI is missing</h1>
+<p>The server runs and its APIs answer; only these pages are missing. Every release contains them:
+install Reeve again. In a source tree they have to be built first. Then reload this page. The
+<a href="/docs">documentation of the APIs</a> is available without them.</p>
 </body></html>`
 
 function sendMissing(reply: FastifyReply): FastifyReply {

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PRODUCT_ROOT } from '../product-root.ts'
+import { installation } from '../installation.ts'
 import { describeFilePath, type Option } from './option.ts'
 import { optionEntries } from './options.ts'
 
 /** The page whose table is written from the options; running this file writes it anew. */
-export const DOCUMENT = join(PRODUCT_ROOT, 'docs/configuration.md')
+export const DOCUMENT = join(installation.root, 'docs/configuration.md')
 
 const BEGIN = '<!-- settings: written by packages/reeve/src/main/config/documentation.ts -->'
 const END = '<!-- end of settings -->'

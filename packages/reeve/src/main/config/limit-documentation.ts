@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BODY_LIMITS, CHUNK_LIMITS, PIPELINING_LIMITS, SCHEDULER_LIMITS } from '../../http/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import { PRODUCT_ROOT } from '../product-root.ts'
+import { installation } from '../installation.ts'
 import {
   LIMIT_DESCRIPTIONS,
   PORT_DESCRIPTIONS,
@@ -14,7 +14,7 @@ import { describeFilePath, type Option } from './option.ts'
 import { options } from './options.ts'
 
 /** The page whose tables are written from the limits; running this file writes it anew. */
-export const LIMITS_DOCUMENT = join(PRODUCT_ROOT, 'docs/limits.md')
+export const LIMITS_DOCUMENT = join(installation.root, 'docs/limits.md')
 
 const BEGIN = '<!-- limits: written by packages/reeve/src/main/config/limit-documentation.ts -->'
 const END = '<!-- end of limits -->'

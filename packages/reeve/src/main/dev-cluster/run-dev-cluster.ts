@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { EXIT_CODES, type Terminal } from '../../cli/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { makeDirectory } from '../data-directory.ts'
-import { PRODUCT_ROOT } from '../product-root.ts'
+import { installation } from '../installation.ts'
 import { readVersion } from '../version.ts'
 import { renderClusterBanner } from './cluster-banner.ts'
 import { DevCluster, type DevClusterOptions } from './dev-cluster.ts'
@@ -64,7 +64,7 @@ function findDatabase({ database, postgres }: DevClusterRequest): Database {
     given: postgres === undefined ? undefined : resolve(postgres),
     path: process.env['PATH'] ?? '',
     isRoot,
-    packaged: () => findPackagedPostgres(PRODUCT_ROOT, isRoot),
+    packaged: () => findPackagedPostgres(installation.root, isRoot),
   }
   const programs = findPostgres(search)
   if (!programs.ok) throw new Fault('start', programs.error)

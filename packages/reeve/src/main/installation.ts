@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { buildStamp, type BuildStamp } from './build-stamp.ts'
+
+/**
+ * Where the files that come with the program are, and which program it is. This is the only module
+ * that asks where it lies, so everything else is the same in a checkout and in an installation.
+ */
+export interface Installation {
+  readonly kind: 'checkout' | 'release'
+  readonly root: string
+  readonly version: string
+  /** Undefined in a checkout, whose sources may differ from every commit. */
+  readonly commit: string | undefined
+  readonly builtAt: string | undefined
+  /** The built web UI. */
+  readonly web: string
+  /** The task helper, which may be missing. */
+  readonly helper: string
+}
+
+export const installation: Installation =
+  buildStamp === undefined ? inCheckout() : ofRelease(buildStamp)
+
+/** A bundle lies as deep in `packages/reeve` as this source does (decision 0098). */
+function inCheckout(): Installation {
+  const root = join(import.meta.dirname, '../../../..')
+  const file = join(root, 'packages/reeve/package.json')
+  const { version }: { version?: unknown } = JSON.parse(readFileSync(file, 'utf8'))
+  return {
+    kind: 'checkout',
+    root,
+    version: typeof version === 'string' ? version : 'unknown',
+    commit: undefined,
+    builtAt: undefined,
+    web: join(root, 'packages/web/dist'),
+    helper: join(root, 'node_modules/.cache/reeve/reeve-task'),
+  }
+}
+
+/** A release lies in `program/<hash>` of its root. */
+function ofRelease({ version, commit, builtAt, helper }: BuildStamp): Installation {
+  const root = join(import.meta.dirname, '../..')
+  return {
+    kind: 'release',
+    root,
+    version,
+    commit,
+    builtAt,
+    web: join(root, 'web'),
+    helper: findHelper(root, helper),
+  }
+}
+
+/** In the npm package the helper is a package of its own, one for each platform. */
+function findHelper(root: string, name: string): string {
+  const own = join(root, 'libexec', name)
+  if (existsSync(own)) return own
+  try {
+    const require = createRequire(join(root, 'package.json'))
+    return require.resolve(`@reeve/task-${process.platform}-${process.arch}/${name}`)
+  } catch {
+    // Not for this platform, or left out of the installation: tasks run without isolation.
+    return own
+  }
+}

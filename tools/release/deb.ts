@@ -1,0 +1,101 @@
+/** The Debian package, written without Debian's tools. */
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { arOf, complete, fileEntry, tarOf, xz, type Entry } from './archive.ts'
+import type { Package } from './system-package.ts'
+
+const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
+const DEPENDS = 'libc6 (>= 2.28), libatomic1, libgcc-s1, libstdc++6 (>= 5)'
+
+export function debName({ stamp }: Package): string {
+  return `reeve_${stamp.version}_${ARCHITECTURES[stamp.target.arch]}.deb`
+}
+
+export function debOf(given: Package): Buffer {
+  const { stamp, scripts } = given
+  const entries = complete([...given.entries, ...debianFiles(given)])
+  const control = tarOf(
+    [
+      fileEntry('control', controlText(given, entries)),
+      fileEntry('conffiles', given.configuration.map((path) => `/${path}\n`).join('')),
+      fileEntry('md5sums', md5sums(entries)),
+      fileEntry('postinst', scripts.postinst, 0o755),
+      fileEntry('prerm', scripts.prerm, 0o755),
+      fileEntry('postrm', scripts.postrm, 0o755),
+    ],
+    stamp.epoch,
+    './',
+  )
+  return arOf(
+    [
+      ['debian-binary', Buffer.from('2.0\n')],
+      ['control.tar.xz', xz(control)],
+      ['data.tar.xz', xz(tarOf(entries, stamp.epoch, './'))],
+    ],
+    stamp.epoch,
+  )
+}
+
+function controlText({ stamp, summary, description }: Package, entries: readonly Entry[]): string {
+  const size = entries.reduce((sum, { data }) => sum + Math.ceil(data.length / 1024), 0)
+  const long = description.map((line) => ` ${line === '' ? '.' : line}`).join('\n')
+  return `Package: reeve
+Version: ${stamp.version}
+Architecture: ${ARCHITECTURES[stamp.target.arch]}
+Maintainer: The Reeve authors <packages@reeve.invalid>
+Installed-Size: ${size}
+Depends: ${DEPENDS}
+Recommends: iproute2, nftables
+Section: admin
+Priority: optional
+Homepage: https://github.com/reeve/reeve
+Description: ${summary}
+${long}
+`
+}
+
+function md5sums(entries: readonly Entry[]): string {
+  const files = entries.filter(({ kind }) => kind === 'file')
+  return files
+    .map(({ path, data }) => `${createHash('md5').update(data).digest('hex')}  ${path}\n`)
+    .join('')
+}
+
+/** What Debian's policy asks for besides the program. */
+function debianFiles({ stamp, license }: Package): Entry[] {
+  const date = new Date(stamp.epoch * 1_000).toUTCString().replace('GMT', '+0000')
+  const changelog = `reeve (${stamp.version}) unstable; urgency=medium
+
+  * See CHANGELOG.md for the changes of this version.
+
+ -- The Reeve authors <packages@reeve.invalid>  ${date}
+`
+  const copyright = `Reeve is licensed under the Apache License 2.0; see
+/usr/share/common-licenses/Apache-2.0. Licences of what it contains: /usr/lib/reeve/NOTICE.
+
+${license}`
+  const overrides = [
+    'embedded-library',
+    'statically-linked-binary',
+    'hardening-no-pie',
+    'hardening-no-fortify-functions',
+    'unstripped-binary-or-object',
+    'custom-library-search-path',
+    'shared-library-lacks-prerequisites',
+    'maintainer-script-calls-systemctl',
+    'extra-license-file',
+    'package-contains-documentation-outside-usr-share-doc',
+    'national-encoding',
+    'initial-upload-closes-no-bugs',
+    'bogus-mail-host',
+  ]
+  const comment = '# Node brings its libraries, and the task helper runs on roots without any.\n'
+  return [
+    fileEntry('usr/share/doc/reeve/changelog.gz', gzipSync(changelog, { level: 9 })),
+    fileEntry('usr/share/doc/reeve/copyright', copyright),
+    fileEntry(
+      'usr/share/lintian/overrides/reeve',
+      `${comment}${overrides.map((tag) => `reeve: ${tag}\n`).join('')}`,
+    ),
+  ]
+}
