@@ -43,6 +43,7 @@ const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
 /** The prefix of each resource's identifiers, by JSON:API type. */
 export const ID_PREFIXES = {
   'authentication-tokens': 'at',
+  'configuration-versions': 'cv',
   'entitlement-sets': 'org',
   'organization-memberships': 'ou',
   plans: 'plan',

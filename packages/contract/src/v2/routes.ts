@@ -1,4 +1,5 @@
 import { auditTrailRoutes } from './audit-trail.ts'
+import { configurationVersionRoutes } from './configuration-version.ts'
 import { organizationMembershipRoutes } from './organization-membership.ts'
 import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
@@ -33,6 +34,7 @@ export const v2Routes = {
   ...policySetMemberRoutes,
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
+  ...configurationVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
   ...policyCheckRoutes,

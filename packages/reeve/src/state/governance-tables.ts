@@ -1,5 +1,7 @@
 import type {
   ApiTokenRow,
+  BlobPartRow,
+  ConfigurationVersionRow,
   OrganizationMembershipRow,
   OrganizationRow,
   PlanPartRow,
@@ -32,6 +34,8 @@ import type { TableSpec } from './table.ts'
 /** What the tables of the governance API hold. */
 export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
+  readonly blob_parts: BlobPartRow
+  readonly configuration_versions: ConfigurationVersionRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
   readonly plan_parts: PlanPartRow
@@ -99,6 +103,11 @@ export function planPartKey(partId: string): string {
   return `plan-part/${partId}`
 }
 
+/** The blob that holds a part of a sealed blob. */
+export function blobPartKey(partId: string): string {
+  return `blob-part/${partId}`
+}
+
 /** Group of the sets of an organization that apply without naming anything. */
 export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): string {
   return `${organizationId}!${scope}`
@@ -149,6 +158,22 @@ export const GOVERNANCE_SPECS: {
       owner: (row) => scopedKey(row.kind, row.ownerId),
       organization: (row) => row.organizationId ?? undefined,
     },
+  },
+  blob_parts: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      owner: (row) => row.ownerId,
+      blob: (row) => blobPartKey(row.id),
+    },
+    blobGroup: 'blob',
+  },
+  configuration_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, workspace, upload: (row) => row.upload.keyHash },
   },
   organization_memberships: {
     ...plain,
@@ -277,6 +302,7 @@ export const GOVERNANCE_SPECS: {
       // The loop finds its work by it.
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
+      configuration: (row) => row.configurationVersionId,
     },
   },
   tag_bindings: {
