@@ -57,6 +57,7 @@ export const ID_PREFIXES = {
   projects: 'prj',
   'reserved-tag-keys': 'rtk',
   runs: 'run',
+  'state-versions': 'sv',
   'tag-bindings': 'tb',
   'task-stages': 'ts',
   'team-projects': 'tprj',

@@ -15,6 +15,7 @@ import { projectRoutes } from './project.ts'
 import { reservedTagKeyRoutes } from './reserved-tag-key.ts'
 import { runPlanRoutes } from './run-plan.ts'
 import { runRoutes } from './run.ts'
+import { stateVersionRoutes } from './state-version.ts'
 import { tagBindingRoutes } from './tag-binding.ts'
 import { taskStageRoutes } from './task-stage.ts'
 import { teamAccessRoutes } from './team-access.ts'
@@ -35,6 +36,7 @@ export const v2Routes = {
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
   ...configurationVersionRoutes,
+  ...stateVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
   ...policyCheckRoutes,

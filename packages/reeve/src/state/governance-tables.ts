@@ -20,6 +20,7 @@ import type {
   RunPlanRow,
   RunPolicyRow,
   RunRow,
+  StateVersionRow,
   TagBindingRow,
   TaskStageRow,
   TeamMembershipRow,
@@ -53,6 +54,7 @@ export interface GovernanceRows {
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
   readonly runs: RunRow
+  readonly state_versions: StateVersionRow
   readonly tag_bindings: TagBindingRow
   readonly task_stages: TaskStageRow
   readonly team_memberships: TeamMembershipRow
@@ -303,6 +305,21 @@ export const GOVERNANCE_SPECS: {
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
       configuration: (row) => row.configurationVersionId,
+    },
+  },
+  state_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      // The newest of these is the state of the workspace.
+      finalized: (row) => (row.status === 'finalized' ? row.workspaceId : undefined),
+      // A workspace with one of these is not unlocked.
+      pending: (row) => (row.status === 'pending' ? row.workspaceId : undefined),
+      run: (row) => row.runId ?? undefined,
+      upload: (row) => row.upload?.keyHash,
+      jsonUpload: (row) => row.jsonUpload?.keyHash,
     },
   },
   tag_bindings: {

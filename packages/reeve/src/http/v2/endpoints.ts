@@ -16,6 +16,7 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { stateVersionEndpoints } from './state-versions.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -43,6 +44,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
     ...configurationVersionEndpoints(context),
+    ...stateVersionEndpoints(context),
     ...planEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),
