@@ -43,6 +43,7 @@ const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
 /** The prefix of each resource's identifiers, by JSON:API type. */
 export const ID_PREFIXES = {
   'authentication-tokens': 'at',
+  'configuration-versions': 'cv',
   'entitlement-sets': 'org',
   'organization-memberships': 'ou',
   plans: 'plan',
@@ -56,6 +57,7 @@ export const ID_PREFIXES = {
   projects: 'prj',
   'reserved-tag-keys': 'rtk',
   runs: 'run',
+  'state-versions': 'sv',
   'tag-bindings': 'tb',
   'task-stages': 'ts',
   'team-projects': 'tprj',

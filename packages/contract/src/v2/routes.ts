@@ -1,4 +1,5 @@
 import { auditTrailRoutes } from './audit-trail.ts'
+import { configurationVersionRoutes } from './configuration-version.ts'
 import { organizationMembershipRoutes } from './organization-membership.ts'
 import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
@@ -14,6 +15,7 @@ import { projectRoutes } from './project.ts'
 import { reservedTagKeyRoutes } from './reserved-tag-key.ts'
 import { runPlanRoutes } from './run-plan.ts'
 import { runRoutes } from './run.ts'
+import { stateVersionRoutes } from './state-version.ts'
 import { tagBindingRoutes } from './tag-binding.ts'
 import { taskStageRoutes } from './task-stage.ts'
 import { teamAccessRoutes } from './team-access.ts'
@@ -33,6 +35,8 @@ export const v2Routes = {
   ...policySetMemberRoutes,
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
+  ...configurationVersionRoutes,
+  ...stateVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
   ...policyCheckRoutes,

@@ -14,8 +14,10 @@ export type GovernanceAction =
   | `Project${'Created' | 'Updated' | 'Deleted' | 'TagsChanged' | 'NamespacesChanged'}`
   | `ReservedTagKey${'Created' | 'Updated' | 'Deleted'}`
   | `Workspace${'Created' | 'Updated' | 'Deleted' | 'Moved' | 'Locked' | 'Unlocked' | 'TagsChanged'}`
+  | `ConfigurationVersion${'Created' | 'Uploaded' | 'Archived'}`
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
+  | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 
 /** One write of the governance API: always one commit. */

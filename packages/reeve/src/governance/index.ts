@@ -179,6 +179,34 @@ export {
   updateWorkspace,
   type WrittenWorkspace,
 } from './workspaces/workspaces.ts'
+export {
+  archiveConfiguration,
+  configurationsOf,
+  createConfiguration,
+  findConfiguration,
+  readConfigurationArchive,
+  type SeenConfiguration,
+} from './configuration-versions/configuration-versions.ts'
+export { createState, findStateWriter, type NewState } from './state-versions/create-state.ts'
+export type { StateDigest } from './state-versions/inspect-state.ts'
+export { rollBackState } from './state-versions/roll-back-state.ts'
+export {
+  findOutput,
+  outputsOf,
+  readDigest,
+  type SeenOutput,
+} from './state-versions/state-outputs.ts'
+export {
+  findCurrentState,
+  findState,
+  listStates,
+  readStatePart,
+  shownStatus,
+  type SeenState,
+  type StatePart,
+} from './state-versions/state-versions.ts'
+export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
+export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
 export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
 export { createRun, listRuns } from './runs/create-run.ts'
 export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'

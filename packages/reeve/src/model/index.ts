@@ -135,7 +135,9 @@ export {
   runRecord,
 } from './governance/run-records.ts'
 export * from './governance/rows.ts'
+export type * from './governance/configuration-rows.ts'
 export type * from './governance/run-rows.ts'
+export type * from './governance/state-rows.ts'
 export { invalid, REFUSAL_REASONS, UNSEEN } from './governance/refusal.ts'
 export type {
   AttributeProblem,

@@ -1,5 +1,7 @@
 import type {
   ApiTokenRow,
+  BlobPartRow,
+  ConfigurationVersionRow,
   OrganizationMembershipRow,
   OrganizationRow,
   PlanPartRow,
@@ -18,6 +20,7 @@ import type {
   RunPlanRow,
   RunPolicyRow,
   RunRow,
+  StateVersionRow,
   TagBindingRow,
   TaskStageRow,
   TeamMembershipRow,
@@ -32,6 +35,8 @@ import type { TableSpec } from './table.ts'
 /** What the tables of the governance API hold. */
 export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
+  readonly blob_parts: BlobPartRow
+  readonly configuration_versions: ConfigurationVersionRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
   readonly plan_parts: PlanPartRow
@@ -49,6 +54,7 @@ export interface GovernanceRows {
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
   readonly runs: RunRow
+  readonly state_versions: StateVersionRow
   readonly tag_bindings: TagBindingRow
   readonly task_stages: TaskStageRow
   readonly team_memberships: TeamMembershipRow
@@ -97,6 +103,11 @@ export function planKey(planId: string): string {
 /** The blob that holds a part of a plan. */
 export function planPartKey(partId: string): string {
   return `plan-part/${partId}`
+}
+
+/** The blob that holds a part of a sealed blob. */
+export function blobPartKey(partId: string): string {
+  return `blob-part/${partId}`
 }
 
 /** Group of the sets of an organization that apply without naming anything. */
@@ -149,6 +160,22 @@ export const GOVERNANCE_SPECS: {
       owner: (row) => scopedKey(row.kind, row.ownerId),
       organization: (row) => row.organizationId ?? undefined,
     },
+  },
+  blob_parts: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      owner: (row) => row.ownerId,
+      blob: (row) => blobPartKey(row.id),
+    },
+    blobGroup: 'blob',
+  },
+  configuration_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, workspace, upload: (row) => row.upload.keyHash },
   },
   organization_memberships: {
     ...plain,
@@ -277,6 +304,22 @@ export const GOVERNANCE_SPECS: {
       // The loop finds its work by it.
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
+      configuration: (row) => row.configurationVersionId,
+    },
+  },
+  state_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      // The newest of these is the state of the workspace.
+      finalized: (row) => (row.status === 'finalized' ? row.workspaceId : undefined),
+      // A workspace with one of these is not unlocked.
+      pending: (row) => (row.status === 'pending' ? row.workspaceId : undefined),
+      run: (row) => row.runId ?? undefined,
+      upload: (row) => row.upload?.keyHash,
+      jsonUpload: (row) => row.jsonUpload?.keyHash,
     },
   },
   tag_bindings: {

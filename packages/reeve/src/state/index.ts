@@ -25,6 +25,7 @@ export type { Cause } from './events.ts'
 export {
   broadSetGroup,
   foldName,
+  blobPartKey,
   planKey,
   planPartKey,
   policyCodeKey,

@@ -268,7 +268,9 @@ function auditEntry(
     action: route.id,
     successStatus: successStatus(route),
     namespace: '',
-    pathResources: Object.values(params),
+    pathResources: Object.entries(params).flatMap(([name, value]) =>
+      name === v2.UPLOAD_KEY_PARAM ? [] : [value],
+    ),
   }
 }
 
@@ -300,7 +302,8 @@ function addressOf(request: FastifyRequest, externalUrl: string): Address {
       ? []
       : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
-  return { base: `${originOf(request, externalUrl)}${pathOf(request)}`, query }
+  const origin = originOf(request, externalUrl)
+  return { origin, base: `${origin}${pathOf(request)}`, query }
 }
 
 function originOf(request: FastifyRequest, externalUrl: string): string {

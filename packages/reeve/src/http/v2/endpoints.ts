@@ -1,5 +1,6 @@
 import type { GovernanceContext } from '../../governance/index.ts'
 import { accountEndpoints } from './account.ts'
+import { configurationVersionEndpoints } from './configuration-versions.ts'
 import type { V2Endpoint } from './endpoint.ts'
 import { membershipEndpoints } from './memberships.ts'
 import { organizationEndpoints } from './organizations.ts'
@@ -15,6 +16,7 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { stateVersionEndpoints } from './state-versions.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -41,6 +43,8 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetMemberEndpoints(context),
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
+    ...configurationVersionEndpoints(context),
+    ...stateVersionEndpoints(context),
     ...planEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),

@@ -44,6 +44,8 @@ export interface RunRow {
   /** As they were called then; absent in rows of earlier versions. */
   readonly createdByName?: string
   readonly decision: RunDecision | null
+  /** What it plans; absent where the plan was uploaded. */
+  readonly configurationVersionId?: string
 }
 
 export interface PlanCounts {
