@@ -49,7 +49,7 @@ function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlag
     summary: 'Run an agent: a server, a node, or both.',
     details:
       'Settings come from flags, then the environment, then files, then defaults. ' +
-      'docs/configuration.md lists them all.',
+      'docs/reference/configuration.md lists them all.',
     examples: [
       {
         line: 'reeve agent --dev',

@@ -13,7 +13,7 @@ const TOO_MANY_REQUESTS = 429
 /** An error of this API. */
 export interface TextError {
   readonly status: number
-  /** See docs/errors.md. */
+  /** See docs/reference/errors.md. */
   readonly code: string
   readonly text: string
 }
