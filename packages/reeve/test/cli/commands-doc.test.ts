@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '@reeve/sdk'
-import type { CommandSpec } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
@@ -14,44 +13,9 @@ const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const SOURCE = join(ROOT, 'packages/reeve/src/cli')
 const page = await readFile(join(ROOT, 'docs/reference/cli/README.md'), 'utf8')
 
-/** What stands in code quotes in the first column of the tables with this heading. */
-function firstColumn(heading: string): readonly string[] {
-  const tables = page.split('\n\n').filter((part) => part.startsWith(`| ${heading} |`))
-  const rows = tables.flatMap((part) => part.trim().split('\n').slice(2))
-  const cells = rows.map((row) => row.replaceAll(String.raw`\|`, '\u0000').split('|')[1] ?? '')
-  return cells.flatMap((cell) => {
-    return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll('\u0000', '|'))
-  })
-}
-
-function usageOf({ path, args = [] }: CommandSpec): string {
-  const words = args.map(({ usage }) => usage.replace(/^<(.*)>$/, '$1').replace('...', '…'))
-  return [path, ...words].join(' ')
-}
-
-test('docs/reference/cli/README.md: every command is in a table, once, with its arguments', () => {
-  const listed = firstColumn('Command')
-  const isLocal = (usage: string) => LOCAL_COMMANDS.some(({ path }) => isOf(usage, path))
-  const remote = listed.filter((usage) => !isLocal(usage))
-  assert.deepEqual(
-    remote.toSorted(),
-    COMMANDS.filter(({ isHidden }) => isHidden !== true)
-      .map(usageOf)
-      .toSorted(),
-  )
-  for (const { path } of LOCAL_COMMANDS)
-    assert.equal(listed.filter((usage) => isOf(usage, path)).length, 1, path)
-})
-
 function isOf(usage: string, path: string): boolean {
   return usage === path || usage.startsWith(`${path} `)
 }
-
-test('docs/reference/cli/README.md: every group is in the table of contents', () => {
-  const contents = page.split('\n\n').find((part) => part.startsWith('| About |')) ?? ''
-  for (const { path } of [...COMMANDS, ...LOCAL_COMMANDS])
-    assert.ok(contents.includes(`\`${path.split(' ')[0] ?? ''}\``), path)
-})
 
 test('docs/reference/cli/README.md: every exit code is explained', () => {
   const [, ...table] = /^## Exit codes\n\n\| Code \|.*\n.*\n((?:\|.*\n)+)/m.exec(page) ?? []

@@ -1,11 +1,10 @@
-// tidy-allow dead-export: a language is a library; policies are its next reader
 export { compilePolicy, type CompiledPolicy, type PolicyOptions } from './evaluate/policy.ts'
 export type { EvaluateOptions, Evaluation, EvaluationResult } from './evaluate/execute.ts'
 export { mapOf } from './value/map.ts'
 export { STANDARD_IMPORTS, standardImport, type StandardSettings } from './imports/standard.ts'
 export type { Failure, RuleReport } from './evaluate/recorder.ts'
 export type { ProgramText } from './evaluate/program.ts'
-export { hostFunction } from './evaluate/builtins.ts'
+export { BUILTINS, hostFunction } from './evaluate/builtins.ts'
 export { formatNative } from './syntax/format.ts'
 export { outlineOf, type Outline } from './syntax/outline.ts'
 export type { NativeProblem, Position } from './syntax/source.ts'
