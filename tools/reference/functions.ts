@@ -1,7 +1,7 @@
 import { FUNCTION_EXAMPLES } from '../../packages/reeve/src/jobspec/documentation/functions.ts'
 import { jobFunctions } from '../../packages/reeve/src/jobspec/functions/functions.ts'
 import { parseJobFile, type FileFunctions } from '../../packages/reeve/src/jobspec/index.ts'
-import { err } from '../../packages/reeve/src/kit/result.ts'
+import { err } from '@reeve/kit/result.ts'
 import { code, page, sentence, table } from './page.ts'
 
 export const FUNCTIONS_PAGE = 'docs/reference/job-file/functions.md'

@@ -1,4 +1,4 @@
-import { formatDurationNs } from '../../packages/reeve/src/kit/duration.ts'
+import { formatDurationNs } from '@reeve/kit/duration.ts'
 import { parseJobFile } from '../../packages/reeve/src/jobspec/index.ts'
 import type { Field } from '../../packages/reeve/src/jobspec/schema/table.ts'
 import { canonicalizeJob, PARSE_DEFAULTS } from '../../packages/reeve/src/model/index.ts'

@@ -4,8 +4,8 @@ import {
   standardImport,
   typeOf,
   type Value,
-} from '../../packages/reeve/src/lang/native/index.ts'
-import { BUILTINS as OPA_BUILTINS, type Builtin } from '../../packages/reeve/src/lang/rego/index.ts'
+} from '@reeve/native-policy'
+import { BUILTINS as OPA_BUILTINS, type Builtin } from '@reeve/rego'
 import { code, page, table, type Pages } from './page.ts'
 
 /** What policies may call, by language. */
