@@ -69,7 +69,7 @@ test('docs/tutorials: every command works and prints what its page says', async 
       )
       for (const [i, { script, output }] of blocks.entries())
         if (output !== undefined) assert.equal(ended.outputs[i], output, `what prints:\n${script}`)
-      assert.equal(ended.code, 0, `after ${ended.outputs.length} blocks: ${ended.err}`)
+      assert.equal(ended.code, 0, `after ${ended.outputs.length} blocks: ${ended.rest}${ended.err}`)
     })
 })
 
@@ -89,5 +89,6 @@ async function runScripts(scripts: readonly string[], { cwd, env }: Place) {
   const exited = once(shell, 'exit')
   const [out, err] = await Promise.all([text(shell.stdout), text(shell.stderr)])
   await exited
-  return { code: shell.exitCode, outputs: out.split(END_OF_BLOCK).slice(0, -1), err }
+  const outputs = out.split(END_OF_BLOCK)
+  return { code: shell.exitCode, outputs: outputs.slice(0, -1), rest: outputs.at(-1) ?? '', err }
 }
