@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PROGRAM_COMMAND } from './program.ts'
 
-/** A folder for PATH with a `reeve` that does not build first what has changed, as bin/reeve does. */
+/** A folder for PATH with a `reeve` that, unlike bin/reeve, does not build first. */
 export async function programOnPath(directory: string): Promise<string> {
   const folder = join(directory, 'program')
   await mkdir(folder)
