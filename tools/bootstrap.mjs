@@ -34,6 +34,7 @@ const commands = {
   check: { dev: true, run: (args) => [['tools/check.ts', ...args]] },
   tidy: { dev: true, run: (args) => [['tools/tidy.ts', ...args]] },
   arrows: { dev: true, run: (args) => [['tools/arrows.ts', ...args]] },
+  reference: { dev: true, run: (args) => [['tools/reference.ts', ...args]] },
   bench: { dev: true, built: true, run: findBenches },
   sim: { dev: true, run: (args) => [['packages/reeve/sim/run.ts', ...args]] },
   faults: {

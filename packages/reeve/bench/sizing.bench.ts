@@ -1,6 +1,6 @@
 /**
  * What a server needs in memory for each row of its state and for each reader of an event stream:
- * the figures of docs/sizing.md. `npm run bench -- sizing [--quick]`
+ * the figures of docs/how-to/size-a-cluster.md. `npm run bench -- sizing [--quick]`
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

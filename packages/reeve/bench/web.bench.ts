@@ -30,7 +30,7 @@ const SCROLL_MS = isQuick ? 1_000 : 4_000
 const ROWS = `document.querySelectorAll('tbody tr[data-row]').length >= 10`
 const HEAD = `document.querySelector('#main h1') !== null`
 
-/** The addresses of the pages, as docs/web.md tells them. */
+/** The addresses of the pages, as docs/reference/web-ui.md tells them. */
 const ui = (path: string): string => `/ui${path}`
 const JOBS = ui('/jobs')
 const LARGE_JOB_PAGE = ui(`/jobs/${LARGE_JOB}?namespace=default`)

@@ -116,7 +116,10 @@ function faultsOf(page: Page): readonly string[] {
 const WITHOUT_COMMAND = [paths.organization(ORGANIZATION, 'tag-keys')]
 
 /** The manual of the command line names every command; its own tests hold it to that. */
-const MANUAL = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8')
+const MANUAL = readFileSync(
+  join(import.meta.dirname, '../../../docs/reference/cli/README.md'),
+  'utf8',
+)
 const COMMANDS = Array.from(MANUAL.matchAll(/`([a-z][a-z-]*(?: [a-z][a-z-]*)*)/g), ([, name]) =>
   String(name),
 )

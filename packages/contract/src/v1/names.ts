@@ -11,7 +11,7 @@ export const HEADERS = {
   nextToken: 'X-Service-NextToken',
   /** The index to block on next. */
   index: 'X-Service-Index',
-  /** Which error it is, as a code that stays when its text is reworded (docs/errors.md). */
+  /** The error code, which stays when the text is reworded (docs/reference/errors.md). */
   errorCode: 'X-Service-Error-Code',
   /** `true` when a list holds only a part of what there is, and the rest cannot be asked for. */
   truncated: 'X-Service-Truncated',

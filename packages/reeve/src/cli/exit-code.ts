@@ -1,4 +1,4 @@
-/** What a command tells the shell. Documented in docs/cli.md. */
+/** What a command tells the shell. Documented in docs/reference/cli/README.md. */
 export const EXIT_CODES = {
   ok: 0,
   /** It was understood and did not succeed. */

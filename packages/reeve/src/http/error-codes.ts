@@ -5,7 +5,7 @@ export const ERROR_CODE_HEADER = HEADERS.errorCode.toLowerCase()
 
 /**
  * Codes of errors that come from the HTTP server itself, by their status. Refusals of use cases and
- * faults have codes of their own; docs/errors.md lists all of them.
+ * faults have codes of their own; docs/reference/errors.md lists all of them.
  */
 export const CODES_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'bad-request',

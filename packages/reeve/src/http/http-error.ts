@@ -9,7 +9,7 @@ export class HttpError extends Error {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
 
-  /** The error code of the response (docs/errors.md). */
+  /** The error code of the response (docs/reference/errors.md). */
   readonly code: string
 
   constructor(

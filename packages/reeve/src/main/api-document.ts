@@ -8,9 +8,11 @@ export interface ApiDescription {
   /** OpenAPI. */
   readonly document: object
   readonly signatures: string
+  /** Every metric in the text format of Prometheus. */
+  readonly metrics: string
 }
 
-/** Describes exactly the routes that a server mounts, without listening. */
+/** Describes the routes that a server mounts and its metrics, without listening. */
 export async function describeApi(config: AgentConfig, version: string): Promise<ApiDescription> {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const server = await Server.open({
@@ -22,6 +24,11 @@ export async function describeApi(config: AgentConfig, version: string): Promise
     agent: describeAgent(config, version),
   })
   const { routes } = server.app
+  const { body: metrics } = await server.app.app.inject('/v1/metrics?format=prometheus')
   await server.stop()
-  return { document: openApiDocument(routes, version), signatures: routeSignatures(routes) }
+  return {
+    document: openApiDocument(routes, version),
+    signatures: routeSignatures(routes),
+    metrics,
+  }
 }

@@ -51,7 +51,7 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
 
 /**
  * Where the token is printed anyway, one link signs in. The pages take it from behind the `#`,
- * which no server or log sees, and only on this machine (docs/web.md).
+ * which no server or log sees, and only on this machine (docs/reference/web-ui.md).
  */
 function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
   const home = `${httpAddress}/ui/`

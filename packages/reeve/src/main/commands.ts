@@ -12,11 +12,23 @@ import { addPolicy } from './policy-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
-/** Everything `reeve` can be told to do. What a command needs is loaded when it runs. */
+/** Runs one command and returns its exit code. */
 export async function runCommandLine(
   args: readonly string[],
   host: CliHost = processHost(),
 ): Promise<number> {
+  const line = await buildCommandLine(args, host)
+  return await line.run(args)
+}
+
+/**
+ * The tree of commands for the arguments that were typed. A command loads what it needs when it
+ * runs; only `agent` has its flags here, when it is among the arguments.
+ */
+export async function buildCommandLine(
+  args: readonly string[],
+  host: CliHost,
+): Promise<CommandLine> {
   const line = new CommandLine('reeve', rootText, host)
   // The flags of the agent come with the language of its files, which no other command waits for.
   const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
@@ -29,7 +41,7 @@ export async function runCommandLine(
   addOperator(line, host, groupAt('operator'))
   addStorage(line, host, groupAt('operator'))
   addVersion(line, host)
-  return await line.run(args)
+  return line
 }
 
 const rootText = {
@@ -49,7 +61,7 @@ function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlag
     summary: 'Run an agent: a server, a node, or both.',
     details:
       'Settings come from flags, then the environment, then files, then defaults. ' +
-      'docs/configuration.md lists them all.',
+      'docs/reference/configuration.md lists them all.',
     examples: [
       {
         line: 'reeve agent --dev',

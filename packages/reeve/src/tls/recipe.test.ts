@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import { DEFAULT_CIPHER_SUITES } from './ciphers.ts'
 import { loadTls } from './tls.ts'
 
-const PAGE = join(import.meta.dirname, '../../../../docs/certificates.md')
+const PAGE = join(import.meta.dirname, '../../../../docs/how-to/tls.md')
 const isInstalled = spawnSync('openssl', ['version']).stdout?.toString().startsWith('OpenSSL 3')
 const skip = isInstalled ? false : 'OpenSSL 3 is not installed'
 

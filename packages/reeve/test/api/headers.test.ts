@@ -121,7 +121,7 @@ test('CORS: a configured origin may read answers and the headers of this API', a
     const exposed = String(headers['access-control-expose-headers'])
     for (const name of [HEADERS.index, HEADERS.nextToken, HEADERS.knownLeader, HEADERS.lastContact])
       assert.ok(exposed.includes(name), name)
-    // Without these a client in a browser cannot slow down, as docs/governance.md says it does.
+    // Clients in a browser need these to slow down (docs/how-to/use-the-governance-api.md).
     for (const name of ['Limit', 'Remaining', 'Reset'])
       assert.ok(exposed.includes(`X-RateLimit-${name}`), name)
     assert.ok(exposed.includes('Retry-After'))

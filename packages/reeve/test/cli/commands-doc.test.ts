@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '@reeve/sdk'
-import type { CommandSpec } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
 import { EXIT_CODES } from '../../src/cli/exit-code.ts'
@@ -12,48 +11,13 @@ import { aCommandLine, type CommandLineBench, type CommandOptions } from '../bui
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const SOURCE = join(ROOT, 'packages/reeve/src/cli')
-const page = await readFile(join(ROOT, 'docs/cli.md'), 'utf8')
-
-/** What stands in code quotes in the first column of the tables with this heading. */
-function firstColumn(heading: string): readonly string[] {
-  const tables = page.split('\n\n').filter((part) => part.startsWith(`| ${heading} |`))
-  const rows = tables.flatMap((part) => part.trim().split('\n').slice(2))
-  const cells = rows.map((row) => row.replaceAll(String.raw`\|`, '\u0000').split('|')[1] ?? '')
-  return cells.flatMap((cell) => {
-    return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll('\u0000', '|'))
-  })
-}
-
-function usageOf({ path, args = [] }: CommandSpec): string {
-  const words = args.map(({ usage }) => usage.replace(/^<(.*)>$/, '$1').replace('...', '…'))
-  return [path, ...words].join(' ')
-}
-
-test('docs/cli.md: every command is in a table, once, with its arguments', () => {
-  const listed = firstColumn('Command')
-  const isLocal = (usage: string) => LOCAL_COMMANDS.some(({ path }) => isOf(usage, path))
-  const remote = listed.filter((usage) => !isLocal(usage))
-  assert.deepEqual(
-    remote.toSorted(),
-    COMMANDS.filter(({ isHidden }) => isHidden !== true)
-      .map(usageOf)
-      .toSorted(),
-  )
-  for (const { path } of LOCAL_COMMANDS)
-    assert.equal(listed.filter((usage) => isOf(usage, path)).length, 1, path)
-})
+const page = await readFile(join(ROOT, 'docs/reference/cli/README.md'), 'utf8')
 
 function isOf(usage: string, path: string): boolean {
   return usage === path || usage.startsWith(`${path} `)
 }
 
-test('docs/cli.md: every group is in the table of contents', () => {
-  const contents = page.split('\n\n').find((part) => part.startsWith('| About |')) ?? ''
-  for (const { path } of [...COMMANDS, ...LOCAL_COMMANDS])
-    assert.ok(contents.includes(`\`${path.split(' ')[0] ?? ''}\``), path)
-})
-
-test('docs/cli.md: every exit code is explained', () => {
+test('docs/reference/cli/README.md: every exit code is explained', () => {
   const [, ...table] = /^## Exit codes\n\n\| Code \|.*\n.*\n((?:\|.*\n)+)/m.exec(page) ?? []
   const codes = (table[0] ?? '')
     .split('\n')
@@ -61,7 +25,7 @@ test('docs/cli.md: every exit code is explained', () => {
   for (const code of Object.values(EXIT_CODES)) assert.ok(codes.includes(String(code)), `${code}`)
 })
 
-test('docs/cli.md: every variable of the environment that commands read is there', async () => {
+test('docs/reference/cli/README.md: every variable of the environment that commands read is there', async () => {
   const files = await readdir(SOURCE, { recursive: true })
   const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   const texts = await Promise.all(sources.map((file) => readFile(join(SOURCE, file), 'utf8')))
@@ -70,7 +34,7 @@ test('docs/cli.md: every variable of the environment that commands read is there
   for (const [, name = ''] of names) assert.ok(page.includes(`\`${name}\``), name)
 })
 
-test('docs/cli.md: flags and commands in examples exist', () => {
+test('docs/reference/cli/README.md: flags and commands in examples exist', () => {
   const lines = [...page.matchAll(/`reeve ([^`]+)`/g)].map(([, line = '']) => line)
   const paths = [...COMMANDS, ...LOCAL_COMMANDS].map(({ path }) => path)
   const groups = paths.flatMap((path) =>
@@ -86,7 +50,7 @@ test('docs/cli.md: flags and commands in examples exist', () => {
 
 /** The lines of the `shell` blocks of a page, as words. */
 async function shellLines(name: string): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(join(ROOT, 'docs', name), 'utf8')
+  const text = await readFile(join(ROOT, 'docs/how-to', name), 'utf8')
   const blocks = [...text.matchAll(/^```shell\n([^]*?)^```$/gm)]
   const lines = blocks.flatMap(([, block = '']) => block.trim().split('\n'))
   return lines.map((line) =>
@@ -94,15 +58,15 @@ async function shellLines(name: string): Promise<readonly (readonly string[])[]>
   )
 }
 
-test('docs/governance.md, docs/policies.md: the command lines work', async (t) => {
+test('docs/how-to/use-the-governance-api.md, docs/how-to/write-and-test-policies.md: the command lines work', async (t) => {
   const reeve = await aCommandLine(t)
-  const policies = await readFile(join(ROOT, 'docs/policies.md'), 'utf8')
+  const policies = await readFile(join(ROOT, 'docs/how-to/write-and-test-policies.md'), 'utf8')
   const [, native = ''] = /^```\n(# limits\.native[^]*?)^```$/m.exec(policies) ?? []
   const [, document = ''] = /^```json\n([^]*?)^```$/m.exec(policies) ?? []
   await reeve.file('limits.native', native)
   await reeve.file('job.json', document)
   await reeve.file('policy.rego', 'package deploys\n\nallow := input.weekday != "friday"\n')
-  for (const name of ['governance.md', 'policies.md']) {
+  for (const name of ['use-the-governance-api.md', 'write-and-test-policies.md']) {
     const lines = await shellLines(name)
     assert.ok(lines.length > 5, name)
     for (const [program, ...args] of lines) {
@@ -178,7 +142,7 @@ function settled(text: string): string {
   return CHANGING.reduce((changed, [pattern, name]) => changed.replaceAll(pattern, name), text)
 }
 
-test('docs/cli.md: mistakes end as the page says', async (t) => {
+test('docs/reference/cli/README.md: mistakes end as the page says', async (t) => {
   const reeve = await aCommandLine(t, ['--acl'])
   const { data: root } = await reeve.client.v1.bootstrapAcl({ body: {} })
   const asRoot = { environment: { REEVE_TOKEN: root.SecretID } }

@@ -8,7 +8,7 @@ import { aJobText } from '../build/job-text.ts'
 import { startAgent } from '../e2e/program-process.ts'
 import { until } from '../build/until.ts'
 
-const PAGE = fileURLToPath(new URL('../../../../docs/cli.md', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../../../docs/reference/cli/README.md', import.meta.url))
 
 interface Ending extends CommandOptions {
   readonly name: string
@@ -126,7 +126,7 @@ test('exit codes', { timeout: 300_000 }, async (t) => {
       seen.add(code)
     })
 
-  await t.test('every code of docs/cli.md was seen', async () => {
+  await t.test('every code of docs/reference/cli/README.md was seen', async () => {
     const page = await readFile(PAGE, 'utf8')
     const [, rows = ''] = /^## Exit codes\n\n\| Code \|.*\n.*\n((?:\|.*\n)+)/m.exec(page) ?? []
     const codes = rows.split('\n').flatMap((row) => row.split('|')[1]?.match(/\d+/g) ?? [])

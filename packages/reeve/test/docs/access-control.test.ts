@@ -11,7 +11,10 @@ import {
 } from '@reeve/contract'
 import { parseAclRules } from '../../src/acl/index.ts'
 
-const PAGE = await readFile(join(import.meta.dirname, '../../../../docs/access-control.md'), 'utf8')
+const PAGE = await readFile(
+  join(import.meta.dirname, '../../../../docs/reference/access-control.md'),
+  'utf8',
+)
 
 /** The capabilities in the second column of the row that begins with a shorthand. */
 function capabilitiesOf(policy: string): readonly string[] {
@@ -19,13 +22,13 @@ function capabilitiesOf(policy: string): readonly string[] {
   return [...row.matchAll(/`([a-z]+-[a-z-]+)`/g)].map(([, name = '']) => name)
 }
 
-test('docs/access-control.md: the rules on it are rules', () => {
+test('docs/reference/access-control.md: the rules on it are rules', () => {
   const blocks = [...PAGE.matchAll(/^```hcl\n(.*?)^```$/gms)].map(([, text = '']) => text)
   assert.notEqual(blocks.length, 0)
   for (const text of blocks) assert.deepEqual(parseAclRules(text).ok, true, text)
 })
 
-test('docs/access-control.md: every capability stands on it', () => {
+test('docs/reference/access-control.md: every capability stands on it', () => {
   const all = [
     ...NAMESPACE_CAPABILITIES,
     ...NODE_POOL_CAPABILITIES,
@@ -39,7 +42,7 @@ test('docs/access-control.md: every capability stands on it', () => {
   )
 })
 
-test('docs/access-control.md: what is said to allow something is asked for by an operation', async () => {
+test('docs/reference/access-control.md: what is said to allow something is asked for by an operation', async () => {
   const file = join(import.meta.dirname, '../../../contract/routes.txt')
   const signatures = await readFile(file, 'utf8')
   const [, rows = ''] = /^\| Capability \| Allows \|\n.*\n((?:\|.*\n)+)/m.exec(PAGE) ?? []
@@ -52,7 +55,7 @@ test('docs/access-control.md: what is said to allow something is asked for by an
 })
 
 for (const policy of ['read', 'scale', 'write'])
-  test(`docs/access-control.md: what ${policy} stands for in a namespace`, () => {
+  test(`docs/reference/access-control.md: what ${policy} stands for in a namespace`, () => {
     const rules = parseAclRules(`namespace "a" { policy = "${policy}" }`)
     const granted = rules.ok ? (rules.value.Namespaces?.[0]?.Capabilities ?? []) : []
     const told = capabilitiesOf(policy)

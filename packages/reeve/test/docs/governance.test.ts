@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { createTestServer } from '../api/harness.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 
-const PAGE = join(import.meta.dirname, '../../../../docs/governance.md')
+const PAGE = join(import.meta.dirname, '../../../../docs/how-to/use-the-governance-api.md')
 /** Printed between the outputs of two blocks. */
 const END_OF_BLOCK = '\u001e'
 
@@ -28,7 +28,7 @@ function blocksOf(page: string): readonly Block[] {
 }
 
 test(
-  'docs/governance.md: every block prints what the page says',
+  'docs/how-to/use-the-governance-api.md: every block prints what the page says',
   { timeout: 300_000 },
   async (t) => {
     const directory = await temporaryDirectory(t)

@@ -7,7 +7,7 @@ import { taskPaths } from '../../src/agent/store/workspace.ts'
 import { buildEnvironment } from '../../src/agent/task/environment.ts'
 import { anAssignment, aTask } from '../build/agent.ts'
 
-const PAGE = join(import.meta.dirname, '../../../../docs/drivers.md')
+const PAGE = join(import.meta.dirname, '../../../../docs/reference/drivers.md')
 
 const node: NodeFacts = {
   ID: 'node-id',
@@ -79,7 +79,7 @@ function environment(): readonly string[] {
 
 const PLACES = { '<label>': 'http', '<task>': 'web', '<key>': 'owner', '<KEY>': 'OWNER' }
 
-test('docs/drivers.md: every variable that a task gets is there, and no other', async () => {
+test('docs/reference/drivers.md: every variable that a task gets is there, and no other', async () => {
   const page = await readFile(PAGE, 'utf8')
   const table = page.split('\n\n').find((part) => part.startsWith('| Variable | Value |')) ?? ''
   const cells = table.split('\n').map((row) => row.split('|')[1] ?? '')

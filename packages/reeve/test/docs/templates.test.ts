@@ -8,7 +8,10 @@ import { parseTemplate, renderTemplate, type TemplateFunctions } from '@reeve/go
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../../src/model/index.ts'
 import { aService } from '../build/catalog.ts'
 
-const PAGE = await readFile(join(import.meta.dirname, '../../../../docs/templates.md'), 'utf8')
+const PAGE = await readFile(
+  join(import.meta.dirname, '../../../../docs/reference/templates.md'),
+  'utf8',
+)
 
 /** What the page says is there when its examples are rendered. */
 function functions(): TemplateFunctions {
@@ -55,12 +58,12 @@ function examples(): readonly (readonly [source: string, gives: string])[] {
   })
 }
 
-test('docs/templates.md: every example gives what the page says', () => {
+test('docs/reference/templates.md: every example gives what the page says', () => {
   for (const [source, gives] of examples())
     assert.equal(render(source, functions()).replaceAll('\n', '⏎'), gives, source)
 })
 
-test('docs/templates.md: every function has an example', () => {
+test('docs/reference/templates.md: every function has an example', () => {
   const sources = examples().map(([source]) => source)
   const refused = ['plugin', 'executeTemplate', 'writeToFile']
   const names = [...functions().keys()].filter((name) => !refused.includes(name))
@@ -73,7 +76,7 @@ function calls(source: string, name: string): boolean {
   return new RegExp(String.raw`(?:\{\{-?|[|(]|\b(?:if|range|with)) *${name}\b`).test(source)
 }
 
-test('docs/templates.md: the job of the page is right, and its templates are rendered', () => {
+test('docs/reference/templates.md: the job of the page is right, and its templates are rendered', () => {
   const [, text = ''] = /^```hcl\n(job [^]*?)^```$/m.exec(PAGE) ?? []
   const random = { next: () => 0 }
   const read = parseJobFile({ file: 'job.hcl', text, strict: true, files: undefined, random })

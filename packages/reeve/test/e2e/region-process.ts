@@ -40,7 +40,7 @@ export interface RegionPlace {
   readonly isSecure?: boolean
 }
 
-/** Starts a server from a configuration file, as docs/regions.md shows it, until it answers. */
+/** Starts a server from a file as in docs/how-to/regions.md and waits until it answers. */
 export async function startRegion(t: TestContext, place: RegionPlace): Promise<RegionServer> {
   const directory = place.directory ?? (await temporaryDirectory(t))
   const file = join(directory, 'reeve.hcl')

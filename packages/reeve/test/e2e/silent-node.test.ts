@@ -21,7 +21,7 @@ server {
 const WITHIN_MS = 180_000
 /** The node that replacements go to. */
 const SPARE = 'spare'
-/** A job whose node is lost sooner after its start is delayed (docs/job-files.md). */
+/** A job whose node is lost sooner after its start is delayed (docs/reference/job-file). */
 const STARTED_MS = LIMITS.startingRunMsMax + 1_000
 
 interface NodeProcess {

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
 /** One backup may be late; a second one that is missing is a reason to look. */
 const INTERVALS_MAX = 2
 
-/** How old the last verified backup is, where backups are configured (docs/backups.md). */
+/** Age of the last verified backup, if backups are on (docs/how-to/back-up-and-restore.md). */
 export async function backupsAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.readAgentSelf()

@@ -135,7 +135,8 @@ async function governanceAnswers({ client, settings }: Invocation): Promise<read
 async function nodesAreReady({ client }: Invocation): Promise<readonly Finding[]> {
   const { data: nodes } = await client.v1.listNodes({ query: { per_page: NODES_MAX } })
   if (nodes.length === 0) {
-    const next = 'Start one with "reeve agent --client --join HOST:PORT" (docs/configuration.md).'
+    const next =
+      'Start one with "reeve agent --client --join HOST:PORT" (docs/reference/configuration.md).'
     return [{ state: 'bad', what: 'There is no node: nothing can run.', next }]
   }
   const down = nodes.filter(({ Status }) => Status !== 'ready')
@@ -171,7 +172,7 @@ function driverFindings({ Name, Drivers }: NodeFacts): readonly Finding[] {
     .map(([driver, { HealthDescription }]) => ({
       state: 'warning',
       what: `Driver ${driver} of node "${Name}" is not well: ${HealthDescription}`,
-      next: 'docs/drivers.md tells what each driver needs.',
+      next: 'docs/reference/drivers.md tells what each driver needs.',
     }))
 }
 

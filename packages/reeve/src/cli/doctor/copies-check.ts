@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
 /** The question for news is repeated every few seconds; older copies are no longer kept. */
 const LAG_MS_MAX = 15_000
 
-/** How old the copies of the authoritative region are, where there is one (docs/regions.md). */
+/** Age of the replicas of the authoritative region, if there is one (docs/how-to/regions.md). */
 export async function copiesAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.readAgentSelf()
@@ -34,7 +34,7 @@ export function copiesFindings(
     {
       state: 'warning',
       what: `The copies of region "${region}" ${ageText(lagMs)}${why}.`,
-      next: 'Look whether that region answers, and at acl.replication_token (docs/regions.md).',
+      next: 'Look whether that region answers, and at acl.replication_token (docs/how-to/regions.md).',
     },
   ]
 }

@@ -51,11 +51,11 @@ function nearFindings({ name, max, used, rejected }: Limit): readonly Finding[] 
 }
 
 const LIMIT_ADVICE =
-  'docs/limits.md lists every limit with its setting; raise it or find the client in the audit log.'
+  'docs/reference/limits.md lists every limit with its setting; raise it or find the client in the audit log.'
 
 const FILES_ADVICE =
   'Raise the limit with LimitNOFILE= in the unit of the service, or ulimit -n, and restart; ' +
-  'docs/limits.md says how many a server needs.'
+  'docs/reference/limits.md says how many a server needs.'
 
 function valuesOf(
   gauges: readonly Told[],

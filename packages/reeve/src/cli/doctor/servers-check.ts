@@ -5,7 +5,10 @@ import type { Finding } from './finding.ts'
 
 const NAMED_MAX = 5
 
-/** Whether the servers of the cluster and of the regions it knows are there (docs/servers.md). */
+/**
+ * Whether the servers of the cluster and of its known regions are reachable
+ * (docs/how-to/run-several-servers.md).
+ */
 export async function serversAreThere({ client }: Invocation): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v1.listAgentMembers()

@@ -3,7 +3,7 @@ export const EXAMPLE_KINDS = ['service', 'batch', 'periodic', 'parameterized', '
 /** They run on any node that has /bin/sh and the raw_exec driver, as `reeve agent --dev` has. */
 export const EXAMPLE_JOBS: Readonly<Record<(typeof EXAMPLE_KINDS)[number], string>> = {
   service: `# A service: instances that are kept running, and replaced one by one when it changes.
-# docs/job-files.md explains the language.
+# docs/reference/job-file/README.md explains the language.
 
 variable "count" {
   type    = number

@@ -14,7 +14,7 @@ const NEXT_TOKEN = HEADERS.nextToken.toLowerCase()
 /** An error of this API. */
 export interface TextError {
   readonly status: number
-  /** See docs/errors.md. */
+  /** See docs/reference/errors.md. */
   readonly code: string
   readonly text: string
 }

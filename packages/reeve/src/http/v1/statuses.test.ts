@@ -6,9 +6,12 @@ import { CODES_OF_STATUS } from '../error-codes.ts'
 import { GOVERNANCE_ERROR_CODES } from '../v2/errors.ts'
 import { STATUS_OF } from './statuses.ts'
 
-/** The rows of a section of docs/errors.md: code and status. */
+/** The rows of a section of docs/reference/errors.md: code and status. */
 async function listedIn(heading: string): Promise<readonly (readonly [string, string])[]> {
-  const text = await readFile(new URL('../../../../../docs/errors.md', import.meta.url), 'utf8')
+  const text = await readFile(
+    new URL('../../../../../docs/reference/errors.md', import.meta.url),
+    'utf8',
+  )
   const section = text.split(/^## /m).find((one) => one.startsWith(heading)) ?? ''
   return Array.from(
     section.matchAll(/^\| `([\w-]+)` \| (\d[^|]*) \|/gm),
@@ -16,14 +19,14 @@ async function listedIn(heading: string): Promise<readonly (readonly [string, st
   )
 }
 
-test('errors: docs/errors.md lists every refusal of /v1 with its status, and no other', async () => {
+test('errors: docs/reference/errors.md lists every refusal of /v1 with its status, and no other', async () => {
   assert.deepEqual(
     await listedIn('Refusals of the workload API'),
     REFUSAL_CODES.map((code) => [code, String(STATUS_OF[code])]),
   )
 })
 
-test('errors: docs/errors.md lists every error code of /api/v2, and no other', async () => {
+test('errors: docs/reference/errors.md lists every error code of /api/v2, and no other', async () => {
   const listed = await listedIn('Refusals of the governance API')
   assert.deepEqual(
     listed.map(([code]) => code),
@@ -31,7 +34,7 @@ test('errors: docs/errors.md lists every error code of /api/v2, and no other', a
   )
 })
 
-test('errors: docs/errors.md lists every code of the HTTP server, and no other', async () => {
+test('errors: docs/reference/errors.md lists every code of the HTTP server, and no other', async () => {
   assert.deepEqual(
     await listedIn('Errors of the HTTP server'),
     Object.entries(CODES_OF_STATUS).map(([status, code]) => [code, status]),

@@ -46,7 +46,7 @@ export function asIs(text: string): string {
 export interface PlainError {
   readonly status: number
   readonly detail: string
-  /** See docs/errors.md; by the status unless given. */
+  /** See docs/reference/errors.md; by the status unless given. */
   readonly code?: string
 }
 

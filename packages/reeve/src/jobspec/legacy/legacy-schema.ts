@@ -10,8 +10,8 @@ const SINGLE: ReadonlySet<string> = new Set(['network'])
 
 /** Arguments of a job that the older syntax has alone: tokens are given by the API now. */
 const TOKENS = {
-  secret_store_token: text('SecretStoreToken'),
-  discovery_token: text('DiscoveryToken'),
+  secret_store_token: text('SecretStoreToken', 'Older syntax only.'),
+  discovery_token: text('DiscoveryToken', 'Older syntax only.'),
 }
 
 /** A job in the older syntax, made from the same tables. */

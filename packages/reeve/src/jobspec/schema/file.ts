@@ -6,45 +6,82 @@ import { bool, duration, int, one, tableOf, text, textMap, texts } from './table
 
 export const ARTIFACT = tableOf(TaskArtifact, {
   attributes: {
-    source: text('GetterSource'),
-    options: textMap('GetterOptions'),
-    headers: textMap('GetterHeaders'),
-    mode: text('GetterMode'),
-    insecure: bool('GetterInsecure'),
-    destination: text('RelativeDest'),
-    chown: bool('Chown'),
+    source: text(
+      'GetterSource',
+      'Required. Address: `https://`, `s3::https://`, `gcs::https://`, `git::` or `file://`. ' +
+        'See [artifacts](../artifacts.md).',
+    ),
+    options: textMap(
+      'GetterOptions',
+      'Options of the source, such as `checksum = "sha256:…"`, `ref`, `archive`.',
+    ),
+    headers: textMap('GetterHeaders', 'HTTP headers of the request.'),
+    mode: text(
+      'GetterMode',
+      '`any` unpacks archives and accepts files and directories; `file` and `dir` require one ' +
+        'of them.',
+    ),
+    insecure: bool('GetterInsecure', 'Skips TLS verification.'),
+    destination: text(
+      'RelativeDest',
+      'Directory or, with `mode = "file"`, file below the task directory.',
+    ),
+    chown: bool('Chown', 'Makes the user of the task the owner of the files.'),
   },
 })
 
 const CHANGE_SCRIPT = tableOf(ChangeScript, {
   attributes: {
-    command: text('Command'),
-    args: texts('Args'),
-    timeout: duration('Timeout'),
-    fail_on_error: bool('FailOnError'),
-    run_on_first_render: bool('RunOnFirstRender'),
+    command: text('Command', 'Required. Program to run in the task.'),
+    args: texts('Args', 'Arguments of the program.'),
+    timeout: duration('Timeout', 'Time after which the script counts as failed.'),
+    fail_on_error: bool('FailOnError', 'Fails the task when the script fails.'),
+    run_on_first_render: bool('RunOnFirstRender', 'Runs the script after the first rendering too.'),
   },
   finish: fillChangeScript,
 })
 
-const WAIT = tableOf(TemplateWait, { attributes: { min: duration('Min'), max: duration('Max') } })
+const WAIT = tableOf(TemplateWait, {
+  attributes: {
+    min: duration('Min', 'Waits until the data have not changed for this long.'),
+    max: duration('Max', 'Renders after this long at the latest.'),
+  },
+})
 
 export const TEMPLATE = tableOf(Template, {
   attributes: {
-    source: text('SourcePath'),
-    destination: text('DestPath'),
-    data: text('EmbeddedTmpl'),
-    change_mode: text('ChangeMode'),
-    change_signal: text('ChangeSignal'),
-    once: bool('Once'),
-    splay: duration('Splay'),
-    perms: text('Perms'),
-    uid: int('Uid'),
-    gid: int('Gid'),
-    left_delimiter: text('LeftDelim'),
-    right_delimiter: text('RightDelim'),
-    env: bool('Envvars'),
-    error_on_missing_key: bool('ErrMissingKey'),
+    source: text(
+      'SourcePath',
+      'File of the task directory that holds the template, for example one fetched by an ' +
+        'artifact. `source` or `data` is required.',
+    ),
+    destination: text(
+      'DestPath',
+      'Required. File to write, relative to the task directory: `local/app.conf`, ' +
+        '`secrets/db.env`.',
+    ),
+    data: text('EmbeddedTmpl', 'The template itself.'),
+    change_mode: text(
+      'ChangeMode',
+      'What a change of the rendered text does: `restart`, `signal`, `script` or `noop`.',
+    ),
+    change_signal: text('ChangeSignal', 'Signal for `change_mode = "signal"`.'),
+    once: bool('Once', 'Renders once and watches nothing.'),
+    splay: duration('Splay', 'Upper bound of a random delay before the change takes effect.'),
+    perms: text('Perms', 'Permissions of the file, octal.'),
+    uid: int('Uid', 'User ID of the owner of the file.'),
+    gid: int('Gid', 'Group ID of the owner of the file.'),
+    left_delimiter: text('LeftDelim', 'Start of an action.'),
+    right_delimiter: text('RightDelim', 'End of an action.'),
+    env: bool(
+      'Envvars',
+      'Reads the rendered file as `KEY=value` lines into the environment of the task. Not with ' +
+        '`change_mode = "signal"`.',
+    ),
+    error_on_missing_key: bool(
+      'ErrMissingKey',
+      'Fails the rendering when a map has no such key, instead of writing `<no value>`.',
+    ),
   },
   blocks: { change_script: one('ChangeScript', CHANGE_SCRIPT), wait: one('Wait', WAIT) },
   finish: fillTemplate,

@@ -17,19 +17,33 @@ import { bool, duration, int, many, map, one, tableOf, text, textMap, texts } fr
 import { TASK } from './task.ts'
 
 const MOUNT_OPTIONS = tableOf(VolumeMountOptions, {
-  attributes: { fs_type: text('FSType'), mount_flags: texts('MountFlags') },
+  attributes: {
+    fs_type: text('FSType', 'File system type of the volume.'),
+    mount_flags: texts('MountFlags', 'Flags passed to `mount`.'),
+  },
 })
 
 const VOLUME = tableOf(VolumeRequest, {
   label: 'Name',
   attributes: {
-    type: text('Type'),
-    source: text('Source'),
-    read_only: bool('ReadOnly'),
-    sticky: bool('Sticky'),
-    per_alloc: bool('PerAlloc'),
-    access_mode: text('AccessMode'),
-    attachment_mode: text('AttachmentMode'),
+    type: text(
+      'Type',
+      'Required. `host`: a directory that the node offers in its configuration (`host_volume`).',
+    ),
+    source: text('Source', 'Required. Name of the volume in the configuration of the nodes.'),
+    read_only: bool('ReadOnly', 'Mounts the volume read-only in every task.'),
+    sticky: bool(
+      'Sticky',
+      'Keeps each allocation on the node of its predecessor, where the volume is. While that ' +
+        'node is away, the allocation waits.',
+    ),
+    per_alloc: bool(
+      'PerAlloc',
+      'Appends the index of the allocation to `source`: `data[0]`, `data[1]`. Not with `system` ' +
+        'jobs, canaries or `sticky`.',
+    ),
+    access_mode: text('AccessMode', 'No effect on host volumes; use `read_only`.'),
+    attachment_mode: text('AttachmentMode', 'No effect on host volumes.'),
   },
   blocks: { mount_options: one('MountOptions', MOUNT_OPTIONS) },
 })
@@ -37,13 +51,32 @@ const VOLUME = tableOf(VolumeRequest, {
 export const GROUP = tableOf(TaskGroup, {
   label: 'Name',
   attributes: {
-    count: int('Count'),
-    meta: textMap('Meta'),
-    shutdown_delay: duration('ShutdownDelay'),
-    max_run_duration: duration('MaxRunDuration'),
-    max_client_disconnect: duration('MaxClientDisconnect'),
-    stop_after_client_disconnect: duration('StopAfterClientDisconnect'),
-    prevent_reschedule_on_lost: bool('PreventRescheduleOnLost'),
+    count: int(
+      'Count',
+      'Number of allocations. `system` jobs: 0 or 1 per node. All groups of a job together: at ' +
+        'most 50,000.',
+    ),
+    meta: textMap('Meta', 'Key-value pairs merged over those of the job.'),
+    shutdown_delay: duration(
+      'ShutdownDelay',
+      'Time between removing the services of the group from the catalogue and stopping its tasks.',
+    ),
+    max_run_duration: duration(
+      'MaxRunDuration',
+      'Stops an allocation that runs for longer. Only `batch` and `sysbatch` jobs.',
+    ),
+    max_client_disconnect: duration(
+      'MaxClientDisconnect',
+      'Deprecated: use `lost_after` of [disconnect](disconnect.md).',
+    ),
+    stop_after_client_disconnect: duration(
+      'StopAfterClientDisconnect',
+      'Deprecated: use `stop_on_client_after` of [disconnect](disconnect.md).',
+    ),
+    prevent_reschedule_on_lost: bool(
+      'PreventRescheduleOnLost',
+      'Deprecated: use `replace` of [disconnect](disconnect.md).',
+    ),
   },
   blocks: {
     ...PLACEMENT_RULES,

@@ -19,11 +19,25 @@ import { TASK } from './task.ts'
 
 const PERIODIC = tableOf(PeriodicConfig, {
   attributes: {
-    cron: text('Spec'),
-    crons: texts('Specs'),
-    prohibit_overlap: bool('ProhibitOverlap'),
-    time_zone: text('TimeZone'),
-    enabled: bool('Enabled'),
+    cron: text(
+      'Spec',
+      'One cron expression: minute, hour, day of month, month, day of week; six fields begin ' +
+        'with seconds, seven end with the year. Either `cron` or `crons` is required.',
+    ),
+    crons: texts(
+      'Specs',
+      'Several cron expressions, at most 64; the job is launched at the times of all of them.',
+    ),
+    prohibit_overlap: bool(
+      'ProhibitOverlap',
+      'Skips a launch while the previous one is still running.',
+    ),
+    time_zone: text('TimeZone', 'Time zone of the expressions, a name such as `Europe/Berlin`.'),
+    enabled: bool(
+      'Enabled',
+      'Whether the job is launched on schedule. `reeve job periodic force` launches it in ' +
+        'either case.',
+    ),
   },
   finish: nameSpecType,
 })
@@ -34,23 +48,36 @@ function nameSpecType(draft: Draft): void {
 
 const PARAMETERIZED = tableOf(ParameterizedJobConfig, {
   attributes: {
-    payload: text('Payload'),
-    meta_required: texts('MetaRequired'),
-    meta_optional: texts('MetaOptional'),
+    payload: text(
+      'Payload',
+      'Whether a dispatch carries a payload: `optional`, `required` or `forbidden`.',
+    ),
+    meta_required: texts('MetaRequired', 'Keys of `meta` that every dispatch must set.'),
+    meta_optional: texts(
+      'MetaOptional',
+      'Keys of `meta` that a dispatch may set. No key may be in both lists.',
+    ),
   },
 })
 
 const STRATEGY = tableOf(MultiregionStrategy, {
-  attributes: { max_parallel: int('MaxParallel'), on_failure: text('OnFailure') },
+  attributes: {
+    max_parallel: int('MaxParallel', 'Regions that deploy at the same time; 0 means all of them.'),
+    on_failure: text(
+      'OnFailure',
+      'What the failure of one region does: empty stops the regions that have not begun, ' +
+        '`fail_all` fails all of them, `fail_local` fails only the one.',
+    ),
+  },
 })
 
 const REGION = tableOf(MultiregionRegion, {
   label: 'Name',
   attributes: {
-    count: int('Count'),
-    datacenters: texts('Datacenters'),
-    node_pool: text('NodePool'),
-    meta: textMap('Meta'),
+    count: int('Count', 'Number of allocations in this region, for groups with a count of 0.'),
+    datacenters: texts('Datacenters', 'Datacenters in this region; replaces those of the job.'),
+    node_pool: text('NodePool', 'Node pool in this region; replaces that of the job.'),
+    meta: textMap('Meta', 'Metadata in this region, merged over that of the job.'),
   },
 })
 
@@ -58,26 +85,57 @@ const MULTIREGION = tableOf(Multiregion, {
   blocks: { strategy: one('Strategy', STRATEGY), region: many('Regions', REGION) },
 })
 
-const LINK = tableOf(JobLink, { attributes: { label: text('Label'), url: text('URL') } })
+const LINK = tableOf(JobLink, {
+  attributes: {
+    label: text('Label', 'Required. Text of the link.'),
+    url: text('URL', 'Required. Address of the link.'),
+  },
+})
 
 const UI = tableOf(JobUi, {
-  attributes: { description: text('Description') },
+  attributes: {
+    description: text(
+      'Description',
+      'Markdown that the web UI shows on the page of the job. At most 1,000 characters.',
+    ),
+  },
   blocks: { link: many('Links', LINK) },
 })
 
 export const JOB = tableOf(Job, {
   label: '@label',
   attributes: {
-    id: text('ID'),
-    name: text('Name'),
-    region: text('Region'),
-    namespace: text('Namespace'),
-    type: text('Type'),
-    priority: int('Priority'),
-    all_at_once: bool('AllAtOnce'),
-    datacenters: texts('Datacenters'),
-    node_pool: text('NodePool'),
-    meta: textMap('Meta'),
+    id: text(
+      'ID',
+      'ID of the job, unique in its namespace. Defaults to the label of the block. No spaces.',
+    ),
+    name: text('Name', 'Display name. Defaults to the ID.'),
+    region: text('Region', 'Region that runs the job.'),
+    namespace: text('Namespace', 'Namespace of the job. The flag `--namespace` wins over it.'),
+    type: text(
+      'Type',
+      '`service` runs until it is stopped, `batch` runs to completion, `system` runs one ' +
+        'allocation on every eligible node, `sysbatch` does the same to completion.',
+    ),
+    priority: int(
+      'Priority',
+      'Order among pending evaluations, and which allocations may be preempted. 1 to 100; ' +
+        'higher is more important.',
+    ),
+    all_at_once: bool('AllAtOnce', 'Places all allocations of an evaluation or none.'),
+    datacenters: texts(
+      'Datacenters',
+      'Datacenters whose nodes are eligible. `*` matches any run of characters.',
+    ),
+    node_pool: text(
+      'NodePool',
+      'Node pool whose nodes are eligible. Defaults to the pool of the namespace.',
+    ),
+    meta: textMap(
+      'Meta',
+      'Key-value pairs that tasks read as `REEVE_META_<key>`. Groups and tasks override them by ' +
+        'key.',
+    ),
   },
   blocks: {
     ...PLACEMENT_RULES,

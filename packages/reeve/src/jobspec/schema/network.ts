@@ -6,31 +6,54 @@ import { bool, int, many, one, tableOf, text, textMap, texts } from './table.ts'
 const PORT = tableOf(Port, {
   label: 'Label',
   attributes: {
-    static: int('Value'),
-    to: int('To'),
-    host_network: text('HostNetwork'),
-    ignore_collision: bool('IgnoreCollision'),
+    static: int(
+      'Value',
+      'Port of the node to reserve, up to 65535. Without it the scheduler picks a free one from ' +
+        "the node's range of dynamic ports.",
+    ),
+    to: int(
+      'To',
+      'Port inside the network of the group that the port is mapped to; -1 maps to the same ' +
+        'number.',
+    ),
+    host_network: text('HostNetwork', 'Host network of the node whose address is used.'),
+    ignore_collision: bool(
+      'IgnoreCollision',
+      'Allows several allocations on a node to have this static port. Only in host mode.',
+    ),
   },
 })
 
 const DNS = tableOf(DnsConfig, {
   attributes: {
-    servers: texts('Servers'),
-    searches: texts('Searches'),
-    options: texts('Options'),
+    servers: texts('Servers', 'Name servers.'),
+    searches: texts('Searches', 'Search domains.'),
+    options: texts('Options', 'Options of `resolv.conf`.'),
   },
 })
 
-const CNI = tableOf(CniConfig, { attributes: { args: textMap('Args') } })
+const CNI = tableOf(CniConfig, {
+  attributes: {
+    args: textMap(
+      'Args',
+      'Arguments for the CNI plugins. Only with `mode = "cni/<name>"`; no semicolons.',
+    ),
+  },
+})
 
 export const NETWORK = tableOf(NetworkResource, {
   attributes: {
-    mode: text('Mode'),
-    hostname: text('Hostname'),
-    mbits: int('MBits'),
-    device: text('Device'),
-    cidr: text('CIDR'),
-    ip: text('IP'),
+    mode: text(
+      'Mode',
+      '`host` shares the network of the node, `bridge` gives the group a network namespace ' +
+        'behind a bridge, `none` one without interfaces, `cni/<name>` one that CNI plugins set ' +
+        'up.',
+    ),
+    hostname: text('Hostname', 'Host name inside the network namespace. Not in host mode.'),
+    mbits: int('MBits', 'Deprecated, ignored.'),
+    device: text('Device', 'No effect: choose the address with `host_network` of a port.'),
+    cidr: text('CIDR', 'No effect: choose the address with `host_network` of a port.'),
+    ip: text('IP', 'No effect: choose the address with `host_network` of a port.'),
   },
   blocks: {
     dns: one('DNS', DNS),

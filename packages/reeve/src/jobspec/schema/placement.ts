@@ -5,44 +5,85 @@ import { bool, int, many, tableOf, text } from './table.ts'
 
 /** `version = ">= 1.2"` stands for an operator and its value. */
 const SHORTHANDS = {
-  version: text('@version'),
-  semver: text('@semver'),
-  regexp: text('@regexp'),
-  set_contains: text('@set_contains'),
-  set_contains_any: text('@set_contains_any'),
-  set_contains_all: text('@set_contains_all'),
-  is_set: text('@is_set'),
-  is_not_set: text('@is_not_set'),
+  version: text(
+    '@version',
+    'Shorthand for `operator = "version"` and its value: `">= 1.2, < 2.0"`.',
+  ),
+  semver: text('@semver', 'Shorthand for `operator = "semver"`: strict semantic versions.'),
+  regexp: text('@regexp', 'Shorthand for `operator = "regexp"`: an RE2 pattern, not anchored.'),
+  set_contains: text(
+    '@set_contains',
+    'Shorthand for `operator = "set_contains"`: the comma-separated attribute has all of these ' +
+      'values.',
+  ),
+  set_contains_any: text(
+    '@set_contains_any',
+    'Shorthand for `operator = "set_contains_any"`: it has at least one of them.',
+  ),
+  set_contains_all: text(
+    '@set_contains_all',
+    'Shorthand for `operator = "set_contains_all"`, the same as `set_contains`.',
+  ),
+  is_set: text(
+    '@is_set',
+    'Attribute that must be present: `is_set = "${meta.rack}"`, or `true` beside `attribute`.',
+  ),
+  is_not_set: text('@is_not_set', 'Attribute that must be absent.'),
 }
 
 const SIDES = {
-  attribute: text('LTarget'),
-  operator: text('Operand'),
-  value: text('RTarget'),
+  attribute: text(
+    'LTarget',
+    'Property of the node, such as `${attr.kernel.name}`, `${node.datacenter}` or `${meta.rack}`.',
+  ),
+  operator: text(
+    'Operand',
+    '`=`, `!=`, `>`, `>=`, `<`, `<=`, or one of the shorthands below by name.',
+  ),
+  value: text('RTarget', 'Value to compare with. At most 65,536 characters.'),
 } as const
 
 const CONSTRAINT = tableOf(Constraint, {
   attributes: {
     ...SIDES,
     ...SHORTHANDS,
-    distinct_hosts: bool('@distinct_hosts'),
-    distinct_property: text('@distinct_property'),
+    distinct_hosts: bool(
+      '@distinct_hosts',
+      'Places each allocation of the job or group on a node of its own. Not on tasks.',
+    ),
+    distinct_property: text(
+      '@distinct_property',
+      'Places at most `value` (default 1) allocations on nodes that share a value of this ' +
+        'attribute. Not on tasks.',
+    ),
   },
   finish: spellOut,
 })
 
 const AFFINITY = tableOf(Affinity, {
-  attributes: { ...SIDES, ...SHORTHANDS, weight: int('Weight') },
+  attributes: {
+    ...SIDES,
+    ...SHORTHANDS,
+    weight: int('Weight', '-100 to 100, not 0. Negative weights repel.'),
+  },
   finish: spellOut,
 })
 
 const TARGET = tableOf(SpreadTarget, {
   label: 'Value',
-  attributes: { percent: int('Percent') },
+  attributes: {
+    percent: int(
+      'Percent',
+      'Share of the allocations for this value, 0 to 100. All targets together: at most 100.',
+    ),
+  },
 })
 
 const SPREAD = tableOf(Spread, {
-  attributes: { attribute: text('Attribute'), weight: int('Weight') },
+  attributes: {
+    attribute: text('Attribute', 'Required. Property of nodes to spread over.'),
+    weight: int('Weight', '1 to 100. Weight relative to the other spreads of the group.'),
+  },
   blocks: { target: many('SpreadTarget', TARGET) },
 })
 

@@ -477,7 +477,8 @@ test('schema: labels become names', () => {
     'network {\n port "http" {}\n}',
     'volume "data" {}',
     'spread {\n target "dc1" {}\n}',
-    'task "t" {\n action "a" {}\n secret "s" {}\n scaling "mem" {}\n resources {\n device "gpu" {}\n }\n}',
+    'task "t" {\n action "a" {}\n secret "s" {}\n scaling "mem" {}\n resources {\n device "gpu" ' +
+      '{}\n }\n}',
   ]
   const job = read(
     `job "j" {\n multiregion {\n region "eu" {}\n}\n group "g" {\n${inner.join('\n')}\n}\n}`,

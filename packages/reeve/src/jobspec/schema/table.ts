@@ -3,8 +3,9 @@ import type { Draft } from '../build/draft.ts'
 import { KINDS, MAP_MEMBERS, type Kind } from './kind.ts'
 
 /**
- * What a block may hold and where it goes in the job: one row for each name, `count: int('Count')`
- * reads "the attribute `count` is a whole number and becomes the field `Count`".
+ * What a block may hold and where it goes in the job. One row for each name: with
+ * `count: int('Count', 'Number of allocations.')` the attribute `count` is a whole number, becomes
+ * the field `Count`, and has that text in the reference of job files.
  */
 export interface BlockTable {
   /** The field that the label becomes; blocks without it have no label. */
@@ -25,6 +26,8 @@ type Aside = `@${string}`
 export interface Field<Name extends string = string> {
   readonly kind: Kind
   readonly to: Name
+  /** What the reference of job files says about it, in Markdown. */
+  readonly help: string
 }
 
 export type Nested<Name extends string = string> =
@@ -93,7 +96,7 @@ export const textMap = fieldOf('textMap')
 export const textsMap = fieldOf('textsMap')
 
 function fieldOf(kind: Kind) {
-  return <const Name extends string>(to: Name): Field<Name> => ({ kind, to })
+  return <const Name extends string>(to: Name, help: string): Field<Name> => ({ kind, to, help })
 }
 
 /** A block that may appear once and becomes an object. */

@@ -25,23 +25,41 @@ import { bool, duration, free, int, many, one, tableOf, text, textMap, texts } f
 
 const DEVICE = tableOf(RequestedDevice, {
   label: 'Name',
-  attributes: { count: int('Count') },
+  attributes: { count: int('Count', 'Number of devices, at least 1.') },
   blocks: NODE_RULES,
 })
 
 const NUMA = tableOf(NumaPreference, {
-  attributes: { affinity: text('Affinity'), devices: texts('Devices') },
+  attributes: {
+    affinity: text(
+      'Affinity',
+      '`none`, `prefer` or `require`. `prefer` has no effect and `require` matches no node, ' +
+        'because nodes do not report their topology.',
+    ),
+    devices: texts('Devices', 'No effect: nodes do not report their topology.'),
+  },
 })
 
 const RESOURCES = tableOf(Resources, {
   attributes: {
-    cpu: int('CPU'),
-    cores: int('Cores'),
-    memory: int('MemoryMB'),
-    memory_max: int('MemoryMaxMB'),
-    secrets: int('SecretsMB'),
-    disk: int('DiskMB'),
-    iops: int('IOPS'),
+    cpu: int(
+      'CPU',
+      'CPU share in MHz, at least 1. A guaranteed minimum; idle CPU may be used beyond it. Not ' +
+        'together with `cores`.',
+    ),
+    cores: int('Cores', 'Whole cores reserved for this task alone.'),
+    memory: int('MemoryMB', 'Memory in MiB, at least 10. The node reserves it.'),
+    memory_max: int(
+      'MemoryMaxMB',
+      'Memory limit in MiB above `memory`, for nodes whose scheduler configuration allows ' +
+        'memory oversubscription. -1 means no limit.',
+    ),
+    secrets: int(
+      'SecretsMB',
+      'Size of the secrets directory in MiB, added to the memory of the task.',
+    ),
+    disk: int('DiskMB', 'Rejected on tasks: set `size` of [ephemeral_disk](ephemeral_disk.md).'),
+    iops: int('IOPS', 'Deprecated, ignored.'),
   },
   blocks: {
     network: many('Networks', NETWORK),
@@ -52,10 +70,14 @@ const RESOURCES = tableOf(Resources, {
 
 const LOGS = tableOf(LogConfig, {
   attributes: {
-    max_files: int('MaxFiles'),
-    max_file_size: int('MaxFileSizeMB'),
-    disabled: bool('Disabled'),
-    enabled: bool('@enabled'),
+    max_files: int('MaxFiles', 'Rotated files kept per stream (stdout and stderr), at least 1.'),
+    max_file_size: int(
+      'MaxFileSizeMB',
+      'Size in MiB at which a file is rotated, at least 1. `max_files * max_file_size` must be ' +
+        'below the size of the ephemeral disk.',
+    ),
+    disabled: bool('Disabled', 'Discards the output of the task.'),
+    enabled: bool('@enabled', 'Deprecated: the opposite of `disabled`.'),
   },
   finish: invertEnabled,
 })
@@ -71,39 +93,77 @@ function invertEnabled(draft: Draft): void {
 }
 
 const LIFECYCLE = tableOf(TaskLifecycle, {
-  attributes: { hook: text('Hook'), sidecar: bool('Sidecar') },
+  attributes: {
+    hook: text(
+      'Hook',
+      'Required. `prestart` runs before the main tasks, `poststart` once they have started, ' +
+        '`poststop` after they have ended.',
+    ),
+    sidecar: bool(
+      'Sidecar',
+      'Keeps the task running beside the main tasks and restarts it; otherwise it runs to ' +
+        'completion.',
+    ),
+  },
 })
 
-const DISPATCH_PAYLOAD = tableOf(DispatchPayload, { attributes: { file: text('File') } })
+const DISPATCH_PAYLOAD = tableOf(DispatchPayload, {
+  attributes: {
+    file: text(
+      'File',
+      "Required. File below the task's `local` directory that receives the payload.",
+    ),
+  },
+})
 
 const VOLUME_MOUNT = tableOf(VolumeMount, {
   attributes: {
-    volume: text('Volume'),
-    destination: text('Destination'),
-    read_only: bool('ReadOnly'),
-    propagation_mode: text('PropagationMode'),
-    selinux_label: text('SELinuxLabel'),
+    volume: text('Volume', 'Required. Label of a `volume` of the group.'),
+    destination: text('Destination', 'Required. Path in the file system of the task.'),
+    read_only: bool('ReadOnly', 'Mounts the volume read-only in this task.'),
+    propagation_mode: text(
+      'PropagationMode',
+      '`private`; `host-to-task` also shows mounts that the node adds below the volume later; ' +
+        '`bidirectional` also in the other direction. The last two need a directory on a shared ' +
+        'mount.',
+    ),
+    selinux_label: text('SELinuxLabel', 'Rejected: label the directory on the node.'),
   },
 })
 
 const CSI_PLUGIN = tableOf(CsiPluginConfig, {
   attributes: {
-    id: text('ID'),
-    type: text('Type'),
-    mount_dir: text('MountDir'),
-    stage_publish_base_dir: text('StagePublishBaseDir'),
-    health_timeout: duration('HealthTimeout'),
+    id: text('ID', 'Name of the plugin.'),
+    type: text('Type', '`node`, `controller` or `monolith`.'),
+    mount_dir: text('MountDir', "Directory of the plugin's socket in the task."),
+    stage_publish_base_dir: text(
+      'StagePublishBaseDir',
+      'Directory for staged volumes in the task.',
+    ),
+    health_timeout: duration('HealthTimeout', 'Time for the plugin to become healthy.'),
   },
 })
 
 const ACTION = tableOf(TaskAction, {
   label: 'Name',
-  attributes: { command: text('Command'), args: texts('Args') },
+  attributes: {
+    command: text('Command', 'Required. Program to run in the task.'),
+    args: texts('Args', 'Arguments of the program.'),
+  },
 })
 
 const CRON = tableOf(
   { properties: { Start: true, End: true, Timezone: true } },
-  { attributes: { start: text('Start'), end: text('End'), timezone: text('Timezone') } },
+  {
+    attributes: {
+      start: text('Start', 'Required. Cron expression of five fields at which the window opens.'),
+      end: text('End', 'Required. Minute and hour at which it closes, such as `0 16`.'),
+      timezone: text(
+        'Timezone',
+        'Time zone of both, such as `Europe/Berlin`. Defaults to that of the node.',
+      ),
+    },
+  },
 )
 
 const SCHEDULE = tableOf(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
@@ -111,15 +171,35 @@ const SCHEDULE = tableOf(TaskSchedule, { blocks: { cron: one('Cron', CRON) } })
 export const TASK = tableOf(Task, {
   label: 'Name',
   attributes: {
-    driver: text('Driver'),
-    user: text('User'),
-    env: textMap('Env'),
-    meta: textMap('Meta'),
-    kill_timeout: duration('KillTimeout'),
-    kill_signal: text('KillSignal'),
-    shutdown_delay: duration('ShutdownDelay'),
-    leader: bool('Leader'),
-    kind: text('Kind'),
+    driver: text(
+      'Driver',
+      'Required. Driver that runs the task: `raw_exec`, `exec` or `docker`. See ' +
+        '[drivers](../drivers.md).',
+    ),
+    user: text('User', 'User that the task runs as, where the driver supports it.'),
+    env: textMap(
+      'Env',
+      'Environment variables of the task. Values may refer to node attributes and to other ' +
+        'variables: [interpolation](interpolation.md).',
+    ),
+    meta: textMap('Meta', 'Key-value pairs merged over those of the group.'),
+    kill_timeout: duration(
+      'KillTimeout',
+      "Time between `kill_signal` and `SIGKILL`. At most the node's `max_kill_timeout`.",
+    ),
+    kill_signal: text(
+      'KillSignal',
+      'Signal that asks the task to stop. `TERM`, `sigterm`, `SIGTERM` and `15` are the same.',
+    ),
+    shutdown_delay: duration(
+      'ShutdownDelay',
+      'Time between removing the services of the task from the catalogue and stopping it.',
+    ),
+    leader: bool(
+      'Leader',
+      'Stops the other tasks of the group when this one ends. One task per group.',
+    ),
+    kind: text('Kind', 'Free text, kept and shown; nothing depends on it.'),
   },
   blocks: {
     ...NODE_RULES,

@@ -14,7 +14,7 @@ const s3Address = matching(
 const s3Region = matching('the name of a region', /^[A-Za-z0-9-]{1,64}$/)
 const accessKey = matching('the ID of an access key', /^\S{1,256}$/)
 
-/** Backups of the state on a timer. See docs/backups.md. */
+/** Backups of the state on a timer. See docs/how-to/back-up-and-restore.md. */
 export const backupOptions = {
   backupInterval: option({
     kind: duration({ msMin: MINUTE_MS, msMax: 366 * DAY_MS }),

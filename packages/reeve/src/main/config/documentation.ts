@@ -5,7 +5,7 @@ import { describeFilePath, type Option } from './option.ts'
 import { optionEntries } from './options.ts'
 
 /** The page whose table is written from the options; running this file writes it anew. */
-export const DOCUMENT = join(installation.root, 'docs/configuration.md')
+export const DOCUMENT = join(installation.root, 'docs/reference/configuration.md')
 
 const BEGIN = '<!-- settings: written by packages/reeve/src/main/config/documentation.ts -->'
 const END = '<!-- end of settings -->'

@@ -16,8 +16,8 @@ const ONLY_LATEST = 'older ones are dropped'
 const NODE_REJECTED = 'the registration of the node is rejected'
 
 /**
- * The fixed limits of a server, by subject: docs/limits.md is written from them. A test fails while
- * one is missing.
+ * The fixed limits of a server, by subject: docs/reference/limits.md is written from them. A test
+ * fails while one is missing.
  */
 export const LIMIT_DESCRIPTIONS = {
   Requests: {

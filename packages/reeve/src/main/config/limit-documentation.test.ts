@@ -5,7 +5,7 @@ import { LIMITS } from '../../model/index.ts'
 import { LIMIT_DESCRIPTIONS } from './limit-descriptions.ts'
 import { LIMITS_DOCUMENT, withCurrentLimits } from './limit-documentation.ts'
 
-test('limits: docs/limits.md lists every limit with its present value', () => {
+test('limits: docs/reference/limits.md lists every limit with its present value', () => {
   const page = readFileSync(LIMITS_DOCUMENT, 'utf8')
   const how = 'run node packages/reeve/src/main/config/limit-documentation.ts'
   assert.equal(page, withCurrentLimits(page), how)

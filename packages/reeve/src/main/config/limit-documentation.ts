@@ -14,7 +14,7 @@ import { describeFilePath, type Option } from './option.ts'
 import { options } from './options.ts'
 
 /** The page whose tables are written from the limits; running this file writes it anew. */
-export const LIMITS_DOCUMENT = join(installation.root, 'docs/limits.md')
+export const LIMITS_DOCUMENT = join(installation.root, 'docs/reference/limits.md')
 
 const BEGIN = '<!-- limits: written by packages/reeve/src/main/config/limit-documentation.ts -->'
 const END = '<!-- end of limits -->'

@@ -12,7 +12,7 @@ import { optionEntries, options } from './options.ts'
 import { redactedConfig } from './redacted-config.ts'
 import { Secret } from './secret.ts'
 
-test('options: the table of docs/configuration.md is the table of options', () => {
+test('options: the table of docs/reference/configuration.md is the table of options', () => {
   const page = readFileSync(DOCUMENT, 'utf8')
   const how = 'run node packages/reeve/src/main/config/documentation.ts'
   assert.equal(page, withCurrentTable(page), how)

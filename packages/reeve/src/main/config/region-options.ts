@@ -62,7 +62,7 @@ function originOf(text: string): string | undefined {
 
 const noRegions: RegionAddresses = {}
 
-/** Regions that know each other (docs/regions.md). */
+/** Regions that know each other (docs/how-to/regions.md). */
 export const regionOptions = {
   otherRegions: option({
     kind: otherRegions,

@@ -174,7 +174,7 @@ export function sharedTokenReplacedAt(context: WorkloadContext): string | undefi
 function denied(reason: string): Result<never, Refusal> {
   const next =
     'create one with "reeve node join-token create" and give it to the node as join_token or ' +
-    'REEVE_JOIN_TOKEN (docs/configuration.md)'
+    'REEVE_JOIN_TOKEN (docs/reference/configuration.md)'
   return err(refusal('permission-denied', `this node is unknown and ${reason}: ${next}`))
 }
 

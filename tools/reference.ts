@@ -1,0 +1,72 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DOCUMENT, withCurrentTable } from '../packages/reeve/src/main/config/documentation.ts'
+import {
+  LIMITS_DOCUMENT,
+  withCurrentLimits,
+} from '../packages/reeve/src/main/config/limit-documentation.ts'
+import { API_INDEX, apiPages } from './reference/api.ts'
+import { CLI_INDEX, cliPages } from './reference/cli.ts'
+import { functionsPage, FUNCTIONS_PAGE } from './reference/functions.ts'
+import { JOB_FILE_INDEX, jobFilePages } from './reference/job-file.ts'
+import { MARK } from './reference/page.ts'
+import { policyLanguagePages } from './reference/policy-languages.ts'
+import { systemPages } from './reference/system.ts'
+
+/**
+ * Writes the generated pages of docs/reference from the tables of the program. `--check` writes
+ * nothing, names the pages that differ, and fails when there are any.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const GENERATED_FOLDERS = ['job-file', 'cli', 'api']
+
+async function main(): Promise<void> {
+  const pages = await renderPages()
+  const stray = strayPages(new Set(pages.keys()))
+  const changed = [...pages].filter(([path, text]) => textOf(path) !== text)
+  if (process.argv.includes('--check')) {
+    const names = [...changed.map(([path]) => path), ...stray]
+    if (names.length === 0) return
+    console.error(`These pages are out of date. Run: npm run reference\n  ${names.join('\n  ')}`)
+    process.exitCode = 1
+    return
+  }
+  for (const path of stray) rmSync(join(ROOT, path))
+  for (const [path, text] of changed) {
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true })
+    writeFileSync(join(ROOT, path), text)
+  }
+}
+
+async function renderPages(): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ...jobFilePages(textOf(JOB_FILE_INDEX)),
+    [FUNCTIONS_PAGE, functionsPage()],
+    ...(await cliPages(textOf(CLI_INDEX))),
+    ...apiPages(textOf(API_INDEX)),
+    ...(await systemPages()),
+    ...policyLanguagePages(),
+    ['docs/reference/configuration.md', withCurrentTable(readFileSync(DOCUMENT, 'utf8'))],
+    ['docs/reference/limits.md', withCurrentLimits(readFileSync(LIMITS_DOCUMENT, 'utf8'))],
+  ])
+}
+
+/** Generated pages of what the program no longer has. */
+function strayPages(known: ReadonlySet<string>): readonly string[] {
+  return GENERATED_FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, 'docs/reference', folder))
+      .map((name) => `docs/reference/${folder}/${name}`)
+      .filter((path) => !known.has(path) && textOf(path).includes(MARK)),
+  )
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(join(ROOT, path), 'utf8')
+  } catch {
+    // A page that has not been generated yet.
+    return ''
+  }
+}
+
+await main()

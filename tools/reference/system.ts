@@ -1,0 +1,143 @@
+import {
+  EVENT_TOPICS,
+  EVENT_TYPES,
+  HOST_VOLUME_CAPABILITIES,
+  NAMESPACE_CAPABILITIES,
+  NODE_POOL_CAPABILITIES,
+  OPERATOR_CAPABILITIES,
+  v1Routes,
+  v2,
+  VARIABLE_CAPABILITIES,
+  type Route,
+} from '@reeve/contract'
+import { describeApi } from '../../packages/reeve/src/main/api-document.ts'
+import { loadConfig } from '../../packages/reeve/src/main/config/load-config.ts'
+import { anchor, code, page, sentence, table, type Pages } from './page.ts'
+
+/** Metrics, events and capabilities: one page each. */
+export async function systemPages(): Promise<Pages> {
+  return new Map([
+    ['docs/reference/metrics.md', metricsPage(await metricsText())],
+    ['docs/reference/events.md', eventsPage()],
+    ['docs/reference/capabilities.md', capabilitiesPage()],
+  ])
+}
+
+/** The metrics of a server in memory, in Prometheus' text format. */
+async function metricsText(): Promise<string> {
+  const facts = {
+    hostName: 'localhost',
+    address: undefined,
+    workingDirectory: '/',
+    temporaryDirectory: '/nonexistent',
+    isErrorTerminal: false,
+  }
+  const loaded = loadConfig({
+    flags: new Map([['dev', true]]),
+    environment: {},
+    found: { files: [], problems: [] },
+    facts,
+  })
+  if (!loaded.ok) throw new Error(`no configuration: ${JSON.stringify(loaded.error)}`)
+  const { metrics } = await describeApi(loaded.value.config, '0.0.0')
+  return metrics
+}
+
+function metricsPage(text: string): string {
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
+  )
+  const found = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = '', help = '']) => ({
+    name,
+    help,
+  }))
+  const own = found.filter(({ name }) => !isOfRuntime(name))
+  const rows = (list: typeof found) =>
+    list
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ name, help }) => [code(name), types.get(name) ?? '', sentence(help)])
+  const head = ['Metric', 'Type', 'Description']
+  return page('Metrics', [
+    '`GET /v1/metrics?format=prometheus` returns every metric in the text format of Prometheus, ' +
+      'without `format` as JSON. With ACLs it needs `agent:read`.',
+    'Servers of a cluster each report their own metrics; those about the state are the same on all.',
+    '## Server',
+    table(head, rows(own)),
+    '## Process',
+    'Of the process and the JavaScript engine:',
+    table(head, rows(found.filter(({ name }) => isOfRuntime(name)))),
+  ])
+}
+
+function isOfRuntime(name: string): boolean {
+  return /^service_(?:nodejs|process)_/.test(name)
+}
+
+function eventsPage(): string {
+  const rows = EVENT_TOPICS.map((topic) => {
+    const types = EVENT_TYPES.filter((type) => topicOf(type) === topic)
+    return [code(topic), types.map(code).join(', ')]
+  })
+  const [stray] = EVENT_TYPES.filter((type) => topicOf(type) === undefined)
+  if (stray !== undefined) throw new Error(`event type ${stray}: no topic`)
+  return page('Events', [
+    '`GET /v1/event/stream` sends every change as a line of JSON, from `index` on: see ' +
+      '[streamEvents](api/event-stream.md#streamevents). `reeve event stream` prints it. `topic` ' +
+      'selects topics (`Job`) or keys (`Job:web`).',
+    'Each line has the events of one commit. `{}` is a heartbeat, `Gap` names commits that are no ' +
+      'longer kept, `Closed` ends the stream. Resume at `Index + 1`.',
+    table(['Topic', 'Types'], rows),
+  ])
+}
+
+/** Types whose names do not begin with their topic. */
+const OTHER_TOPICS: Readonly<Record<string, (typeof EVENT_TOPICS)[number]>> = {
+  PlanResult: 'Allocation',
+  PolicyDenied: 'PolicyVerdict',
+  PolicyOverridden: 'PolicyVerdict',
+}
+
+function topicOf(type: string): string | undefined {
+  const matching = EVENT_TOPICS.filter((topic) => type.startsWith(topic))
+  return OTHER_TOPICS[type] ?? matching.toSorted((a, b) => b.length - a.length)[0]
+}
+
+const KINDS: readonly (readonly [title: string, prefix: string, names: readonly string[]])[] = [
+  ['namespace', 'namespace', NAMESPACE_CAPABILITIES],
+  ['node_pool', 'node_pool', NODE_POOL_CAPABILITIES],
+  ['host_volume', 'host_volume', HOST_VOLUME_CAPABILITIES],
+  ['operator', 'operator', OPERATOR_CAPABILITIES],
+  ['variables', 'variables', VARIABLE_CAPABILITIES],
+]
+
+/** Which routes ask for each capability, as the contract says. */
+function capabilitiesPage(): string {
+  const routes: readonly Route[] = [...Object.values(v1Routes), ...Object.values(v2.v2Routes)]
+  const parts = KINDS.flatMap(([title, prefix, names]) => [
+    `## ${title}`,
+    table(
+      ['Capability', 'Routes that accept it'],
+      names.map((name) => [code(name), routesOf(routes, `${prefix}:${name}`)]),
+    ),
+  ])
+  return page('Capabilities', [
+    'Every capability that a rule of an access policy may grant, and the routes that accept it. ' +
+      '[Access control](access-control.md) explains rules and shorthands such as `policy = "read"`. ' +
+      'A management token has all capabilities.',
+    '`deny` takes everything away. A capability without routes is accepted in rules and grants ' +
+      'nothing by itself.',
+    ...parts,
+  ])
+}
+
+function routesOf(routes: readonly Route[], right: string): string {
+  const pattern = new RegExp(String.raw`(?<![\w:-])${right}(?![\w-])`)
+  return routes
+    .filter(({ needs }) => pattern.test(needs))
+    .map(({ id, path, section }) => {
+      const isGovernance = path.startsWith('/api/v2')
+      const name = anchor(section).replaceAll(/-+/g, '-')
+      return `[${id}](api/${isGovernance ? 'governance-' : ''}${name}.md#${id.toLowerCase()})`
+    })
+    .join(', ')
+}
