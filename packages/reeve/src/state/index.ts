@@ -25,8 +25,12 @@ export type { Cause } from './events.ts'
 export {
   broadSetGroup,
   foldName,
+  isOpenPhase,
+  OPEN_PHASES,
   planKey,
   planPartKey,
+  runLogPartKey,
+  WAITING_RUNS,
   policyCodeKey,
   policySetMemberGroup,
   SCHEDULED_WORKSPACES,

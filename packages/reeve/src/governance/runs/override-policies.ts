@@ -31,7 +31,9 @@ export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'chec
 }
 
 export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stage'>): boolean {
-  return stage.status === 'awaiting_override' && run.status === 'policy_override'
+  const isPaused =
+    run.status === 'policy_override' || run.status === 'post_plan_awaiting_decision'
+  return stage.status === 'awaiting_override' && isPaused
 }
 
 /** This run only; who, when and why stay with the check. */

@@ -8,6 +8,9 @@ const ABOUT_RUNS = [
   'task_stages',
   'policy_evaluations',
   'policy_set_outcomes',
+  'run_files',
+  'run_log_parts',
+  'run_phases',
 ] as const
 
 /** Removes a run with everything about it; the plan's blob goes with its row. */
