@@ -22,6 +22,7 @@ import {
   type SeenStage,
 } from './find-run.ts'
 import { checkStatusOf, stageStatusOf } from './judged-set.ts'
+import { runRows } from './execution/run-rows.ts'
 import { afterCheck, afterStage, mayGoOn } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
@@ -171,6 +172,6 @@ async function write(
     caller,
     organizationId: run.organizationId,
     subjects: [run.id],
-    changes: [put('runs', run), ...changes],
+    changes: [...runRows(context.store.tables, run, context.clock.nowMs()), ...changes],
   })
 }

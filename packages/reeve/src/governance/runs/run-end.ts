@@ -1,3 +1,4 @@
+import { filesEnd } from './execution/run-rows.ts'
 import { remove, type Change, type Tables } from '../../state/index.ts'
 
 /** Every table that holds something about runs. */
@@ -8,7 +9,6 @@ const ABOUT_RUNS = [
   'task_stages',
   'policy_evaluations',
   'policy_set_outcomes',
-  'run_files',
   'run_log_parts',
   'run_phases',
 ] as const
@@ -17,6 +17,7 @@ const ABOUT_RUNS = [
 export function runEnd(tables: Tables, runId: string): readonly Change[] {
   return [
     ...[...tables.run_plans.keysIn('run', runId)].flatMap((planId) => codePins(tables, planId)),
+    ...filesEnd(tables, runId),
     ...ABOUT_RUNS.flatMap((table) =>
       [...tables[table].keysIn('run', runId)].map((key) => remove(table, key)),
     ),
