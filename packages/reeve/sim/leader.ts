@@ -46,6 +46,8 @@ const SEALER: Sealer = {
   hash: (secret) => `hash of ${secret}`,
   seal: (secret) => secret,
   open: (sealed) => sealed,
+  sealBytes: (bytes) => bytes,
+  openBytes: (sealed) => sealed,
 }
 
 /** What is the same for every leader of a world. */

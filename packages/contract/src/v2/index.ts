@@ -31,6 +31,7 @@ export {
 } from './patterns.ts'
 
 export * from './audit-trail.ts'
+export * from './configuration-version.ts'
 export * from './organization-membership.ts'
 export * from './organization.ts'
 export * from './policy-check.ts'

@@ -100,6 +100,17 @@ export const POLICY_SET_MANIFEST_BYTES_MAX = 256 * 1024
 /** Versions of one policy set that are kept beside the one in use. */
 export const POLICY_SET_VERSIONS_KEPT_MAX = 20
 
+/** The archive of a configuration: packed, unpacked, and how many entries it may have. */
+export const CONFIGURATION_BYTES_MAX = 100 * 1024 * 1024
+export const CONFIGURATION_UNPACKED_BYTES_MAX = 1024 * 1024 * 1024
+export const CONFIGURATION_ENTRIES_MAX = 100_000
+
+/** Configuration versions of one workspace that are kept; the oldest without an open run go first. */
+export const CONFIGURATION_VERSIONS_KEPT_MAX = 100
+
+/** How long an upload URL may be used, and only once. */
+export const UPLOAD_URL_MS_MAX = 60 * 60 * 1000
+
 /** Runs of one workspace that are kept; the oldest of those that have ended go first. */
 export const RUNS_KEPT_MAX = 100
 

@@ -44,6 +44,7 @@ const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
 export const ID_PREFIXES = {
   applies: 'apply',
   'authentication-tokens': 'at',
+  'configuration-versions': 'cv',
   'entitlement-sets': 'org',
   'organization-memberships': 'ou',
   plans: 'plan',

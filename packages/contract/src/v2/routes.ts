@@ -1,4 +1,5 @@
 import { auditTrailRoutes } from './audit-trail.ts'
+import { configurationVersionRoutes } from './configuration-version.ts'
 import { organizationMembershipRoutes } from './organization-membership.ts'
 import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
@@ -37,6 +38,7 @@ export const v2Routes = {
   ...policySetMemberRoutes,
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
+  ...configurationVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
   ...runApplyRoutes,

@@ -14,6 +14,7 @@ export type GovernanceAction =
   | `Project${'Created' | 'Updated' | 'Deleted' | 'TagsChanged' | 'NamespacesChanged'}`
   | `ReservedTagKey${'Created' | 'Updated' | 'Deleted'}`
   | `Workspace${'Created' | 'Updated' | 'Deleted' | 'Moved' | 'Locked' | 'Unlocked' | 'TagsChanged'}`
+  | `ConfigurationVersion${'Created' | 'Uploaded' | 'Archived'}`
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`

@@ -10,6 +10,8 @@ export interface SecretKeeper {
   hash(secret: string): string
   seal(secret: string): string
   open(sealed: string): string
+  sealBytes(bytes: Uint8Array): Uint8Array
+  openBytes(sealed: Uint8Array): Uint8Array
 }
 
 export interface GovernanceHost {

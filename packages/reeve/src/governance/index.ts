@@ -178,6 +178,15 @@ export {
   updateWorkspace,
   type WrittenWorkspace,
 } from './workspaces/workspaces.ts'
+export {
+  archiveConfiguration,
+  configurationsOf,
+  createConfiguration,
+  findConfiguration,
+  readConfigurationArchive,
+  type SeenConfiguration,
+} from './configuration-versions/configuration-versions.ts'
+export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
 export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
 export { createRun, listRuns } from './runs/create-run.ts'
 export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'

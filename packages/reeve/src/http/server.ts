@@ -185,11 +185,16 @@ function destroyPayload(payload: unknown): void {
 
 function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) => void): void {
   app.addHook('onResponse', ({ id, method, url }, { statusCode, elapsedTime }, done) => {
-    const [path = ''] = url.split('?', 1)
+    const [path = ''] = withoutKey(url).split('?', 1)
     const tookMs = Math.round(elapsedTime * 10) / 10
     tell({ requestId: id, method, path, status: statusCode, tookMs })
     done()
   })
+}
+
+/** Paths of uploads hold a key in place of a token: a secret, which no log may have. */
+function withoutKey(url: string): string {
+  return url.replace(/^(\/api\/v2\/uploads\/[^/]*\/)[^?]+/, '$1***')
 }
 
 /** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
@@ -273,7 +278,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
-      { err: error, requestId: request.id, method: request.method, url: request.url },
+      { err: error, requestId: request.id, method: request.method, url: withoutKey(request.url) },
       'request failed',
     )
   removeUnwritable(reply)

@@ -16,37 +16,40 @@ interface SealingKeys {
  * authenticate by hash.
  */
 export function createSealer({ sealingKey, olderKey }: SealingKeys): Sealer {
+  const openBytes = (sealed: Uint8Array): Buffer => {
+    try {
+      return openWith(sealingKey, sealed)
+    } catch (cause) {
+      const older = olderKey === undefined ? undefined : tryOpenWith(olderKey, sealed)
+      if (older !== undefined) return older
+      throw new Fault('sealing-key', 'a stored secret was sealed with another key', { cause })
+    }
+  }
   return {
     hash: (secret) => createHash('sha256').update(secret).digest('base64url'),
-    seal(secret) {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce)
-      const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64')
-    },
-    open(sealed) {
-      const bytes = Buffer.from(sealed, 'base64')
-      try {
-        return openWith(sealingKey, bytes)
-      } catch (cause) {
-        const older = olderKey === undefined ? undefined : tryOpenWith(olderKey, bytes)
-        if (older !== undefined) return older
-        throw new Fault('sealing-key', 'a stored secret was sealed with another key', { cause })
-      }
-    },
+    seal: (secret) => sealWith(sealingKey, Buffer.from(secret, 'utf8')).toString('base64'),
+    open: (sealed) => openBytes(Buffer.from(sealed, 'base64')).toString('utf8'),
+    sealBytes: (bytes) => sealWith(sealingKey, bytes),
+    openBytes,
   }
 }
 
+function sealWith(key: Buffer, bytes: Uint8Array): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const sealed = [cipher.update(bytes), cipher.final()]
+  return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
+}
+
 /** Throws when the bytes were sealed with another key, or changed. */
-function openWith(key: Buffer, bytes: Buffer): string {
+function openWith(key: Buffer, bytes: Uint8Array): Buffer {
   const nonce = bytes.subarray(0, NONCE_BYTES)
   const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
   const cipher = createDecipheriv('aes-256-gcm', key, nonce).setAuthTag(tag)
-  const text = cipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
-  return Buffer.concat([text, cipher.final()]).toString('utf8')
+  return Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), cipher.final()])
 }
 
-function tryOpenWith(key: Buffer, bytes: Buffer): string | undefined {
+function tryOpenWith(key: Buffer, bytes: Uint8Array): Buffer | undefined {
   try {
     return openWith(key, bytes)
   } catch {

@@ -135,6 +135,7 @@ export {
   runRecord,
 } from './governance/run-records.ts'
 export * from './governance/rows.ts'
+export type * from './governance/configuration-rows.ts'
 export type * from './governance/run-rows.ts'
 export { invalid, REFUSAL_REASONS, UNSEEN } from './governance/refusal.ts'
 export type {

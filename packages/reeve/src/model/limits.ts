@@ -21,6 +21,9 @@ export const LIMITS = {
    * plan is stored in parts of this size. Decision 0081.
    */
   planPartBytes: 1024 * 1024,
+
+  /** The same of an archive or a state that is stored sealed. */
+  blobPartBytes: 1024 * 1024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
   /** Nesting of the JSON of a body, and its objects and lists together. Decision 0007. */

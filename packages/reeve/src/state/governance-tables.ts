@@ -1,5 +1,7 @@
 import type {
   ApiTokenRow,
+  BlobPartRow,
+  ConfigurationVersionRow,
   OrganizationMembershipRow,
   OrganizationRow,
   PlanPartRow,
@@ -35,6 +37,8 @@ import type { TableSpec } from './table.ts'
 /** What the tables of the governance API hold. */
 export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
+  readonly blob_parts: BlobPartRow
+  readonly configuration_versions: ConfigurationVersionRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
   readonly plan_parts: PlanPartRow
@@ -125,6 +129,11 @@ export function isOpenPhase({ status }: Pick<RunPhaseRow, 'status'>): boolean {
   return status === 'queued' || status === 'running'
 }
 
+/** The blob that holds a part of a sealed blob. */
+export function blobPartKey(partId: string): string {
+  return `blob-part/${partId}`
+}
+
 /** Group of the sets of an organization that apply without naming anything. */
 export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): string {
   return `${organizationId}!${scope}`
@@ -175,6 +184,22 @@ export const GOVERNANCE_SPECS: {
       owner: (row) => scopedKey(row.kind, row.ownerId),
       organization: (row) => row.organizationId ?? undefined,
     },
+  },
+  blob_parts: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      owner: (row) => row.ownerId,
+      blob: (row) => blobPartKey(row.id),
+    },
+    blobGroup: 'blob',
+  },
+  configuration_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, workspace, upload: (row) => row.upload.keyHash },
   },
   organization_memberships: {
     ...plain,
@@ -329,6 +354,7 @@ export const GOVERNANCE_SPECS: {
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
       waiting: (row) => (isWaitingRun(row) ? WAITING_RUNS : undefined),
       apply: (row) => row.execution?.applyId,
+      configuration: (row) => row.configurationVersionId,
     },
   },
   tag_bindings: {

@@ -27,6 +27,7 @@ export {
   foldName,
   isOpenPhase,
   OPEN_PHASES,
+  blobPartKey,
   planKey,
   planPartKey,
   runLogPartKey,

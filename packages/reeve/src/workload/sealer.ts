@@ -9,4 +9,8 @@ export interface Sealer {
   seal(secret: string): string
   /** Throws a Fault when the key is another one. */
   open(sealed: string): string
+  /** The same for bytes, which become a few more and no text. */
+  sealBytes(bytes: Uint8Array): Uint8Array
+  /** Throws a Fault when the key is another one. */
+  openBytes(sealed: Uint8Array): Uint8Array
 }

@@ -3,6 +3,8 @@ import { remove, type Change, type GovernanceRows, type Tables } from '../../sta
 /** Every table whose rows are in an organization; a new one is added here. */
 const IN_ORGANIZATION = [
   'api_tokens',
+  'blob_parts',
+  'configuration_versions',
   'organization_memberships',
   'plan_parts',
   'policy_checks',

@@ -21,6 +21,8 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
     ...rowsOf(tables, ['tag_bindings', 'owner', workspaceId]),
     ...rowsOf(tables, ['team_workspaces', 'workspace', workspaceId]),
     ...workspaceRunsEnd(tables, workspaceId),
+    ...rowsOf(tables, ['blob_parts', 'workspace', workspaceId]),
+    ...rowsOf(tables, ['configuration_versions', 'workspace', workspaceId]),
     ...memberEnd(tables, ['workspaces', 'workspace-exclusions'], workspaceId),
     remove('workspaces', workspaceId),
   ]

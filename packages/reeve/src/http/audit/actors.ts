@@ -39,6 +39,7 @@ export function governanceActor(context: GovernanceContext, caller: CallerIdenti
 
 /** Where an id in a path is found, by the parameter's name. */
 const TABLE_OF = {
+  configuration_version_id: 'configuration_versions',
   organization_membership_id: 'organization_memberships',
   policy_id: 'run_policies',
   policy_set_id: 'policy_sets',

@@ -252,7 +252,9 @@ function auditEntry(
     action: route.id,
     successStatus: successStatus(route),
     namespace: '',
-    pathResources: Object.values(params),
+    pathResources: Object.entries(params).flatMap(([name, value]) =>
+      name === v2.UPLOAD_KEY_PARAM ? [] : [value],
+    ),
   }
 }
 
@@ -284,7 +286,7 @@ function addressOf(request: FastifyRequest, externalUrl: string): Address {
       : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
   const origin = externalUrl || `${request.protocol}://${request.host}`
-  return { base: `${origin}${path}`, query }
+  return { origin, base: `${origin}${path}`, query }
 }
 
 function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): FastifyReply {

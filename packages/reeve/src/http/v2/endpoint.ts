@@ -48,6 +48,8 @@ export interface V2Request<R extends Route> {
 }
 
 export interface Address {
+  /** Scheme and host, for links that a client follows as they are. */
+  readonly origin: string
   readonly base: string
   readonly query: readonly (readonly [string, string])[]
 }

@@ -1,5 +1,6 @@
 import type { GovernanceContext } from '../../governance/index.ts'
 import { accountEndpoints } from './account.ts'
+import { configurationVersionEndpoints } from './configuration-versions.ts'
 import type { V2Endpoint } from './endpoint.ts'
 import { membershipEndpoints } from './memberships.ts'
 import { organizationEndpoints } from './organizations.ts'
@@ -41,6 +42,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetMemberEndpoints(context),
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
+    ...configurationVersionEndpoints(context),
     ...planEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),

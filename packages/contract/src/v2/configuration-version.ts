@@ -1,0 +1,128 @@
+import { Type } from 'typebox'
+import { routes } from '../route.ts'
+import { Nullable, type Shape } from '../shape.ts'
+import { answer, emptyAnswer } from './answers.ts'
+import { act, create, list, read, upload } from './define.ts'
+import {
+  DocumentOf,
+  Octets,
+  OCTETS_TYPE,
+  OneOf,
+  PageOf,
+  PathLink,
+  RequestOf,
+  ResourceOf,
+  StatusTimestamps,
+  ToOne,
+} from './json-api.ts'
+import { CONFIGURATION_BYTES_MAX } from './limits.ts'
+import { fieldsQuery } from './query.ts'
+
+/** The parameter of paths that holds the key of an upload: a secret, in no log and no record. */
+export const UPLOAD_KEY_PARAM = 'upload_key'
+
+export const CONFIGURATION_VERSION_STATUSES = [
+  'pending',
+  'uploaded',
+  'errored',
+  'archived',
+] as const
+
+/** Where a configuration came from: a program of the API, or the command-line tool itself. */
+export const CONFIGURATION_SOURCES = ['api', 'cli'] as const
+
+/** One upload of the files that runs plan. */
+export const ConfigurationVersion = ResourceOf('ConfigurationVersion', 'configuration-versions', {
+  attributes: Type.Object({
+    status: OneOf(CONFIGURATION_VERSION_STATUSES),
+    'status-timestamps': StatusTimestamps(),
+    source: OneOf(CONFIGURATION_SOURCES),
+    'auto-queue-runs': Type.Boolean({ description: 'The upload creates a run.' }),
+    speculative: Type.Boolean({ description: 'Its runs only plan.' }),
+    provisional: Type.Boolean({ description: 'Its runs save a plan that is applied later.' }),
+    error: Nullable(Type.String()),
+    'error-message': Nullable(Type.String()),
+    'upload-url': Type.Optional(
+      Type.String({ description: 'Full URL, for one upload; only in the answer of create.' }),
+    ),
+  }),
+  relationships: Type.Object({ workspace: ToOne('workspaces') }),
+  links: Type.Object({
+    self: PathLink(),
+    download: Type.Optional(PathLink('While the archive is kept.')),
+  }),
+})
+export type ConfigurationVersion = Shape<typeof ConfigurationVersion>
+
+export const ConfigurationVersionDocument = DocumentOf(ConfigurationVersion)
+
+export const ConfigurationVersionPage = PageOf(ConfigurationVersion)
+
+export const ConfigurationVersionCreateRequest = RequestOf(
+  'ConfigurationVersionCreateRequest',
+  'configuration-versions',
+  {
+    attributes: Type.Optional(
+      Type.Object({
+        'auto-queue-runs': Type.Optional(Type.Boolean({ default: true })),
+        speculative: Type.Optional(Type.Boolean({ default: false })),
+        provisional: Type.Optional(Type.Boolean({ default: false })),
+      }),
+    ),
+  },
+)
+export type ConfigurationVersionCreateRequest = Shape<typeof ConfigurationVersionCreateRequest>
+
+const reads = 'Read access to the workspace.'
+const plans = 'Permission to queue plans.'
+
+export const configurationVersionRoutes = routes('Configuration versions', {
+  listConfigurationVersions: list('/workspaces/:workspace_id/configuration-versions', {
+    summary: 'List the configuration versions of a workspace, newest first.',
+    query: fieldsQuery('configuration-versions'),
+    returns: ConfigurationVersionPage,
+    needs: reads,
+  }),
+  createConfigurationVersion: create('/workspaces/:workspace_id/configuration-versions', {
+    summary: 'Create a configuration version; its files are uploaded to `upload-url`.',
+    body: ConfigurationVersionCreateRequest,
+    returns: ConfigurationVersionDocument,
+    needs: plans,
+  }),
+  readConfigurationVersion: read('/configuration-versions/:configuration_version_id', {
+    summary: 'Show a configuration version.',
+    query: fieldsQuery('configuration-versions'),
+    returns: ConfigurationVersionDocument,
+    needs: reads,
+  }),
+  downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {
+    summary: 'Download the archive of a configuration version as it was uploaded.',
+    answers: { 200: { ...answer('The archive.', Octets), contentType: 'application/x-gzip' } },
+    errors: { 409: 'The archive was not uploaded, or is not kept any more.' },
+    needs: plans,
+  }),
+  uploadConfigurationVersion: upload('/uploads/configuration/:upload_key', {
+    summary: 'Upload the archive of a configuration version, a gzipped tar file.',
+    bodyBytesMax: CONFIGURATION_BYTES_MAX,
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: { 200: emptyAnswer('Stored: the configuration version is `uploaded`.') },
+    errors: {
+      404: 'No upload has this key, or the key has expired.',
+      409: 'The archive was uploaded already.',
+      413: `Larger than ${CONFIGURATION_BYTES_MAX} bytes; nothing is saved.`,
+      422: 'Not a gzipped tar file of safe paths; the configuration version is `errored`.',
+    },
+    needs: 'none',
+  }),
+  archiveConfigurationVersion: act(
+    '/configuration-versions/:configuration_version_id/actions/archive',
+    {
+      summary: 'Delete the archive of a configuration version and keep its record.',
+      growsState: false,
+      answers: { 202: emptyAnswer('Archived.') },
+      errors: { 409: 'It is the latest one, not uploaded, or an open run uses it.' },
+      needs: plans,
+    },
+  ),
+})

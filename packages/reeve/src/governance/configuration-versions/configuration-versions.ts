@@ -1,0 +1,169 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
+import { compareCreation, put, remove, type Change, type Tables } from '../../state/index.ts'
+import { newUpload } from '../blobs/pending-uploads.ts'
+import { blobEnd, readBlob } from '../blobs/sealed-blobs.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import type { WorkspaceRight } from '../permissions.ts'
+import { isEnded, stamped } from '../runs/run-states.ts'
+import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+
+export interface SeenConfiguration extends SeenWorkspace {
+  readonly configuration: ConfigurationVersionRow
+}
+
+export interface NewConfiguration extends SeenConfiguration {
+  /** For the URL of the upload. */
+  readonly uploadKey: string
+}
+
+/** Pending until its archive is uploaded. */
+export async function createConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly workspaceId: string
+    readonly attributes: v2.ConfigurationVersionCreateRequest['data']['attributes']
+    readonly source: ConfigurationVersionRow['source']
+  },
+): Promise<Result<NewConfiguration, GovernanceRefusal>> {
+  const { workspaceId, attributes = {}, source } = request
+  const address = { workspaceId }
+  const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
+  if (!seen.ok) return seen
+  const { organizationId } = seen.value.workspace
+  const { key, upload } = newUpload(context)
+  const nowMs = context.clock.nowMs()
+  const configuration: ConfigurationVersionRow = {
+    id: newId(context.ids, 'configuration-versions'),
+    organizationId,
+    workspaceId,
+    status: 'pending',
+    statusMs: { 'pending-at': nowMs },
+    source,
+    autoQueueRuns: attributes['auto-queue-runs'] ?? true,
+    speculative: attributes.speculative ?? false,
+    provisional: attributes.provisional ?? false,
+    error: null,
+    upload,
+    bytes: null,
+    sha256: null,
+    createdMs: nowMs,
+    createdById: caller.userId,
+    createdByName: callerName(context, caller),
+  }
+  await commitWrite(context, {
+    action: 'ConfigurationVersionCreated',
+    caller,
+    organizationId,
+    subjects: [configuration.id],
+    changes: [
+      put('configuration_versions', configuration),
+      ...surplus(context.store.tables, workspaceId),
+    ],
+  })
+  return ok({ ...seen.value, configuration, uploadKey: key })
+}
+
+/** The oldest make room for a new one, unless a run on its way needs them. */
+function surplus(tables: Tables, workspaceId: string): readonly Change[] {
+  return configurationsOf(tables, workspaceId)
+    .slice(v2.CONFIGURATION_VERSIONS_KEPT_MAX - 1)
+    .filter(({ id }) => !isConfigurationInUse(tables, id))
+    .flatMap(({ id }) => [...blobEnd(tables, id), remove('configuration_versions', id)])
+}
+
+/** The configuration versions of a workspace, newest first. */
+export function configurationsOf(
+  { configuration_versions: versions }: Tables,
+  workspaceId: string,
+): readonly ConfigurationVersionRow[] {
+  return [...versions.keysIn('workspace', workspaceId)]
+    .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
+    .toSorted((a, b) => compareCreation(b, a))
+    .map(({ key }) => versions.get(key))
+}
+
+/** What a run plans that names no configuration; undefined when nothing was uploaded. */
+export function currentConfiguration(
+  tables: Tables,
+  workspaceId: string,
+): ConfigurationVersionRow | undefined {
+  return configurationsOf(tables, workspaceId).find(
+    ({ status, speculative }) => status === 'uploaded' && !speculative,
+  )
+}
+
+/** Whether a run that has not ended plans it. */
+function isConfigurationInUse({ runs }: Tables, configurationId: string): boolean {
+  return [...runs.keysIn('configuration', configurationId)].some(
+    (id) => !isEnded(runs.get(id).status),
+  )
+}
+
+export function findConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { configurationId, right }: { readonly configurationId: string; readonly right: WorkspaceRight },
+): Result<SeenConfiguration, GovernanceRefusal> {
+  const configuration = context.store.tables.configuration_versions.find(configurationId)
+  if (configuration === undefined) return err(UNSEEN)
+  const address = { workspaceId: configuration.workspaceId }
+  const seen = findWorkspaceWith(context, caller, { address, right })
+  return seen.ok ? ok({ ...seen.value, configuration }) : seen
+}
+
+/** The archive as it was uploaded; undefined when none is kept. */
+export async function readConfigurationArchive(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  { id, bytes }: Pick<ConfigurationVersionRow, 'id' | 'bytes'>,
+): Promise<Uint8Array | undefined> {
+  return bytes === null ? undefined : await readBlob(context, { ownerId: id, length: bytes })
+}
+
+/** Deletes the archive and keeps the record. */
+export async function archiveConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  configurationId: string,
+): Promise<Result<void, GovernanceRefusal>> {
+  const seen = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
+  if (!seen.ok) return seen
+  const { configuration: before } = seen.value
+  const { tables } = context.store
+  const detail = archiveProblem(tables, before)
+  if (detail !== undefined) return err({ code: 'conflict', detail })
+  const nowMs = context.clock.nowMs()
+  await commitWrite(context, {
+    action: 'ConfigurationVersionArchived',
+    caller,
+    organizationId: before.organizationId,
+    subjects: [before.id],
+    changes: [
+      put('configuration_versions', {
+        ...before,
+        status: 'archived',
+        statusMs: stamped(before.statusMs, 'archived', nowMs),
+        bytes: null,
+      }),
+      ...blobEnd(tables, before.id),
+    ],
+  })
+  return ok(undefined)
+}
+
+function archiveProblem(
+  tables: Tables,
+  { id, status, workspaceId }: ConfigurationVersionRow,
+): string | undefined {
+  if (status !== 'uploaded')
+    return `The configuration version is ${status}; only an uploaded one can be archived`
+  if (isConfigurationInUse(tables, id)) return 'A run that has not ended uses the configuration'
+  if (currentConfiguration(tables, workspaceId)?.id === id)
+    return 'It is the latest configuration of the workspace, which new runs use'
+  return undefined
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
+import { put, type Change } from '../../state/index.ts'
+import { findUpload, uploaderOf, uploadOnce } from '../blobs/pending-uploads.ts'
+import { storeBlob, type StoredBlob } from '../blobs/sealed-blobs.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { stamped } from '../runs/run-states.ts'
+import { findArchiveProblem } from './archive-check.ts'
+
+/**
+ * Stores the archive of the configuration version whose upload URL has this key. An archive that
+ * cannot be unpacked safely makes the version `errored`, and the upload is refused with the reason:
+ * a client that only polls the status would otherwise wait for nothing.
+ */
+export async function uploadConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { uploadKey, bytes }: { readonly uploadKey: string; readonly bytes: Uint8Array },
+): Promise<Result<ConfigurationVersionRow, GovernanceRefusal>> {
+  const found = findByKey(context, uploadKey)
+  if (!found.ok) return found
+  const { id } = found.value
+  return await uploadOnce(context, id, async () => {
+    const problem = await findArchiveProblem(bytes)
+    if (problem !== undefined) return await refuse(context, caller, { id, problem })
+    return await store(context, caller, { id, bytes })
+  })
+}
+
+function findByKey(
+  context: GovernanceContext,
+  uploadKey: string,
+): Result<ConfigurationVersionRow, GovernanceRefusal> {
+  const { configuration_versions: versions } = context.store.tables
+  const [id] = versions.keysIn('upload', context.sealer.hash(uploadKey))
+  const row = id === undefined ? undefined : versions.get(id)
+  if (row !== undefined && row.status !== 'pending') return err(UPLOADED)
+  return findUpload(context, row)
+}
+
+const UPLOADED: GovernanceRefusal = {
+  code: 'conflict',
+  detail:
+    'The configuration version has an archive already; create another one to upload other files',
+}
+
+async function store(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
+): Promise<Result<ConfigurationVersionRow, GovernanceRefusal>> {
+  const find = () => context.store.tables.configuration_versions.find(id)
+  const owner = find()
+  if (owner === undefined) return err(UNSEEN)
+  const { organizationId, workspaceId } = owner
+  const blob = await storeBlob(
+    context,
+    { organizationId, workspaceId, ownerId: id },
+    { bytes, isWanted: () => find()?.status === 'pending' },
+  )
+  const before = find()
+  if (before === undefined || blob === undefined) return err(UNSEEN)
+  const configuration: ConfigurationVersionRow = {
+    ...before,
+    status: 'uploaded',
+    statusMs: stamped(before.statusMs, 'uploaded', context.clock.nowMs()),
+    bytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  }
+  await commitUpload(context, caller, configuration, blob)
+  return ok(configuration)
+}
+
+async function refuse(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { id, problem }: { readonly id: string; readonly problem: string },
+): Promise<Result<never, GovernanceRefusal>> {
+  const before = context.store.tables.configuration_versions.find(id)
+  if (before === undefined) return err(UNSEEN)
+  await commitUpload(context, caller, {
+    ...before,
+    status: 'errored',
+    statusMs: stamped(before.statusMs, 'errored', context.clock.nowMs()),
+    error: problem,
+  })
+  return err({ code: 'unprocessable', detail: problem })
+}
+
+const NOTHING: StoredBlob = { changes: [], blobs: [] }
+
+async function commitUpload(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  row: ConfigurationVersionRow,
+  { changes, blobs }: StoredBlob = NOTHING,
+): Promise<void> {
+  const written: Change = put('configuration_versions', row)
+  await commitWrite(context, {
+    action: 'ConfigurationVersionUploaded',
+    caller: uploaderOf(caller, row),
+    organizationId: row.organizationId,
+    subjects: [row.id],
+    changes: [written, ...changes],
+    blobs,
+  })
+}
