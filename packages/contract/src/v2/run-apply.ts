@@ -53,7 +53,7 @@ export const runApplyRoutes = routes('Runs', {
     errors: { 404: 'Apply not found, or its state was stored.' },
     needs: 'Permission to read the state versions of the workspace.',
   }),
-  readRunLog: read('/run-logs/:key', {
+  readRunLog: read('/run-logs/:upload_key', {
     summary:
       'Read the log of a plan or an apply from a byte on. It begins with the byte 0x02 and ends with 0x03.',
     query: {

@@ -11,7 +11,13 @@ export const RUN_PHASES = ['plan', 'apply'] as const
 export type RunPhaseName = (typeof RUN_PHASES)[number]
 
 /** Files that a plan leaves for the apply and for readers, by the last part of their address. */
-export const RUN_FILES = ['plan', 'plan-json', 'provider-schemas', 'lock-file', 'errored-state'] as const
+export const RUN_FILES = [
+  'plan',
+  'plan-json',
+  'redacted-plan',
+  'lock-file',
+  'errored-state',
+] as const
 export type RunFileName = (typeof RUN_FILES)[number]
 
 export const PHASE_OUTCOMES = ['finished', 'errored', 'canceled'] as const
@@ -25,6 +31,7 @@ export const PhaseStartRequest = Named('PhaseStartRequest', {
   ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
   token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
 })
+export type PhaseStart = Shape<typeof PhaseStartRequest>
 
 /** An input variable of the configuration, or a variable of the environment. */
 export const PhaseVariable = Named('PhaseVariable', {

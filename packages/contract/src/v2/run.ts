@@ -283,6 +283,8 @@ export const runRoutes = routes('Runs', {
   }),
   forceExecuteRun: act('/runs/:run_id/actions/force-execute', {
     summary: 'Cancel or discard everything ahead of a pending run in its workspace.',
+    growsState: false,
+    body: OptionalBody(CommentRequest),
     answers: { 202: emptyAnswer('The run is next.') },
     errors: { 409: 'The run is not pending, or something ahead of it cannot be canceled.' },
     needs: 'Admin of the workspace.',

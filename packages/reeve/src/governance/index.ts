@@ -193,6 +193,7 @@ export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
   checkOf,
   evaluationsOf,
+  findApply,
   findCheck,
   findEvaluation,
   findPlan,
@@ -214,7 +215,39 @@ export {
 } from './runs/override-policies.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
 export { RunLoop } from './runs/run-loop.ts'
-export { isCancelable, isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export {
+  isConfirmable,
+  isDiscardable,
+  isEnded,
+  isResting,
+  movedRun,
+} from './runs/run-states.ts'
+export {
+  forceCancelMs,
+  forceCancelRun,
+  forceExecuteRun,
+  isRunCancelable,
+} from './runs/execution/cancel-run.ts'
+export { findPhase, moved, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
+export { applyOf, phaseId } from './runs/execution/phase-rows.ts'
+export {
+  finishPhase,
+  phaseEnd,
+  readPhaseConfiguration,
+  readRunFile,
+  writePhaseFile,
+  writePhaseLog,
+} from './runs/execution/phase-results.ts'
+export {
+  capacityOf,
+  locksForPlan,
+  nextPhases,
+  queuedRuns,
+  queuePosition,
+  type NextPhase,
+} from './runs/execution/queue.ts'
+export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
+export { runLock } from './runs/execution/run-rows.ts'
 export { tryPolicy } from './runs/try-policy.ts'
 export { readShownPlan } from './runs/shown-plan.ts'
 export { uploadPlan } from './runs/upload-plan.ts'

@@ -93,6 +93,8 @@ export interface EndpointOptions<R extends Route> {
   readonly includes?: readonly string[]
   /** True for the one path that needs no token. */
   readonly isOpen?: boolean
+  /** Requests are not counted against a rate: a log is written and followed as fast as it grows. */
+  readonly isUnlimited?: boolean
   /**
    * Asked before the body is looked at: who may not know of something is not told what is wrong
    * with a request about it.

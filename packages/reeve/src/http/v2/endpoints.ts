@@ -16,6 +16,7 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { runQueueEndpoints } from './run-queues.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -44,6 +45,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetVersionEndpoints(context),
     ...configurationVersionEndpoints(context),
     ...planEndpoints(context),
+    ...runQueueEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),
     ...policyEvaluationEndpoints(context),

@@ -5,6 +5,7 @@ import { organizationTenant } from '../../../policy/index.ts'
 import { put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
 import { readBlob, storeBlob } from '../../blobs/sealed-blobs.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
+import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
 import { endedRows } from '../decide-run.ts'
 import { freezeSets, pinCode, sealSets } from '../frozen-sets.ts'
@@ -67,6 +68,22 @@ async function storeFile(
     blobs: blob.blobs,
   }).durable
   return ok(undefined)
+}
+
+/** The configuration that the run plans. */
+export async function readPhaseConfiguration(
+  context: GovernanceContext,
+  call: PhaseCall,
+): Promise<Result<Uint8Array | undefined, GovernanceRefusal>> {
+  const seen = findPhase(context, call)
+  if (!seen.ok) return seen
+  const id = seen.value.run.configurationVersionId ?? ''
+  const configuration = context.store.tables.configuration_versions.find(id)
+  return ok(
+    configuration === undefined
+      ? undefined
+      : await readConfigurationArchive(context, configuration),
+  )
 }
 
 function fileId(runId: string, name: v2.RunFileName): string {

@@ -94,3 +94,14 @@ export function capacityOf(tables: Tables, organizationId: string): Capacity {
     running: tables.run_phases.countIn('openIn', organizationId),
   }
 }
+
+/** Runs of an organization that wait or execute, oldest first. */
+export function queuedRuns(tables: Tables, organizationId: string): readonly RunRow[] {
+  const executing = [...tables.run_phases.keysIn('openIn', organizationId)].map((key) =>
+    tables.runs.get(tables.run_phases.get(key).runId),
+  )
+  const ageOf = ({ id }: RunRow): number => tables.runs.createIndexOf(id) ?? 0
+  return [...executing, ...waitingRuns(tables, organizationId)].toSorted(
+    (a, b) => ageOf(a) - ageOf(b),
+  )
+}
