@@ -11,7 +11,7 @@ export {
   type ShownUser,
 } from './caller.ts'
 export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
-export { openGovernance, type GovernanceContext } from './context.ts'
+export { openGovernance, type GovernanceContext, type GovernanceHost } from './context.ts'
 export { ListWarmer } from './warm-lists.ts'
 export { suffixPart } from './ids.ts'
 export {
@@ -218,9 +218,7 @@ export { RunLoop } from './runs/run-loop.ts'
 export {
   isConfirmable,
   isDiscardable,
-  isEnded,
   isResting,
-  movedRun,
 } from './runs/run-states.ts'
 export {
   forceCancelMs,
@@ -228,11 +226,11 @@ export {
   forceExecuteRun,
   isRunCancelable,
 } from './runs/execution/cancel-run.ts'
-export { findPhase, moved, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
-export { applyOf, phaseId } from './runs/execution/phase-rows.ts'
+export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
+export { lostPhaseRows, startedPhaseRows } from './runs/execution/phase-moves.ts'
+export { applyOf } from './runs/execution/phase-rows.ts'
 export {
   finishPhase,
-  phaseEnd,
   readPhaseConfiguration,
   readRunFile,
   writePhaseFile,
@@ -240,14 +238,11 @@ export {
 } from './runs/execution/phase-results.ts'
 export {
   capacityOf,
-  locksForPlan,
   nextPhases,
   queuedRuns,
   queuePosition,
-  type NextPhase,
 } from './runs/execution/queue.ts'
 export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
-export { runLock } from './runs/execution/run-rows.ts'
 export { tryPolicy } from './runs/try-policy.ts'
 export { readShownPlan } from './runs/shown-plan.ts'
 export { uploadPlan } from './runs/upload-plan.ts'

@@ -15,6 +15,7 @@ import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
+import { infrastructureAttributes } from './infrastructure-tools.ts'
 import type { ProgramLog } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
@@ -65,13 +66,16 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     ids: systemIds,
     log: options.log,
     dial: websocketDial(servers, (server) => dialOptions(tls, { server, own })),
-    probe: () =>
-      fingerprint({
+    probe: async () => {
+      const facts = await fingerprint({
         dataDir,
         version: options.version,
         address: config.advertise.host,
         cniDirectories: client.cni.pluginDirectories,
-      }),
+      })
+      const tools = await infrastructureAttributes()
+      return { ...facts, Attributes: { ...facts.Attributes, ...tools } }
+    },
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
     artifacts: client.artifacts,

@@ -124,6 +124,9 @@ function isWaitingRun({ status, execution }: RunRow): boolean {
 /** Group of the phases that wait for their node or execute. */
 export const OPEN_PHASES = 'yes'
 
+/** Group of the phases that ended and whose jobs are to be stopped. */
+export const KILLED_PHASES = 'yes'
+
 /** Whether a phase waits for its node or executes. */
 export function isOpenPhase({ status }: Pick<RunPhaseRow, 'status'>): boolean {
   return status === 'queued' || status === 'running'
@@ -324,6 +327,8 @@ export const GOVERNANCE_SPECS: {
       workspace,
       run,
       open: (row) => (isOpenPhase(row) ? OPEN_PHASES : undefined),
+      killed: (row) =>
+        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASES : undefined,
       openIn: (row) => (isOpenPhase(row) ? row.organizationId : undefined),
     },
   },

@@ -26,6 +26,7 @@ export {
   broadSetGroup,
   foldName,
   isOpenPhase,
+  KILLED_PHASES,
   OPEN_PHASES,
   blobPartKey,
   planKey,

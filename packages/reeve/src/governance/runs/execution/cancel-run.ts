@@ -13,7 +13,7 @@ import type { GovernanceContext } from '../../context.ts'
 import { endedRows } from '../decide-run.ts'
 import { findRun, type SeenRun } from '../find-run.ts'
 import { isCancelable, isEnded, isExecuting, movedRun } from '../run-states.ts'
-import { moved } from './phase-access.ts'
+import { moved } from './moved.ts'
 import { openPhaseOf } from './phase-rows.ts'
 import { runRows } from './run-rows.ts'
 

@@ -9,7 +9,8 @@ import {
 import { isOpenPhase, put } from '../../../state/index.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { movedRun, stamped } from '../run-states.ts'
+import { movedRun } from '../run-states.ts'
+import { moved } from './moved.ts'
 import { phaseDocument } from './phase-document.ts'
 
 /** An open phase and its run, as its runner sees them. */
@@ -78,15 +79,4 @@ export async function startPhase(
 const TICKET_USED: GovernanceRefusal = {
   code: 'conflict',
   detail: 'The ticket of the phase was used with another token',
-}
-
-type PhaseStatus = RunPhaseRow['status']
-
-/** A phase or a plan in its next status, with the time. */
-export function moved<S extends PhaseStatus>(
-  { statusMs }: Pick<RunPhaseRow, 'statusMs'>,
-  status: S,
-  nowMs: number,
-): { readonly status: S; readonly statusMs: RunPhaseRow['statusMs'] } {
-  return { status, statusMs: stamped(statusMs, status, nowMs) }
 }

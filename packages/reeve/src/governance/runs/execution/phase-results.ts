@@ -1,20 +1,21 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../../kit/result.ts'
-import type { GovernanceRefusal, RunFileRow, RunPhaseRow, RunRow } from '../../../model/index.ts'
+import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index.ts'
 import { organizationTenant } from '../../../policy/index.ts'
-import { put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
+import { put, type Change } from '../../../state/index.ts'
 import { readBlob, storeBlob } from '../../blobs/sealed-blobs.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { endedRows } from '../decide-run.ts'
 import { freezeSets, pinCode, sealSets } from '../frozen-sets.ts'
 import { storePlanParts } from '../plan-blobs.ts'
 import { waitingRows } from '../policy-rows.ts'
 import { afterPolicies } from '../run-progress.ts'
 import { movedRun } from '../run-states.ts'
 import { inspectedPlan } from '../upload-plan.ts'
-import { findPhase, moved, type PhaseCall, type SeenPhase } from './phase-access.ts'
+import { moved } from './moved.ts'
+import { findPhase, type PhaseCall, type SeenPhase } from './phase-access.ts'
+import { appliedRows, failedPhaseRows } from './phase-moves.ts'
 import { appendLog } from './run-logs.ts'
 import { runRows } from './run-rows.ts'
 
@@ -157,64 +158,44 @@ export async function finishPhase(
 }
 
 /** How a phase ended; the log is complete. */
-export type PhaseEnd = Pick<
+type PhaseEnd = Pick<
   v2.PhaseFinishRequest,
   'outcome' | 'message' | 'generatedConfiguration' | 'stateUncertain'
 >
 
-/** What is written when a phase has ended, whoever found out. */
-export function phaseEnd(
+function phaseEnd(
   context: GovernanceContext,
   { phase, run }: SeenPhase,
   end: PhaseEnd,
 ): readonly Change[] {
   const nowMs = context.clock.nowMs()
+  const { tables } = context.store
+  if (end.outcome === 'finished')
+    return phase.phase === 'plan'
+      ? plannedRows(context, { phase, run }, { end, nowMs })
+      : appliedRows(tables, { phase, run }, nowMs)
   // A tool that was interrupted fails; that is what was asked for.
-  const isCanceled = phase.cancellation !== 'none' && end.outcome !== 'finished'
-  const outcome = isCanceled ? 'canceled' : end.outcome
-  const ended: RunPhaseRow = { ...phase, ...moved(phase, outcome, nowMs) }
-  const rest =
-    phase.phase === 'plan'
-      ? planEnd(context, withEnd(run, end), { outcome, nowMs })
-      : applyEnd(context.store.tables, withEnd(run, end), { outcome, nowMs })
-  return [put('run_phases', ended), ...rest]
-}
-
-function withEnd(run: RunRow, end: PhaseEnd): RunRow {
-  if (run.execution === undefined) return run
-  const reason = end.message ?? run.execution.reason
+  const outcome = phase.cancellation === 'none' ? end.outcome : 'canceled'
   const keepsLock = end.stateUncertain === true
-  const generatedConfiguration = end.generatedConfiguration === true
-  return { ...run, execution: { ...run.execution, reason, keepsLock, generatedConfiguration } }
+  return failedPhaseRows(tables, { phase, run }, { outcome, message: end.message, keepsLock, nowMs })
 }
 
-interface Ended {
-  readonly outcome: v2.PhaseOutcome
-  readonly nowMs: number
-}
-
-function planEnd(
+/** A plan that finished: policies are asked, or the run rests, in the commit that ends its log. */
+function plannedRows(
   context: GovernanceContext,
-  before: RunRow,
-  { outcome, nowMs }: Ended,
+  { phase, run: before }: SeenPhase,
+  { end, nowMs }: { readonly end: PhaseEnd; readonly nowMs: number },
 ): readonly Change[] {
   const { tables } = context.store
   const plan = tables.run_plans.get(before.planId)
-  if (outcome !== 'finished') {
-    const run = movedRun(before, [outcome], nowMs)
-    return [
-      ...endedRows(tables, run, nowMs),
-      put('run_plans', { ...plan, ...moved(plan, outcome, nowMs) }),
-      ...runRows(tables, run, nowMs),
-    ]
-  }
   const sets = freezeSets(context, before.workspaceId)
-  const planned = { ...before, hasChanges: plan.hasChanges }
+  const planned: RunRow = { ...withGenerated(before, end), hasChanges: plan.hasChanges }
   const isJudged = sets.length > 0
   const rest = isJudged ? (['post_plan_running'] as const) : afterPolicies(planned)
   const run = movedRun(planned, ['planned', ...rest], nowMs)
   const frozenSets = isJudged ? sealSets(context, sets) : null
   return [
+    put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
     put('run_plans', { ...plan, ...moved(plan, 'finished', nowMs), frozenSets }),
     ...waitingRows(context, run, sets),
     ...pinCode(context, sets, plan),
@@ -222,22 +203,7 @@ function planEnd(
   ]
 }
 
-function applyEnd(tables: Tables, before: RunRow, { outcome, nowMs }: Ended): readonly Change[] {
-  const status = outcome === 'finished' ? 'applied' : outcome
-  const run = movedRun(before, [status], nowMs)
-  return [
-    ...runRows(tables, run, nowMs),
-    ...(status === 'applied' ? staleRuns(tables, run, nowMs) : []),
-  ]
-}
-
-/** Plans that were saved before another run was applied describe a state that is gone. */
-function staleRuns(tables: Tables, applied: RunRow, nowMs: number): readonly Change[] {
-  return tables.runs
-    .rowsIn('workspaceStatus', scopedKey(applied.workspaceId, 'planned_and_saved'))
-    .filter(({ id }) => id !== applied.id)
-    .flatMap((run) => {
-      const discarded = movedRun(run, ['discarded'], nowMs)
-      return [...endedRows(tables, discarded, nowMs), ...runRows(tables, discarded, nowMs)]
-    })
+function withGenerated(run: RunRow, { generatedConfiguration }: PhaseEnd): RunRow {
+  if (run.execution === undefined || generatedConfiguration !== true) return run
+  return { ...run, execution: { ...run.execution, generatedConfiguration } }
 }
