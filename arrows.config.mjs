@@ -137,8 +137,9 @@ export const areas = {
   },
   governance: {
     folder: `${reeve}/governance`,
-    // Its rules and limits are the contract's, as for workload (decision 0027).
-    may: ['state', 'policy', 'acl', 'model', 'contract'],
+    // Its rules and limits are the contract's, as for workload (decision 0027); large states are
+    // read on a thread (decision 0110).
+    may: ['state', 'policy', 'acl', 'model', 'contract', 'threads'],
     builtins,
   },
   http: {

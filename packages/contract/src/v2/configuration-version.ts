@@ -28,8 +28,8 @@ export const CONFIGURATION_VERSION_STATUSES = [
   'archived',
 ] as const
 
-/** Where a configuration came from: a program of the API, or the command-line tool itself. */
-export const CONFIGURATION_SOURCES = ['api', 'cli'] as const
+/** Where a configuration comes from: it is uploaded. */
+export const CONFIGURATION_SOURCES = ['api'] as const
 
 /** One upload of the files that runs plan. */
 export const ConfigurationVersion = ResourceOf('ConfigurationVersion', 'configuration-versions', {

@@ -105,8 +105,19 @@ export const CONFIGURATION_BYTES_MAX = 100 * 1024 * 1024
 export const CONFIGURATION_UNPACKED_BYTES_MAX = 1024 * 1024 * 1024
 export const CONFIGURATION_ENTRIES_MAX = 100_000
 
-/** Configuration versions of one workspace that are kept; the oldest without an open run go first. */
+/** Configuration versions of one workspace that are kept; the oldest that no run needs go first. */
 export const CONFIGURATION_VERSIONS_KEPT_MAX = 100
+
+/** A state, and its JSON form; a state that is sent in base64 inside of a document. */
+export const STATE_BYTES_MAX = 100 * 1024 * 1024
+export const INLINE_STATE_BYTES_MAX = 16 * 1024 * 1024
+
+/** Outputs of one state, and resources that are listed of it. */
+export const STATE_OUTPUTS_MAX = 10_000
+export const STATE_RESOURCES_SHOWN_MAX = 5_000
+
+/** State versions of one workspace that are kept; the current one always is. */
+export const STATE_VERSIONS_KEPT_MAX = 100
 
 /** How long an upload URL may be used, and only once. */
 export const UPLOAD_URL_MS_MAX = 60 * 60 * 1000

@@ -59,6 +59,7 @@ export const ID_PREFIXES = {
   'reserved-tag-keys': 'rtk',
   'run-events': 're',
   runs: 'run',
+  'state-versions': 'sv',
   'tag-bindings': 'tb',
   'task-stages': 'ts',
   'team-projects': 'tprj',

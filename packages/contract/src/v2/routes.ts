@@ -19,6 +19,7 @@ import { runPhaseRoutes } from './run-phase.ts'
 import { runPlanRoutes } from './run-plan.ts'
 import { runQueueRoutes } from './run-queue.ts'
 import { runRoutes } from './run.ts'
+import { stateVersionRoutes } from './state-version.ts'
 import { tagBindingRoutes } from './tag-binding.ts'
 import { taskStageRoutes } from './task-stage.ts'
 import { teamAccessRoutes } from './team-access.ts'
@@ -39,6 +40,7 @@ export const v2Routes = {
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
   ...configurationVersionRoutes,
+  ...stateVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
   ...runApplyRoutes,

@@ -38,6 +38,8 @@ export const WORKSPACE_PERMISSIONS = [
   'can-read-variable',
   'can-update-variable',
   'can-read-state-versions',
+  'can-read-state-outputs',
+  'can-create-state-versions',
 ] as const
 
 export const WORKSPACE_INCLUDES = [
@@ -156,9 +158,17 @@ export const WorkspaceUpdateRequest = RequestOf('WorkspaceUpdateRequest', 'works
 })
 export type WorkspaceUpdateRequest = Shape<typeof WorkspaceUpdateRequest>
 
-/** Plain JSON, not a JSON:API document. */
+const reason = Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX })))
+
+/** Plain JSON; a document, as the command-line tools send it, is accepted as well. */
 export const WorkspaceLockRequest = Named('WorkspaceLockRequest', {
-  reason: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
+  reason,
+  data: Type.Optional(
+    Type.Object({
+      type: Type.Optional(Type.String()),
+      attributes: Type.Optional(Type.Object({ reason })),
+    }),
+  ),
 })
 
 const brokenRule = 'A rule is broken, the name is taken, or the project does not exist.'

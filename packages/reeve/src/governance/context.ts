@@ -3,6 +3,7 @@ import type { PolicyAsker } from '../policy/index.ts'
 import type { Store } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'
 import { Remembered } from './remembered.ts'
+import { StateReader } from './state-versions/state-reader.ts'
 
 /** Keeps secrets out of storage; the same one that the workload API uses. */
 export interface SecretKeeper {
@@ -28,6 +29,7 @@ export interface GovernanceHost {
 /** What every governance use case may use. Made once, by `openGovernance`. */
 export interface GovernanceContext extends GovernanceHost {
   readonly lists: GovernanceLists
+  readonly states: StateReader
   /** Which projects a caller has a right on; see `projectsWith`. */
   readonly projectScopes: Remembered<ReadonlySet<string>>
   /** Which workspaces a caller may read; see `readableWorkspaces`. */
@@ -56,6 +58,7 @@ export function openGovernance(host: GovernanceHost): GovernanceContext {
     policyAsker,
     aclEnabled,
     lists: openLists(store),
+    states: new StateReader(clock),
     projectScopes: new Remembered(),
     workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),
     workspaceFilters: new Remembered(WORKSPACE_FILTERS_MAX),

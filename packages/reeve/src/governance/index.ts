@@ -186,6 +186,25 @@ export {
   readConfigurationArchive,
   type SeenConfiguration,
 } from './configuration-versions/configuration-versions.ts'
+export { createState, findStateWriter, type NewState } from './state-versions/create-state.ts'
+export type { StateDigest } from './state-versions/inspect-state.ts'
+export { rollBackState } from './state-versions/roll-back-state.ts'
+export {
+  findOutput,
+  outputsOf,
+  readDigest,
+  type SeenOutput,
+} from './state-versions/state-outputs.ts'
+export {
+  findCurrentState,
+  findState,
+  listStates,
+  readStatePart,
+  shownStatus,
+  type SeenState,
+  type StatePart,
+} from './state-versions/state-versions.ts'
+export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
 export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
 export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
 export { createRun, listRuns } from './runs/create-run.ts'
@@ -236,6 +255,7 @@ export {
   writePhaseFile,
   writePhaseLog,
 } from './runs/execution/phase-results.ts'
+export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
 export {
   capacityOf,
   nextPhases,

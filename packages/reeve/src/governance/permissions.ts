@@ -159,6 +159,8 @@ export interface WorkspaceRights {
   readonly readVariables: boolean
   readonly updateVariables: boolean
   readonly readState: boolean
+  readonly readOutputs: boolean
+  readonly writeState: boolean
   /** Add bindings and change values. */
   readonly manageTags: boolean
   readonly replaceTags: boolean
@@ -206,7 +208,10 @@ export function workspaceRights(standing: Standing, facts: WorkspaceFacts): Work
     forceUnlock: isAdmin,
     readVariables: any(({ variables }) => variables !== 'none'),
     updateVariables: any(({ variables }) => variables === 'write'),
-    readState: any((one) => one['state-versions'] !== 'none'),
+    readState: any((one) => READS_STATE.has(one['state-versions'])),
+    readOutputs: any((one) => one['state-versions'] !== 'none'),
+    // What changes infrastructure without a run is for people, like the runs themselves.
+    writeState: mayRun && any((one) => one['state-versions'] === 'write'),
     manageTags: plans,
     replaceTags: isAdmin,
     overridePolicies:
@@ -216,6 +221,9 @@ export function workspaceRights(standing: Standing, facts: WorkspaceFacts): Work
     manageTeams: isAdmin,
   }
 }
+
+/** Values of the access `state-versions` that show more than outputs. */
+const READS_STATE: ReadonlySet<string> = new Set(['read', 'write'])
 
 export type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
 
@@ -235,6 +243,8 @@ export function workspacePermissions(rights: WorkspaceRights): WorkspacePermissi
     'can-read-variable': rights.readVariables,
     'can-update-variable': rights.updateVariables,
     'can-read-state-versions': rights.readState,
+    'can-read-state-outputs': rights.readOutputs,
+    'can-create-state-versions': rights.writeState,
   }
 }
 

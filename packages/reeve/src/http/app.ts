@@ -28,6 +28,7 @@ import { StreamChannelServer } from './agent/stream-channel.ts'
 import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
+import { mountDiscovery, type ServiceDiscovery } from './discovery.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -80,6 +81,10 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** What every answer of `/api/v2` carries besides; nothing unless given. */
+  readonly governanceHeaders?: Readonly<Record<string, string>>
+  /** Where command-line tools look for the services of this host; none unless given. */
+  readonly discovery?: ServiceDiscovery
   readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
@@ -175,6 +180,7 @@ export function createApp(options: AppOptions): App {
     ...mountGovernance(app, options, parts),
   ]
   mountDocs(app, routes, options.version)
+  mountDiscovery(app, options.discovery)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
@@ -190,6 +196,7 @@ export function createApp(options: AppOptions): App {
       forget()
       await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
       await largeBodies.stop()
+      await governance.states.stop()
     },
   }
 }

@@ -33,6 +33,8 @@ export interface HttpLog {
 export interface ShellOptions {
   readonly log: HttpLog
   /** Headers that the operator wants on every response. */
+  /** What every answer of `/api/v2` carries besides; nothing unless given. */
+  readonly governanceHeaders?: Readonly<Record<string, string>>
   readonly responseHeaders: Readonly<Record<string, string>>
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
@@ -251,11 +253,12 @@ export function sharedHeaders({
 }
 
 export function setHeaders(
-  options: Pick<ShellOptions, 'responseHeaders'>,
+  options: Pick<ShellOptions, 'responseHeaders' | 'governanceHeaders'>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   void reply.headers(SECURITY_HEADERS)
+  if (isV2(request)) void reply.headers(options.governanceHeaders ?? {})
   void reply.headers(options.responseHeaders)
   void reply.header('x-request-id', request.id)
 }

@@ -20,6 +20,7 @@ import type { AgentInfo, LeaderRouter, MetricSources } from '../http/index.ts'
 import type { ReplicationStatus } from '../regions/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
+import { DISCOVERY, GOVERNANCE_HEADERS } from './command-line-services.ts'
 import { openTarget } from './backup/open-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -123,6 +124,8 @@ export class Server {
       webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
+      governanceHeaders: GOVERNANCE_HEADERS,
+      discovery: DISCOVERY,
       requestsPerSecond: config.http.requestsPerSecondMax,
       externalUrl: config.http.externalUrl,
       limits: config.limits,

@@ -24,6 +24,10 @@ export const LIMITS = {
 
   /** The same of an archive or a state that is stored sealed. */
   blobPartBytes: 1024 * 1024,
+
+  /** Time and memory of the thread that reads large states: 100 MB take 2 s and 600 MB. */
+  stateReadMsMax: 20_000,
+  stateReadMegabytesMax: 1_024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
   /** Nesting of the JSON of a body, and its objects and lists together. Decision 0007. */

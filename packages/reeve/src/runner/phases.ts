@@ -56,12 +56,27 @@ export async function applyPhase(phase: Phase): Promise<PhaseResult> {
   const push = new StatePush(statePath, client, before)
   const args = ['apply', '-input=false', ...formatOf(phase), PLAN_FILE]
   const applied = await callTool(phase, root, args)
-  await push.end()
+  const refusal = await push.end()
+  if (refusal !== undefined) return await keepState(phase, statePath, refusal)
   if (applied.code === 0) return { outcome: 'finished', message: null }
   // Killed, and not by a request to end: what it was doing is in no state.
   const stateUncertain = applied.signal !== null
   const outcome = phase.tool.interruption === undefined ? 'errored' : 'canceled'
   return { ...failed('apply', applied), outcome, stateUncertain }
+}
+
+/** The state could not be stored: it is kept beside the run, for people to compare. */
+async function keepState(
+  { client, log }: Phase,
+  path: string,
+  refusal: string,
+): Promise<PhaseResult> {
+  const state = await readOptional(path)
+  if (state !== undefined)
+    await client.send({ method: 'PUT', path: '/files/errored-state', body: state })
+  const message = `The state could not be stored: ${refusal}`
+  log.line(`Error: ${message}`)
+  return { outcome: 'errored', message: message.slice(0, 1_000), stateUncertain: true }
 }
 
 const LOCKED = ['-lockfile=readonly']

@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../kit/fault.ts'
 import { STATE_TIMES } from './limits.ts'
-import type { PhaseClient } from './phase-client.ts'
+import { PHASE_REFUSED, type PhaseClient } from './phase-client.ts'
 
 /**
  * Stores the state while an apply changes it: the tool rewrites its file after each resource. What
@@ -27,11 +28,17 @@ export class StatePush {
     this.#watching.catch(() => undefined)
   }
 
-  /** Stores what the file holds now; the tool has ended. */
-  async end(): Promise<void> {
+  /** Stores what the file holds now; the tool has ended. Gives why the server does not take it. */
+  async end(): Promise<string | undefined> {
     this.#isEnded = true
-    await this.#watching
-    await this.#push(await this.#read())
+    try {
+      await this.#watching
+      await this.#push(await this.#read())
+      return undefined
+    } catch (thrown) {
+      if (thrown instanceof Fault && thrown.kind === PHASE_REFUSED) return thrown.message
+      throw thrown
+    }
   }
 
   async #watch(): Promise<void> {

@@ -23,6 +23,7 @@ import type {
   RunPlanRow,
   RunPolicyRow,
   RunRow,
+  StateVersionRow,
   TagBindingRow,
   TaskStageRow,
   TeamMembershipRow,
@@ -59,6 +60,7 @@ export interface GovernanceRows {
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
   readonly runs: RunRow
+  readonly state_versions: StateVersionRow
   readonly tag_bindings: TagBindingRow
   readonly task_stages: TaskStageRow
   readonly team_memberships: TeamMembershipRow
@@ -360,6 +362,21 @@ export const GOVERNANCE_SPECS: {
       waiting: (row) => (isWaitingRun(row) ? WAITING_RUNS : undefined),
       apply: (row) => row.execution?.applyId,
       configuration: (row) => row.configurationVersionId,
+    },
+  },
+  state_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      // The newest of these is the state of the workspace.
+      finalized: (row) => (row.status === 'finalized' ? row.workspaceId : undefined),
+      // A workspace with one of these is not unlocked.
+      pending: (row) => (row.status === 'pending' ? row.workspaceId : undefined),
+      run: (row) => row.runId ?? undefined,
+      upload: (row) => row.upload?.keyHash,
+      jsonUpload: (row) => row.jsonUpload?.keyHash,
     },
   },
   tag_bindings: {

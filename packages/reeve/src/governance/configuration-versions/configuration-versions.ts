@@ -28,10 +28,9 @@ export async function createConfiguration(
   request: {
     readonly workspaceId: string
     readonly attributes: v2.ConfigurationVersionCreateRequest['data']['attributes']
-    readonly source: ConfigurationVersionRow['source']
   },
 ): Promise<Result<NewConfiguration, GovernanceRefusal>> {
-  const { workspaceId, attributes = {}, source } = request
+  const { workspaceId, attributes = {} } = request
   const address = { workspaceId }
   const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
   if (!seen.ok) return seen
@@ -44,7 +43,7 @@ export async function createConfiguration(
     workspaceId,
     status: 'pending',
     statusMs: { 'pending-at': nowMs },
-    source,
+    source: 'api',
     autoQueueRuns: attributes['auto-queue-runs'] ?? true,
     speculative: attributes.speculative ?? false,
     provisional: attributes.provisional ?? false,
@@ -89,7 +88,7 @@ export function configurationsOf(
 }
 
 /** What a run plans that names no configuration; undefined when nothing was uploaded. */
-export function currentConfiguration(
+function currentConfiguration(
   tables: Tables,
   workspaceId: string,
 ): ConfigurationVersionRow | undefined {

@@ -24,6 +24,7 @@ const IN_ORGANIZATION = [
   'run_plans',
   'run_policies',
   'runs',
+  'state_versions',
   'tag_bindings',
   'task_stages',
   'team_memberships',

@@ -9,6 +9,7 @@ import { put } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
+import { hasPendingState } from '../state-versions/state-versions.ts'
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
 
@@ -45,11 +46,16 @@ export async function unlockWorkspace(
 ): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
   const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
   if (!seen.ok) return seen
-  const { lock } = seen.value.workspace
-  if (lock === null) return refuse('Workspace is not locked', 'workspace-not-locked')
-  const own = holderOf(context, caller)
-  if (lock.byType !== own.byType || lock.byId !== own.byId)
-    return refuse(lockedBy(context, seen.value, lock), 'workspace-locked')
+  if (seen.value.workspace.lock === null)
+    return refuse('Workspace is not locked', 'workspace-not-locked')
+  const problem = lockProblem(context, caller, seen.value)
+  if (problem !== undefined) return err(problem)
+  // Clients that uploaded a moment ago match on this text, and try again.
+  if (hasPendingState(context, workspaceId))
+    return err({
+      code: 'conflict',
+      detail: 'The latest state version is still pending; wait for its upload and try again',
+    })
   return changeLock(context, caller, { seen: seen.value, lock: null })
 }
 
@@ -67,6 +73,24 @@ export async function forceUnlockWorkspace(
 
 function refuse(detail: string, reason: RefusalReason): Result<never, GovernanceRefusal> {
   return err({ code: 'conflict', detail, reason })
+}
+
+/** Whether the caller holds the lock; else why not. */
+export function lockProblem(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  seen: SeenWorkspace,
+): GovernanceRefusal | undefined {
+  const { lock } = seen.workspace
+  if (lock === null)
+    return {
+      code: 'conflict',
+      detail: 'Workspace must be locked by whoever writes its state; lock it first',
+      reason: 'workspace-not-locked',
+    }
+  const own = holderOf(context, caller)
+  if (lock.byType === own.byType && lock.byId === own.byId) return undefined
+  return { code: 'conflict', detail: lockedBy(context, seen, lock), reason: 'workspace-locked' }
 }
 
 /** A team's token locks for the team, everybody else for the user that it is. */

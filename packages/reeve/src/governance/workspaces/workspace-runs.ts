@@ -1,5 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import { scopedKey, type Tables } from '../../state/index.ts'
+import { currentState } from '../state-versions/state-versions.ts'
 import { openStatuses } from '../runs/run-states.ts'
 
 /** What the runs of a workspace say about it. */
@@ -9,7 +10,7 @@ export interface WorkspaceRuns {
   readonly latestRunId: string | null
   /** A run of it is on its way. */
   readonly isActive: boolean
-  /** As the last plan that was carried out left it. */
+  /** As the current state has them; without one, as the last plan that was applied left them. */
   readonly resourceCount: number
   readonly policyCheckFailures: number
   readonly runFailures: number
@@ -75,6 +76,8 @@ function newestFirst(
 }
 
 function resourcesOf(tables: Tables, workspaceId: string): number {
+  const state = currentState(tables, workspaceId)
+  if (state !== undefined) return state.resourceCount
   const [applied] = newestFirst(tables, 'workspaceStatus', scopedKey(workspaceId, 'applied'))
   if (applied === undefined) return 0
   return tables.run_plans.find(tables.runs.get(applied).planId)?.counts.resources ?? 0

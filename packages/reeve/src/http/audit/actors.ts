@@ -47,6 +47,7 @@ const TABLE_OF = {
   policy_set_version_id: 'policy_set_versions',
   project_id: 'projects',
   reserved_tag_key_id: 'reserved_tag_keys',
+  state_version_id: 'state_versions',
   team_id: 'teams',
   team_project_id: 'team_projects',
   team_workspace_id: 'team_workspaces',

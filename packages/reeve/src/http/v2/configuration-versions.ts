@@ -61,12 +61,10 @@ async function create(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.createConfigurationVersion>,
 ): Promise<Outcome> {
-  const { caller, params, body, address, headers } = request
+  const { caller, params, body, address } = request
   const made = await createConfiguration(context, caller, {
     workspaceId: params.workspace_id,
     attributes: body.data.attributes,
-    // The command-line tools say their version with every request.
-    source: headers['terraform-version'] === undefined ? 'api' : 'cli',
   })
   return answer(made, ({ configuration, uploadKey }) => {
     const url = `${address.origin}${pathOf('uploads', 'configuration', uploadKey)}`

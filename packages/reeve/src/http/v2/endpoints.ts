@@ -17,6 +17,7 @@ import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
 import { runQueueEndpoints } from './run-queues.ts'
+import { stateVersionEndpoints } from './state-versions.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -44,6 +45,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
     ...configurationVersionEndpoints(context),
+    ...stateVersionEndpoints(context),
     ...planEndpoints(context),
     ...runQueueEndpoints(context),
     ...policyCheckEndpoints(context),

@@ -4,10 +4,12 @@ import {
   findPhase,
   finishPhase,
   readPhaseConfiguration,
+  readPhaseState,
   readRunFile,
   startPhase,
   writePhaseFile,
   writePhaseLog,
+  writePhaseState,
   type PhaseCall,
 } from '../../governance/index.ts'
 import { err, ok } from '../../kit/result.ts'
@@ -36,6 +38,7 @@ export function runPhaseEndpoints(host: WaitHost): readonly V2Endpoint[] {
       async (request) => fileAnswer(await readPhaseConfiguration(context, callOf(request))),
       RUNNER,
     ),
+    ...stateEndpoints(host),
     ...fileEndpoints(host),
     endpoint(
       v2Routes.writePhaseLog,
@@ -52,6 +55,24 @@ export function runPhaseEndpoints(host: WaitHost): readonly V2Endpoint[] {
       async (request) => {
         const call = { ...callOf(request), end: request.body }
         return answer(await finishPhase(context, call), () => NO_CONTENT)
+      },
+      RUNNER,
+    ),
+  ]
+}
+
+function stateEndpoints({ context }: WaitHost): readonly V2Endpoint[] {
+  return [
+    endpoint(
+      v2Routes.readPhaseState,
+      async (request) => fileAnswer(await readPhaseState(context, callOf(request))),
+      RUNNER,
+    ),
+    endpoint(
+      v2Routes.writePhaseState,
+      async (request) => {
+        const call = { ...callOf(request), bytes: request.body }
+        return answer(await writePhaseState(context, call), () => NO_CONTENT)
       },
       RUNNER,
     ),

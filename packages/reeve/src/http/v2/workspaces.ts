@@ -130,7 +130,7 @@ function lockEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
         answer(
           await lockWorkspace(context, caller, {
             workspaceId: params.workspace_id,
-            reason: body?.reason ?? null,
+            reason: body?.reason ?? body?.data?.attributes?.reason ?? null,
           }),
           shown,
         ),

@@ -6,6 +6,7 @@ import { movedRun, stamped } from '../run-states.ts'
 import { moved } from './moved.ts'
 import { phaseId } from './phase-rows.ts'
 import { locksForPlan } from './queue.ts'
+import { intermediateStatesEnd } from './phase-state.ts'
 import { isHeldBy, runLock, runRows } from './run-rows.ts'
 
 export interface PhaseStartParts {
@@ -101,7 +102,7 @@ export function failedPhaseRows(
     ...endedRows(tables, run, nowMs),
     ...(phase.phase === 'plan'
       ? [put('run_plans', { ...plan, frozenSets: null, ...moved(plan, outcome, nowMs) })]
-      : []),
+      : intermediateStatesEnd(tables, run)),
     ...runRows(tables, run, nowMs),
   ]
 }
@@ -125,6 +126,7 @@ export function appliedRows(
   const run = movedRun(before, ['applied'], nowMs)
   return [
     put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
+    ...intermediateStatesEnd(tables, run),
     ...runRows(tables, run, nowMs),
     ...staleRuns(tables, run, nowMs),
   ]

@@ -1,0 +1,108 @@
+// tidy-allow vendor: the state file has this name for the version of the tool
+import { createHash } from 'node:crypto'
+import { v2 } from '@reeve/contract'
+import { parseExactJson } from '../../kit/exact-json.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+
+/** An output as the state has it. */
+export interface StateOutput {
+  readonly name: string
+  readonly sensitive: boolean
+  readonly detailedType: unknown
+  readonly value: unknown
+}
+
+/** What is kept of a state beside its bytes. */
+export interface StateDigest {
+  readonly outputs: readonly StateOutput[]
+  readonly resources: readonly v2.StateResource[]
+}
+
+/** A state that was read. */
+export interface InspectedState {
+  readonly md5: string
+  readonly serial: number
+  readonly lineage: string | null
+  readonly format: number
+  readonly toolVersion: string | null
+  readonly resourceCount: number
+  /** A StateDigest as JSON, with numbers as the state has them. */
+  readonly digest: Uint8Array
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/**
+ * Reads a state file of the format 4; else says why it is none. Takes a second for a large one, so
+ * that is done on a thread.
+ */
+export function inspectState(bytes: Uint8Array): Result<InspectedState, string> {
+  const md5 = createHash('md5').update(bytes).digest('hex')
+  const state = parseState(bytes)
+  if (!state.ok) return state
+  const { version, serial, lineage, terraform_version: toolVersion } = state.value
+  if (version !== STATE_FORMAT)
+    return err(`The state has the format ${JSON.stringify(version)}; format 4 is expected`)
+  if (typeof serial !== 'number' || !Number.isSafeInteger(serial) || serial < 0)
+    return err('The state has no serial that is a whole number')
+  const all = listOf(state.value['resources']).flatMap(resourceOf)
+  const outputs = outputsOf(objectOf(state.value['outputs']))
+  if (outputs.length > v2.STATE_OUTPUTS_MAX)
+    return err(`The state has ${outputs.length} outputs; at most ${v2.STATE_OUTPUTS_MAX} are kept`)
+  const digest: StateDigest = { outputs, resources: all.slice(0, v2.STATE_RESOURCES_SHOWN_MAX) }
+  return ok({
+    md5,
+    serial,
+    lineage: typeof lineage === 'string' && lineage !== '' ? lineage : null,
+    format: STATE_FORMAT,
+    toolVersion: typeof toolVersion === 'string' ? toolVersion : null,
+    resourceCount: all.reduce((sum, { count }) => sum + count, 0),
+    digest: new TextEncoder().encode(JSON.stringify(digest)),
+  })
+}
+
+const STATE_FORMAT = 4
+
+function parseState(bytes: Uint8Array): Result<JsonObject, string> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const value = objectOf(parseExactJson(text))
+    return value === undefined ? err('The state is not a JSON object') : ok(value)
+  } catch (thrown) {
+    // Text that is not UTF-8 is a TypeError, text that is not JSON a SyntaxError.
+    if (!(thrown instanceof TypeError || thrown instanceof SyntaxError)) throw thrown
+    return err(`The state is not JSON: ${thrown.message}`)
+  }
+}
+
+function outputsOf(outputs: JsonObject | undefined): readonly StateOutput[] {
+  return Object.entries(outputs ?? {}).map(([name, given]) => {
+    const { sensitive, type, value } = objectOf(given) ?? {}
+    return { name, sensitive: sensitive === true, detailedType: type ?? null, value: value ?? null }
+  })
+}
+
+/** Data sources are read, not managed: they are no resources of the workspace. */
+function resourceOf(given: unknown): readonly v2.StateResource[] {
+  const { mode, type, name, module, provider, instances } = objectOf(given) ?? {}
+  if (mode !== 'managed' || typeof type !== 'string' || typeof name !== 'string') return []
+  return [
+    {
+      name,
+      type,
+      module: typeof module === 'string' ? module.replace(/^module\./, '') : 'root',
+      provider: typeof provider === 'string' ? provider : '',
+      count: listOf(instances).length,
+    },
+  ]
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function objectOf(value: unknown): JsonObject | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  // An object that is no list has members by name.
+  return value as JsonObject
+}

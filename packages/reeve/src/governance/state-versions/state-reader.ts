@@ -1,0 +1,53 @@
+import type { Clock } from '../../kit/clock.ts'
+import { Fault, OVERLOADED } from '../../kit/fault.ts'
+import { err, type Result } from '../../kit/result.ts'
+import { LIMITS } from '../../model/index.ts'
+import { organizationTenant } from '../../policy/index.ts'
+import { overloadMessage, ThreadQueue, type ThreadLimits } from '../../threads/index.ts'
+import { inspectState, type InspectedState } from './inspect-state.ts'
+
+const THREAD_LIMITS: ThreadLimits = {
+  msMax: LIMITS.stateReadMsMax,
+  megabytesMax: LIMITS.stateReadMegabytesMax,
+  waitingPerTenantMax: 32,
+  waitingMax: 256,
+  waitMsMax: LIMITS.largeBodyWaitMsMax,
+}
+
+type Outcome = Result<InspectedState, string>
+
+/** Reads states: small ones at once, large ones on a thread that starts with the first of them. */
+export class StateReader {
+  readonly #queue: ThreadQueue<Uint8Array, Outcome>
+
+  constructor(clock: Clock) {
+    this.#queue = new ThreadQueue({
+      clock,
+      file: new URL('./state-worker.ts', import.meta.url),
+      does: 'reads states',
+      limits: THREAD_LIMITS,
+    })
+  }
+
+  /** What is in the state; else why it is none. The bytes stay with the caller. */
+  async inspect(bytes: Uint8Array, organizationId: string): Promise<Outcome> {
+    if (bytes.length <= LIMITS.inlineBodyBytesMax) return inspectState(bytes)
+    const tenant = organizationTenant(organizationId)
+    const result = await this.#queue.run(() => bytes, { tenant })
+    switch (result.kind) {
+      case 'done':
+        return result.outcome
+      case 'too-slow':
+        return err(`The state takes longer than ${THREAD_LIMITS.msMax} ms to read`)
+      case 'too-large':
+        return err(`The state takes more than ${THREAD_LIMITS.megabytesMax} MB of memory to read`)
+      case 'overloaded':
+        throw new Fault(OVERLOADED, overloadMessage(result.cause, 'states', THREAD_LIMITS))
+    }
+  }
+
+  /** Ends the thread; states that are not read by then fail. */
+  stop(): Promise<void> {
+    return this.#queue.stop()
+  }
+}

@@ -1,0 +1,5 @@
+/** The thread that reads large states. */
+import { serveThread } from '../../threads/index.ts'
+import { inspectState } from './inspect-state.ts'
+
+serveThread((bytes: Uint8Array) => inspectState(bytes))

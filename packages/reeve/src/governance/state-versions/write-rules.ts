@@ -1,0 +1,49 @@
+import type { StateVersionRow } from '../../model/index.ts'
+
+/** A state that somebody wants to write. */
+export interface StateWish {
+  readonly serial: number
+  readonly md5: string
+  readonly lineage: string | null
+  readonly force: boolean
+}
+
+export type WriteDecision =
+  | { readonly kind: 'write' }
+  /** The same state once more, after an answer that was lost. */
+  | { readonly kind: 'repeat' }
+  | { readonly kind: 'refuse'; readonly detail: string }
+
+/**
+ * Whether a state may follow the one that is there. A lower serial is accepted from people: the
+ * command-line tools push an older state on request without saying that it is meant. A run never
+ * steps back: what it has is older than what another attempt has written.
+ */
+export function decideWrite(
+  latest: Pick<StateVersionRow, 'id' | 'serial' | 'md5' | 'lineage'> | undefined,
+  wish: StateWish,
+  { isRun }: { readonly isRun: boolean },
+): WriteDecision {
+  if (latest === undefined) return { kind: 'write' }
+  const { serial, md5, lineage, force } = wish
+  const isSameLineage = lineage === null || latest.lineage === null || lineage === latest.lineage
+  if (isSameLineage && serial === latest.serial && md5 === latest.md5) return { kind: 'repeat' }
+  if (force && !isRun) return { kind: 'write' }
+  if (!isSameLineage)
+    return refuse(
+      `The lineage ${lineage} is not that of the current state, ${latest.lineage}: ` +
+        'the state belongs to other infrastructure; push it with force to replace the current one',
+    )
+  if (serial === latest.serial)
+    return refuse(
+      `The current state ${latest.id} has the serial ${serial} and another content; ` +
+        'read it again before you write',
+    )
+  if (isRun && serial < latest.serial)
+    return refuse(`The serial ${serial} is lower than that of the current state, ${latest.serial}`)
+  return { kind: 'write' }
+}
+
+function refuse(detail: string): WriteDecision {
+  return { kind: 'refuse', detail }
+}

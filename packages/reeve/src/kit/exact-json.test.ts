@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseExactJson } from './exact-json.ts'
+
+const cases = [
+  '{"a":12345678901234567890,"b":[1.10,1e400,-0],"c":"12345678901234567890"}',
+  '{"a":1,"b":[true,null,"x",{}]}',
+  '1e2',
+]
+for (const text of cases)
+  test(`numbers of ${text} stay as they are written`, () => {
+    assert.equal(JSON.stringify(parseExactJson(text)), text)
+  })
