@@ -4,7 +4,12 @@ import { act, read, upload } from './define.ts'
 import { Named, Nullable, type Shape } from '../shape.ts'
 import { answer, emptyAnswer } from './answers.ts'
 import { Octets, OCTETS_TYPE, OneOf } from './json-api.ts'
-import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RUN_LOG_CHUNK_BYTES_MAX, RUN_STATE_BYTES_MAX } from './limits.ts'
+import {
+  LINE_LENGTH_MAX,
+  PLAN_UPLOAD_BYTES_MAX,
+  RUN_LOG_CHUNK_BYTES_MAX,
+  RUN_STATE_BYTES_MAX,
+} from './limits.ts'
 
 /** The two halves of an executed run; each is a batch job. */
 export const RUN_PHASES = ['plan', 'apply'] as const
@@ -87,7 +92,8 @@ const octets = (description: string) => ({
 /** What the runner of a phase calls, on the node that executes it. */
 export const runPhaseRoutes = routes('Run phases', {
   startRunPhase: act('/run-phases/:phase_id/start', {
-    summary: 'Exchange the ticket of a phase for its document. Another token is rejected afterwards.',
+    summary:
+      'Exchange the ticket of a phase for its document. Another token is rejected afterwards.',
     audit: 'none',
     answeredBy: 'leader',
     body: PhaseStartRequest,
@@ -108,7 +114,8 @@ export const runPhaseRoutes = routes('Run phases', {
     needs,
   }),
   writePhaseState: upload('/run-phases/:phase_id/state', {
-    summary: 'Store the state that an apply has reached. The same serial and bytes are stored once.',
+    summary:
+      'Store the state that an apply has reached. The same serial and bytes are stored once.',
     audit: 'none',
     bodyBytesMax: RUN_STATE_BYTES_MAX,
     body: Octets,

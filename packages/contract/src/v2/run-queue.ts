@@ -19,7 +19,8 @@ export const OrganizationCapacity = ResourceWithId(
 )
 export type OrganizationCapacity = Shape<typeof OrganizationCapacity>
 
-const members = 'Membership in the organization; runs of workspaces that are not readable are left out.'
+const members =
+  'Membership in the organization; runs of workspaces that are not readable are left out.'
 
 export const runQueueRoutes = routes('Runs', {
   listQueuedRuns: list('/organizations/:organization_name/runs/queue', {

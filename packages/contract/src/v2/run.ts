@@ -198,7 +198,8 @@ export type OverrideRecord = Shape<typeof OverrideRecord>
 
 export const runRoutes = routes('Runs', {
   createRun: create('/runs', {
-    summary: 'Create a run in a workspace. With a configuration version it is executed; without one its plan is uploaded to `links.plan-upload`.',
+    summary:
+      'Create a run in a workspace. With a configuration version it is executed; without one its plan is uploaded to `links.plan-upload`.',
     body: RunCreateRequest,
     returns: RunDocument,
     result: 'Created, pending.',

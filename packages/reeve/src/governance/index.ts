@@ -234,11 +234,7 @@ export {
 } from './runs/override-policies.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
 export { RunLoop } from './runs/run-loop.ts'
-export {
-  isConfirmable,
-  isDiscardable,
-  isResting,
-} from './runs/run-states.ts'
+export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
 export {
   forceCancelMs,
   forceCancelRun,
@@ -256,12 +252,7 @@ export {
   writePhaseLog,
 } from './runs/execution/phase-results.ts'
 export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
-export {
-  capacityOf,
-  nextPhases,
-  queuedRuns,
-  queuePosition,
-} from './runs/execution/queue.ts'
+export { capacityOf, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
 export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
 export { tryPolicy } from './runs/try-policy.ts'
 export { readShownPlan } from './runs/shown-plan.ts'

@@ -11,7 +11,10 @@ export interface ServiceDiscovery {
 const JSON_TYPE = 'application/json'
 
 /** Needs no token: it says nothing but where the services are. */
-export function mountDiscovery(app: FastifyInstance, discovery: ServiceDiscovery | undefined): void {
+export function mountDiscovery(
+  app: FastifyInstance,
+  discovery: ServiceDiscovery | undefined,
+): void {
   if (discovery === undefined) return
   const text = JSON.stringify(discovery.services)
   app.get(discovery.path, (_request, reply) =>

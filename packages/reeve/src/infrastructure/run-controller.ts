@@ -16,7 +16,12 @@ import {
   type Change,
   type WatchTarget,
 } from '../state/index.ts'
-import { namespaceRow, registerSystemJob, stopJob, type WorkloadContext } from '../workload/index.ts'
+import {
+  namespaceRow,
+  registerSystemJob,
+  stopJob,
+  type WorkloadContext,
+} from '../workload/index.ts'
 import { phaseJob, type ExecutionSettings } from './phase-job.ts'
 
 export interface ControllerLog {

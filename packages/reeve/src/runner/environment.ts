@@ -1,7 +1,8 @@
 import type { v2 } from '@reeve/contract'
 
 /** Variables that would change which programs and settings the tool uses. */
-const REFUSED = /^(?:TF_CLI_CONFIG_FILE|TF_DATA_DIR|TF_REATTACH_PROVIDERS|LD_.*|PATH|HOME|REEVE_.*)$/
+const REFUSED =
+  /^(?:TF_CLI_CONFIG_FILE|TF_DATA_DIR|TF_REATTACH_PROVIDERS|LD_.*|PATH|HOME|REEVE_.*)$/
 const ARGUMENTS = /^TF_CLI_ARGS(?:_(?!plan$|apply$).*)?$/
 
 export interface EnvironmentParts {

@@ -108,9 +108,13 @@ async function initialize(
   log.line(platform)
   log.line(`Initializing ${phase.document.workspace}...`)
   const args = ['init', '-input=false', '-no-color', ...extra]
-  const initialized = await callTool(phase, root, args)
+  const initialized = await tool.run({ ...asked, args })
   if (tool.interruption !== undefined) return CANCELED
-  return initialized.code === 0 ? undefined : failed('init', initialized)
+  if (initialized.code === 0) return undefined
+  // Nobody reads what went well.
+  log.write(initialized.output)
+  log.write(initialized.errors)
+  return failed('init', initialized)
 }
 
 async function planArguments(phase: Phase): Promise<readonly string[]> {

@@ -22,8 +22,10 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
   process.on('SIGTERM', () => tool.interrupt('interrupt'))
   const ticket = { ticket: settings.ticket, token }
   // The server answers with this form, by its contract.
-  const document = (await client.sendJson({ method: 'POST', path: '/start' }, ticket)) as
-    v2.PhaseDocument
+  const document = (await client.sendJson(
+    { method: 'POST', path: '/start' },
+    ticket,
+  )) as v2.PhaseDocument
   const phase = await openPhase(settings, { document, client, tool })
   const control = new AbortController()
   const following = followControl(phase, control.signal)

@@ -62,9 +62,6 @@ export async function writeVariables(
       JSON.stringify(Object.fromEntries(texts.map(({ key, value }) => [key, value]))),
     )
   if (expressions.length > 0)
-    await write(
-      'reeve.tfvars',
-      expressions.map(({ key, value }) => `${key} = ${value}\n`).join(''),
-    )
+    await write('reeve.tfvars', expressions.map(({ key, value }) => `${key} = ${value}\n`).join(''))
   return files
 }

@@ -143,7 +143,10 @@ export async function reportRun(
   if (!seen.ok) return seen
   const { run: before, workspace } = seen.value
   if (before.execution !== undefined)
-    return err({ code: 'conflict', detail: 'The run is executed here; nobody else reports its end' })
+    return err({
+      code: 'conflict',
+      detail: 'The run is executed here; nobody else reports its end',
+    })
   if (before.status !== 'confirmed')
     return err({ code: 'conflict', detail: `The run is ${before.status}, not confirmed` })
   const nowMs = context.clock.nowMs()

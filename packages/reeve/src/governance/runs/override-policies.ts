@@ -32,8 +32,7 @@ export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'chec
 }
 
 export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stage'>): boolean {
-  const isPaused =
-    run.status === 'policy_override' || run.status === 'post_plan_awaiting_decision'
+  const isPaused = run.status === 'policy_override' || run.status === 'post_plan_awaiting_decision'
   return stage.status === 'awaiting_override' && isPaused
 }
 

@@ -60,11 +60,7 @@ interface NewStage {
   readonly status: 'pending' | 'running'
 }
 
-function newStage(
-  host: Host,
-  run: RunRow,
-  { sets, status }: NewStage,
-): readonly Change[] {
+function newStage(host: Host, run: RunRow, { sets, status }: NewStage): readonly Change[] {
   const nowMs = host.clock.nowMs()
   const stage: TaskStageRow = {
     ...ownerOf(run),

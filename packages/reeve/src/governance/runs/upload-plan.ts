@@ -3,11 +3,7 @@ import { gunzip } from 'node:zlib'
 import { v2 } from '@reeve/contract'
 import { releaseBytes } from '../../kit/release-bytes.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import type {
-  GovernanceRefusal,
-  RunPlanRow,
-  RunRow,
-} from '../../model/index.ts'
+import type { GovernanceRefusal, RunPlanRow, RunRow } from '../../model/index.ts'
 import {
   inspectPlan,
   organizationTenant,

@@ -59,11 +59,15 @@ async function readRange(
   const { offset = 0, limit = LIMIT_DEFAULT } = query
   const hasMore = (): boolean => logLength(context, found.value) > offset
   const isOver = (): boolean => hasMore() || isLogComplete(context, found.value)
-  await waitForRow(host, { table: 'run_phases', key: found.value }, {
-    tenant,
-    seconds: WAIT_SECONDS,
-    isOver,
-  })
+  await waitForRow(
+    host,
+    { table: 'run_phases', key: found.value },
+    {
+      tenant,
+      seconds: WAIT_SECONDS,
+      isOver,
+    },
+  )
   const bytes = await readLog(context, found.value, { offset, limit })
   return ok({ kind: 'bytes', status: 200, bytes, headers: LOG_HEADERS })
 }

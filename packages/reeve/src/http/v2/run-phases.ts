@@ -149,10 +149,14 @@ async function readControl(
     const seen = find()
     return !seen.ok || seen.value.phase.cancellation !== known
   }
-  await waitForRow(host, { table: 'run_phases', key: call.phaseId }, {
-    tenant: request.tenant,
-    seconds: wait,
-    isOver,
-  })
+  await waitForRow(
+    host,
+    { table: 'run_phases', key: call.phaseId },
+    {
+      tenant: request.tenant,
+      seconds: wait,
+      isOver,
+    },
+  )
   return answer(find(), ({ phase }) => json({ cancellation: phase.cancellation }))
 }

@@ -1,11 +1,6 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../../kit/result.ts'
-import type {
-  GovernanceRefusal,
-  RunDecision,
-  RunPhaseRow,
-  RunRow,
-} from '../../../model/index.ts'
+import type { GovernanceRefusal, RunDecision, RunPhaseRow, RunRow } from '../../../model/index.ts'
 import { put, type Change, type Tables } from '../../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../../caller.ts'
 import { commitWrite } from '../../commit.ts'
@@ -103,7 +98,9 @@ export async function forceCancelRun(
     return err({ code: 'conflict', detail })
   }
   const isApplying = phase.phase === 'apply'
-  const reason = isApplying ? 'The apply was killed; resources may exist that the state lacks' : null
+  const reason = isApplying
+    ? 'The apply was killed; resources may exist that the state lacks'
+    : null
   const execution = { ...before.execution, keepsLock: isApplying, reason }
   const decision: RunDecision = {
     action: 'cancel',

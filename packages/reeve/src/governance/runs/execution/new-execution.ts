@@ -35,7 +35,9 @@ export function checkExecution(
     return err({ code: 'unprocessable', detail })
   }
   if (attributes['is-destroy'] === true && attributes['refresh-only'] === true)
-    return err(invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'))
+    return err(
+      invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'),
+    )
   const { pending } = capacityOf(context.store.tables, organization.id)
   if (pending >= v2.RUNS_PENDING_MAX) {
     const detail = `${pending} runs of the organization wait already; cancel some first`

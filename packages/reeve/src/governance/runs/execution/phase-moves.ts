@@ -73,12 +73,16 @@ export function lostPhaseRows(
   if (run === undefined || !isOpenPhase(phase)) return []
   const hasApplied = phase.phase === 'apply' && phase.tokenHash !== null
   const uncertain = hasApplied ? '; resources may exist that the state lacks' : ''
-  return failedPhaseRows(tables, { phase, run }, {
-    outcome: 'errored',
-    message: `The ${phase.phase} is lost: ${why}${uncertain}`,
-    keepsLock: hasApplied,
-    nowMs,
-  })
+  return failedPhaseRows(
+    tables,
+    { phase, run },
+    {
+      outcome: 'errored',
+      message: `The ${phase.phase} is lost: ${why}${uncertain}`,
+      keepsLock: hasApplied,
+      nowMs,
+    },
+  )
 }
 
 export interface FailedPhase {

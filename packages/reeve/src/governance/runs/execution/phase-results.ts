@@ -99,9 +99,7 @@ export async function readRunFile(
 ): Promise<Uint8Array | undefined> {
   const id = fileId(runId, name)
   const row = context.store.tables.run_files.find(id)
-  return row === undefined
-    ? undefined
-    : await readBlob(context, { ownerId: id, length: row.bytes })
+  return row === undefined ? undefined : await readBlob(context, { ownerId: id, length: row.bytes })
 }
 
 async function storePlanJson(
@@ -177,7 +175,11 @@ function phaseEnd(
   // A tool that was interrupted fails; that is what was asked for.
   const outcome = phase.cancellation === 'none' ? end.outcome : 'canceled'
   const keepsLock = end.stateUncertain === true
-  return failedPhaseRows(tables, { phase, run }, { outcome, message: end.message, keepsLock, nowMs })
+  return failedPhaseRows(
+    tables,
+    { phase, run },
+    { outcome, message: end.message, keepsLock, nowMs },
+  )
 }
 
 /** A plan that finished: policies are asked, or the run rests, in the commit that ends its log. */

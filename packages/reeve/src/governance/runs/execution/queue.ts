@@ -20,8 +20,7 @@ export function waitingRuns(tables: Tables, organizationId?: string): readonly R
   return [...tables.runs.keysIn('waiting', WAITING_RUNS)]
     .filter(
       (key) =>
-        organizationId === undefined ||
-        tables.runs.groupOf('organization', key) === organizationId,
+        organizationId === undefined || tables.runs.groupOf('organization', key) === organizationId,
     )
     .map((key) => ({ key, createIndex: tables.runs.createIndexOf(key) ?? 0 }))
     .toSorted(compareCreation)
@@ -47,8 +46,7 @@ export function nextPhases(
   const next: NextPhase[] = []
   for (const run of ordered) {
     const { organizationId, workspaceId } = run
-    const count =
-      used.get(organizationId) ?? tables.run_phases.countIn('openIn', organizationId)
+    const count = used.get(organizationId) ?? tables.run_phases.countIn('openIn', organizationId)
     used.set(organizationId, count)
     const phase = run.status === 'confirmed' ? 'apply' : 'plan'
     const needsWorkspace = phase === 'apply' || locksForPlan(run)

@@ -50,8 +50,7 @@ export function findLog(
     // Only `logKey` seals addresses of this form.
     const address = JSON.parse(sealer.open(sealed)) as Partial<LogAddress>
     const { runId, phase, expiresMs = 0 } = address
-    if (runId === undefined || phase === undefined || expiresMs <= clock.nowMs())
-      return err(UNSEEN)
+    if (runId === undefined || phase === undefined || expiresMs <= clock.nowMs()) return err(UNSEEN)
     return ok(phaseId(runId, phase))
   } catch (thrown) {
     if (thrown instanceof Fault || thrown instanceof SyntaxError) return err(UNSEEN)

@@ -128,7 +128,9 @@ export function planResource(
     links: {
       self: pathOf('plans', plan.id),
       'json-output': pathOf('plans', plan.id, 'json-output'),
-      ...(plan.status === 'pending' && execution === undefined ? { upload: pathOf('plans', plan.id, 'upload') } : {}),
+      ...(plan.status === 'pending' && execution === undefined
+        ? { upload: pathOf('plans', plan.id, 'upload') }
+        : {}),
     },
   }
 }
