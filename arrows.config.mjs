@@ -171,6 +171,15 @@ export const areas = {
     may: ['state', 'policy', 'acl', 'model', 'contract', 'threads'],
     builtins,
   },
+  // Runs of governance become jobs of workload (decision 0115).
+  infrastructure: {
+    folder: `${reeve}/infrastructure`,
+    may: ['governance', 'workload', 'state', 'model'],
+    types: ['contract'],
+    builtins,
+  },
+  // The program that the jobs of runs start on nodes; it unpacks archives as agents do.
+  runner: { folder: `${reeve}/runner`, may: ['agent', 'contract'], builtins },
   http: {
     folder: `${reeve}/http`,
     // Reads and watches go straight to state; lang holds the filter expressions of list routes;

@@ -1,4 +1,5 @@
 import { EvaluationBroker, HEARTBEAT_MS, Presence, StateView } from '../src/control/index.ts'
+import { EXECUTION_DEFAULTS } from '../src/infrastructure/index.ts'
 import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
@@ -263,6 +264,7 @@ export class Leader {
       retention: RETENTION,
       ages: AGES,
       copiesGlobalTokens: false,
+      execution: { settings: EXECUTION_DEFAULTS, address: () => '', authorities: '' },
     })
     for (const loop of this.#loops) loop.start()
   }

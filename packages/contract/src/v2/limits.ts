@@ -145,3 +145,20 @@ export const LINE_LENGTH_MAX = 1024
 
 // Organization and team tokens end two years after creation when no `expired-at` is given.
 export const TOKEN_LIFETIME_YEARS_DEFAULT = 2
+
+/** The log of a phase: what one write may have, and what is kept of it. */
+export const RUN_LOG_CHUNK_BYTES_MAX = 1024 * 1024
+export const RUN_LOG_BYTES_MAX = 256 * 1024 * 1024
+
+/** Bytes of a log that one read gives, and how long it waits for some. */
+export const RUN_LOG_READ_BYTES_MAX = 1024 * 1024
+
+/** States are larger than plans: 256 MiB are a hundred thousand resources. */
+export const RUN_STATE_BYTES_MAX = 256 * 1024 * 1024
+
+/** A cancelled run that does not end may be killed after this time. */
+export const FORCE_CANCEL_WAIT_MS = 60_000
+
+/** Phases of one organization that execute at the same time, and runs that may wait. */
+export const RUN_PHASES_AT_ONCE_MAX = 10
+export const RUNS_PENDING_MAX = 1_000

@@ -42,6 +42,7 @@ const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
 
 /** The prefix of each resource's identifiers, by JSON:API type. */
 export const ID_PREFIXES = {
+  applies: 'apply',
   'authentication-tokens': 'at',
   'configuration-versions': 'cv',
   'entitlement-sets': 'org',
@@ -56,6 +57,7 @@ export const ID_PREFIXES = {
   'policy-versions': 'polver',
   projects: 'prj',
   'reserved-tag-keys': 'rtk',
+  'run-events': 're',
   runs: 'run',
   'state-versions': 'sv',
   'tag-bindings': 'tb',

@@ -13,7 +13,11 @@ import { policySetRoutes } from './policy-set.ts'
 import { policyRoutes } from './policy.ts'
 import { projectRoutes } from './project.ts'
 import { reservedTagKeyRoutes } from './reserved-tag-key.ts'
+import { runApplyRoutes } from './run-apply.ts'
+import { runEventRoutes } from './run-event.ts'
+import { runPhaseRoutes } from './run-phase.ts'
 import { runPlanRoutes } from './run-plan.ts'
+import { runQueueRoutes } from './run-queue.ts'
 import { runRoutes } from './run.ts'
 import { stateVersionRoutes } from './state-version.ts'
 import { tagBindingRoutes } from './tag-binding.ts'
@@ -39,6 +43,10 @@ export const v2Routes = {
   ...stateVersionRoutes,
   ...runRoutes,
   ...runPlanRoutes,
+  ...runApplyRoutes,
+  ...runEventRoutes,
+  ...runQueueRoutes,
+  ...runPhaseRoutes,
   ...policyCheckRoutes,
   ...taskStageRoutes,
   ...policyEvaluationRoutes,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { read, upload } from './define.ts'
-import { Named, MapOf, type Shape } from '../shape.ts'
+import { Named, MapOf, Nullable, type Shape } from '../shape.ts'
 import { answer, emptyAnswer } from './answers.ts'
 import {
   DocumentOf,
@@ -23,6 +23,7 @@ export const PLAN_STATUSES = [
   'finished',
   'errored',
   'canceled',
+  'unreachable',
 ] as const
 
 const count = Type.Integer({ minimum: 0 })
@@ -37,6 +38,10 @@ export const RunPlan = ResourceOf('RunPlan', 'plans', {
     'resource-changes': count,
     'resource-destructions': count,
     'resource-imports': count,
+    'generated-configuration': Type.Boolean(),
+    'log-read-url': Nullable(
+      Type.String({ description: 'Absolute, valid for a day; null where the plan is uploaded.' }),
+    ),
   }),
   relationships: Type.Object({ run: ToOne('runs') }),
   links: Type.Object({
@@ -94,6 +99,14 @@ export const runPlanRoutes = routes('Runs', {
     answers: {
       200: { ...answer('The plan.', MapOf(Type.Unknown())), contentType: 'application/json' },
       204: emptyAnswer('No plan was uploaded yet.'),
+    },
+    needs: 'Permission to read the runs of the workspace.',
+  }),
+  readRedactedPlanJson: read('/plans/:plan_id/json-output-redacted', {
+    summary: 'Show what a plan changes, as the planning tool renders it, without sensitive values.',
+    answers: {
+      200: { ...answer('The changes.', MapOf(Type.Unknown())), contentType: 'application/json' },
+      204: emptyAnswer('The plan has not finished, or was uploaded.'),
     },
     needs: 'Permission to read the runs of the workspace.',
   }),

@@ -15,6 +15,7 @@ import {
   StatusTimestamps,
   ToMany,
   ToOne,
+  ToOneOrNone,
 } from './json-api.ts'
 import {
   COMMENT_LENGTH_MAX,
@@ -29,15 +30,20 @@ import { fieldsQuery, includeQuery } from './query.ts'
 
 export const RUN_STATUSES = [
   'pending',
+  'plan_queued',
   'planning',
   'planned',
   'post_plan_running',
+  'post_plan_awaiting_decision',
   'post_plan_completed',
   'policy_checking',
   'policy_override',
   'policy_soft_failed',
   'policy_checked',
+  'planned_and_saved',
   'confirmed',
+  'apply_queued',
+  'applying',
   'applied',
   'discarded',
   'canceled',
@@ -51,17 +57,25 @@ export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
 export const RUN_INCLUDES = [
   'plan',
+  'apply',
   'policy_checks',
   'task_stages',
   'created_by',
   'workspace',
 ] as const
 
-export const RUN_ACTIONS = ['is-cancelable', 'is-confirmable', 'is-discardable'] as const
+export const RUN_ACTIONS = [
+  'is-cancelable',
+  'is-confirmable',
+  'is-discardable',
+  'is-force-cancelable',
+] as const
 export const RUN_PERMISSIONS = [
   'can-apply',
   'can-cancel',
   'can-discard',
+  'can-force-cancel',
+  'can-force-execute',
   'can-override-policy-check',
   'can-upload-plan',
 ] as const
@@ -70,7 +84,10 @@ const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
   maxItems: RUN_ADDRESSES_MAX,
 })
 
-/** One plan on its way through the policies. The plan is uploaded, not made here. */
+/**
+ * One plan on its way through the policies. It is executed here when the run names a configuration
+ * version; otherwise the plan is uploaded, and whoever uploads it applies it.
+ */
 export const Run = ResourceOf('Run', 'runs', {
   attributes: Type.Object({
     message: Nullable(Type.String()),
@@ -85,6 +102,17 @@ export const Run = ResourceOf('Run', 'runs', {
     'auto-apply': Type.Boolean(),
     'allow-empty-apply': Type.Boolean(),
     'has-changes': Type.Boolean(),
+    'save-plan': Type.Boolean(),
+    'allow-config-generation': Type.Boolean(),
+    'position-in-queue': Type.Integer({
+      minimum: 0,
+      description: 'Runs of the organization that are ahead; 0 when it does not wait.',
+    }),
+    'status-reason': Nullable(
+      Type.String({ description: 'Why the run errored, or what it waits for.' }),
+    ),
+    'canceled-at': Nullable(Timestamp()),
+    'force-cancel-available-at': Nullable(Timestamp()),
     'target-addrs': Type.Array(Type.String()),
     'replace-addrs': Type.Array(Type.String()),
     // Values may be secret, so only the names come back.
@@ -96,6 +124,8 @@ export const Run = ResourceOf('Run', 'runs', {
   relationships: Type.Object({
     workspace: ToOne('workspaces'),
     plan: ToOne('plans'),
+    apply: ToOneOrNone('applies'),
+    'configuration-version': ToOneOrNone('configuration-versions'),
     'created-by': ToOne('users'),
     'policy-checks': ToMany('policy-checks'),
     'task-stages': ToMany('task-stages'),
@@ -123,6 +153,8 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
       'plan-only': Type.Optional(Type.Boolean()),
       'auto-apply': Type.Optional(Type.Boolean()),
       'allow-empty-apply': Type.Optional(Type.Boolean()),
+      'save-plan': Type.Optional(Type.Boolean()),
+      'allow-config-generation': Type.Optional(Type.Boolean()),
       'target-addrs': Type.Optional(Nullable(addresses)),
       'replace-addrs': Type.Optional(Nullable(addresses)),
       variables: Type.Optional(
@@ -138,7 +170,10 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
       ),
     }),
   ),
-  relationships: Type.Object({ workspace: ToOne('workspaces') }),
+  relationships: Type.Object({
+    workspace: ToOne('workspaces'),
+    'configuration-version': Type.Optional(ToOneOrNone('configuration-versions')),
+  }),
 })
 export type RunCreateRequest = Shape<typeof RunCreateRequest>
 
@@ -163,13 +198,14 @@ export type OverrideRecord = Shape<typeof OverrideRecord>
 
 export const runRoutes = routes('Runs', {
   createRun: create('/runs', {
-    summary: 'Create a run in a workspace; its plan is uploaded to `links.plan-upload` afterwards.',
+    summary:
+      'Create a run in a workspace. With a configuration version it is executed; without one its plan is uploaded to `links.plan-upload`.',
     body: RunCreateRequest,
     returns: RunDocument,
     result: 'Created, pending.',
     errors: {
       404: 'Workspace not found, or the caller may not queue plans in it.',
-      422: 'A rule on an attribute is broken, or the workspace is missing.',
+      422: 'A rule on an attribute is broken, or the configuration version is not uploaded.',
     },
     needs: 'Permission to queue plans; an organization token never has it.',
   }),
@@ -234,5 +270,24 @@ export const runRoutes = routes('Runs', {
     answers: { 202: emptyAnswer('Canceled.') },
     errors: { 409: 'The run has ended already.', 422: 'The comment is too long or not text.' },
     needs: 'Permission to apply runs, or the user who created the run.',
+  }),
+  forceCancelRun: act('/runs/:run_id/actions/force-cancel', {
+    summary: 'Kill a run that did not stop after it was canceled. The workspace may stay locked.',
+    growsState: false,
+    body: OptionalBody(CommentRequest),
+    answers: { 202: emptyAnswer('Canceled.') },
+    errors: {
+      409: 'The run was not canceled, or `force-cancel-available-at` has not come.',
+      422: 'The comment is too long or not text.',
+    },
+    needs: 'Admin of the workspace.',
+  }),
+  forceExecuteRun: act('/runs/:run_id/actions/force-execute', {
+    summary: 'Cancel or discard everything ahead of a pending run in its workspace.',
+    growsState: false,
+    body: OptionalBody(CommentRequest),
+    answers: { 202: emptyAnswer('The run is next.') },
+    errors: { 409: 'The run is not pending, or something ahead of it cannot be canceled.' },
+    needs: 'Admin of the workspace.',
   }),
 })

@@ -88,6 +88,9 @@ export const Workspace = ResourceOf('Workspace', 'workspaces', {
     'source-url': Nullable(Type.String()),
     'working-directory': Nullable(Type.String()),
     'tool-version': Nullable(Type.String()),
+    'structured-run-output-enabled': Type.Boolean({
+      description: 'The log of a run is made of JSON lines, and its plan is rendered from them.',
+    }),
     'tag-names': Type.Array(Type.String({ description: 'Keys of own bindings without a value.' })),
     'setting-overwrites': Type.Object({ 'execution-mode': Type.Boolean() }),
     actions: Flags(['is-destroyable']),

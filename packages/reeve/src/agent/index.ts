@@ -1,3 +1,5 @@
+export { readTar } from './artifact/tar.ts'
+export { unpack, UnpackBudget } from './artifact/unpack.ts'
 export { websocketDial } from './dial-websocket.ts'
 export { DRIVER_AWAY } from './driver.ts'
 export type {

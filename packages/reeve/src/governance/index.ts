@@ -12,7 +12,7 @@ export {
   type ShownUser,
 } from './caller.ts'
 export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
-export { openGovernance, type GovernanceContext } from './context.ts'
+export { openGovernance, type GovernanceContext, type GovernanceHost } from './context.ts'
 export { ListWarmer } from './warm-lists.ts'
 export { suffixPart } from './ids.ts'
 export {
@@ -213,6 +213,7 @@ export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
   checkOf,
   evaluationsOf,
+  findApply,
   findCheck,
   findEvaluation,
   findPlan,
@@ -234,7 +235,26 @@ export {
 } from './runs/override-policies.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
 export { RunLoop } from './runs/run-loop.ts'
-export { isCancelable, isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export {
+  forceCancelMs,
+  forceCancelRun,
+  forceExecuteRun,
+  isRunCancelable,
+} from './runs/execution/cancel-run.ts'
+export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
+export { lostPhaseRows, startedPhaseRows } from './runs/execution/phase-moves.ts'
+export { applyOf } from './runs/execution/phase-rows.ts'
+export {
+  finishPhase,
+  readPhaseConfiguration,
+  readRunFile,
+  writePhaseFile,
+  writePhaseLog,
+} from './runs/execution/phase-results.ts'
+export { readPhaseState, writePhaseState } from './runs/execution/phase-state.ts'
+export { capacityOf, nextPhases, queuedRuns, queuePosition } from './runs/execution/queue.ts'
+export { findLog, logKey, logLength, readLog } from './runs/execution/run-logs.ts'
 export { tryPolicy } from './runs/try-policy.ts'
 export { readShownPlan } from './runs/shown-plan.ts'
 export { uploadPlan } from './runs/upload-plan.ts'

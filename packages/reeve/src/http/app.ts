@@ -68,6 +68,8 @@ import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints } from './v2/endpoints.ts'
 import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
+import { runApplyEndpoints } from './v2/run-applies.ts'
+import { runPhaseEndpoints } from './v2/run-phases.ts'
 import { runEndpoints } from './v2/runs.ts'
 import { createUploadKey, findKeyHolder } from './v2/upload-keys.ts'
 
@@ -325,10 +327,13 @@ function mountGovernance(
   parts: SharedParts,
 ): readonly Route[] {
   const { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer } = parts
+  const waits = { context: governance, lifecycle, parked }
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
-    ...runEndpoints({ context: governance, lifecycle, parked }),
+    ...runEndpoints(waits),
+    ...runApplyEndpoints(waits),
+    ...runPhaseEndpoints(waits),
   ]
   const { store } = governance
   mountV2(

@@ -203,9 +203,9 @@ function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) =>
   })
 }
 
-/** Paths of uploads hold a key in place of a token: a secret, which no log may have. */
+/** Paths of uploads and logs hold a key in place of a token: a secret, which no log may have. */
 function withoutKey(url: string): string {
-  return url.replace(/^(\/api\/v2\/uploads\/[^/]*\/)[^?]+/, '$1***')
+  return url.replace(/^(\/api\/v2\/(?:uploads\/[^/]*|run-logs)\/)[^?]+/, '$1***')
 }
 
 /** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */

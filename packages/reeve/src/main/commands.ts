@@ -9,6 +9,7 @@ import {
 import { addDevCluster } from './dev-cluster/dev-cluster-command.ts'
 import { addOperator, addStorage } from './operator-command.ts'
 import { addPolicy } from './policy-command.ts'
+import { addRunPhase } from './run-phase-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
@@ -39,6 +40,7 @@ export async function buildCommandLine(
   addPolicy(line, host, groupAt('policy'))
   addRestore(line, host, groupAt('operator snapshot'))
   addOperator(line, host, groupAt('operator'))
+  addRunPhase(line, host)
   addStorage(line, host, groupAt('operator'))
   addVersion(line, host)
   return line

@@ -15,6 +15,7 @@ import {
   type Presence,
 } from '../control/index.ts'
 import { RunLoop } from '../governance/index.ts'
+import { RunController, type RunControllerOptions } from '../infrastructure/index.ts'
 import type { AuditLimits, GarbageAges } from '../state/index.ts'
 import type { WorkloadContext } from '../workload/index.ts'
 
@@ -36,6 +37,8 @@ export interface LeaderLoopsOptions {
   readonly ages?: GarbageAges
   /** Global tokens are copies of those of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
+  /** How infrastructure runs execute. */
+  readonly execution: Pick<RunControllerOptions, 'settings' | 'address' | 'authorities'>
 }
 
 /**
@@ -60,6 +63,7 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new LockLoop({ ...shared, checkClock }),
     new AutoDestroyLoop(shared),
     new RunLoop({ context, log }),
+    new RunController({ context, log, ...options.execution }),
     new CheckpointLoop({ ...shared, retention }),
   ]
 }

@@ -16,6 +16,7 @@ import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
+import { infrastructureAttributes } from './infrastructure-tools.ts'
 import type { ProgramLog } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
@@ -75,7 +76,9 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
         address: config.advertise.host,
         cniDirectories: client.cni.pluginDirectories,
       })
-      return { ...found, Attributes: withOtherNames(found.Attributes, aliases) }
+      const tools = await infrastructureAttributes()
+      const Attributes = withOtherNames({ ...found.Attributes, ...tools }, aliases)
+      return { ...found, Attributes }
     },
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,

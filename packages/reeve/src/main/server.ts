@@ -4,6 +4,7 @@ import { aliasesOf } from '../compat/index.ts'
 import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
+import { EXECUTION_DEFAULTS, type ExecutionSettings } from '../infrastructure/index.ts'
 import type { Fault } from '@reeve/kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
 import {
@@ -70,6 +71,8 @@ export class Server {
   readonly backups: BackupLoop | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThreads
+  /** Where runners on nodes reach this server; known when it listens. */
+  #address = ''
   readonly #broker: EvaluationBroker
   /** What a leader does by itself; a follower has none. */
   #loops: readonly LeaderLoop[] = []
@@ -165,6 +168,11 @@ export class Server {
         audit: config.audit,
         retention: config.eventLog,
         copiesGlobalTokens: this.regions?.replication !== undefined,
+        execution: {
+          settings: executionSettings(config),
+          address: () => this.#address,
+          authorities: this.#options.tls?.authorities ?? '',
+        },
       }),
       ...(this.regions?.loops(context, log) ?? []),
       ...(this.backups === undefined ? [] : [this.backups]),
@@ -203,6 +211,7 @@ export class Server {
   async listen(host: string, port: number, handle?: object): Promise<string> {
     const open = handle === undefined ? {} : { handle }
     const address = await this.app.app.listen({ host, port, ...open })
+    this.#address = runnerAddress(this.#options.config, address)
     const { follows, shortage } = this.#options
     if (follows !== true && shortage === undefined) this.#startLoops()
     return address
@@ -280,6 +289,20 @@ function createBackups(
   const snapshot = (): AsyncIterable<Uint8Array> => snapshotChunks(context)
   const shared = { target, intervalMs, keep, clock: systemClock, log }
   return new BackupLoop({ ...shared, snapshot, verify: verifyBackup })
+}
+
+/** Isolation is the rule; to try things out, what `--dev` allows is enough. */
+function executionSettings({ dev }: AgentConfig): ExecutionSettings {
+  return { ...EXECUTION_DEFAULTS, ...(dev ? { driver: 'raw_exec' as const } : {}) }
+}
+
+/** Nodes reach the address that is advertised; the port is the one that was really taken. */
+function runnerAddress({ advertise, bind }: AgentConfig, address: string): string {
+  const url = new URL(address)
+  const isAny = bind === '0.0.0.0' || bind === '::'
+  if (isAny) url.hostname = advertise.host
+  if (advertise.httpPort !== undefined) url.port = String(advertise.httpPort)
+  return url.origin
 }
 
 interface Opened {

@@ -17,6 +17,9 @@ import type {
   ProjectNamespaceRow,
   ProjectRow,
   ReservedTagKeyRow,
+  RunFileRow,
+  RunLogPartRow,
+  RunPhaseRow,
   RunPlanRow,
   RunPolicyRow,
   RunRow,
@@ -51,6 +54,9 @@ export interface GovernanceRows {
   readonly project_namespaces: ProjectNamespaceRow
   readonly projects: ProjectRow
   readonly reserved_tag_keys: ReservedTagKeyRow
+  readonly run_files: RunFileRow
+  readonly run_log_parts: RunLogPartRow
+  readonly run_phases: RunPhaseRow
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
   readonly runs: RunRow
@@ -103,6 +109,29 @@ export function planKey(planId: string): string {
 /** The blob that holds a part of a plan. */
 export function planPartKey(partId: string): string {
   return `plan-part/${partId}`
+}
+
+/** The blob that holds a part of the log of a run's phase. */
+export function runLogPartKey(partId: string): string {
+  return `run-log/${partId}`
+}
+
+/** Group of the runs that wait for their turn to plan or to apply. */
+export const WAITING_RUNS = 'yes'
+
+function isWaitingRun({ status, execution }: RunRow): boolean {
+  return execution !== undefined && (status === 'pending' || status === 'confirmed')
+}
+
+/** Group of the phases that wait for their node or execute. */
+export const OPEN_PHASES = 'yes'
+
+/** Group of the phases that ended and whose jobs are to be stopped. */
+export const KILLED_PHASES = 'yes'
+
+/** Whether a phase waits for its node or executes. */
+export function isOpenPhase({ status }: Pick<RunPhaseRow, 'status'>): boolean {
+  return status === 'queued' || status === 'running'
 }
 
 /** The blob that holds a part of a sealed blob. */
@@ -279,6 +308,32 @@ export const GOVERNANCE_SPECS: {
     key: (row) => row.id,
     groups: { organization, key: (row) => scopedKey(row.organizationId, row.key) },
   },
+  run_files: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
+  run_log_parts: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      run,
+      phase: (row) => row.phaseId,
+      blob: (row) => runLogPartKey(row.id),
+    },
+    blobGroup: 'blob',
+  },
+  run_phases: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      run,
+      open: (row) => (isOpenPhase(row) ? OPEN_PHASES : undefined),
+      killed: (row) =>
+        row.cancellation === 'kill' && !isOpenPhase(row) ? KILLED_PHASES : undefined,
+      openIn: (row) => (isOpenPhase(row) ? row.organizationId : undefined),
+    },
+  },
   run_plans: {
     ...large,
     key: (row) => row.id,
@@ -304,6 +359,8 @@ export const GOVERNANCE_SPECS: {
       // The loop finds its work by it.
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
+      waiting: (row) => (isWaitingRun(row) ? WAITING_RUNS : undefined),
+      apply: (row) => row.execution?.applyId,
       configuration: (row) => row.configurationVersionId,
     },
   },

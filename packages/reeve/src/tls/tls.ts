@@ -69,6 +69,12 @@ export class Tls {
     return this.#settings.region
   }
 
+  /** What lets a program know this server without files of its own: public, in PEM form. */
+  get authorities(): string {
+    const { cert = '', ca = '' } = this.#material
+    return `${cert}\n${ca}`.trim()
+  }
+
   /** Rejects with a Fault, and goes on with what it had, when the new files are not right. */
   async reload(): Promise<void> {
     this.#material = await readMaterial(this.#settings)

@@ -9,6 +9,9 @@ import { newId } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
 import type { SeenRun } from './find-run.ts'
+import { checkExecution } from './execution/new-execution.ts'
+import { freezeSets } from './frozen-sets.ts'
+import { expectedStage } from './policy-rows.ts'
 import { runEnd } from './run-end.ts'
 import { isEnded } from './run-states.ts'
 
@@ -25,6 +28,13 @@ export async function createRun(
   const seen = findWorkspaceWith(context, caller, { address, right })
   if (!seen.ok) return seen
   const { workspace } = seen.value
+  const configurationId = relationships['configuration-version']?.data?.id
+  if (configurationId !== undefined)
+    return await createExecutedRun(context, caller, {
+      seen: seen.value,
+      attributes,
+      configurationId,
+    })
   // A lock keeps out what would change something.
   if (workspace.lock !== null && attributes['plan-only'] !== true)
     return err({
@@ -50,7 +60,7 @@ export async function createRun(
  * and `can-queue-destroy` of a workspace say the same.
  */
 function rightFor(attributes: NonNullable<RunData['attributes']>): WorkspaceRight {
-  const isLook = attributes['plan-only'] === true
+  const isLook = attributes['plan-only'] === true || attributes['save-plan'] === true
   const goesOn = attributes['auto-apply'] === true || attributes['is-destroy'] === true
   return goesOn && !isLook ? 'queueApply' : 'queuePlan'
 }
@@ -72,6 +82,34 @@ function roomFor(
 interface NewRun {
   readonly seen: SeenWorkspace
   readonly attributes: NonNullable<RunData['attributes']>
+}
+
+/** A run that is planned and applied here; it waits in the queue of its workspace. */
+async function createExecutedRun(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { seen, attributes, configurationId }: NewRun & { readonly configurationId: string },
+): Promise<Result<SeenRun, GovernanceRefusal>> {
+  const checked = checkExecution(context, { seen, attributes, configurationId })
+  if (!checked.ok) return checked
+  const { workspace } = seen
+  const room = roomFor(context, workspace.id)
+  if (!room.ok) return room
+  const { run: judged, plan } = newRun(context, caller, { seen, attributes })
+  const run = { ...judged, ...checked.value }
+  await commitWrite(context, {
+    action: 'RunCreated',
+    caller,
+    organizationId: run.organizationId,
+    subjects: [run.id],
+    changes: [
+      ...room.value,
+      put('runs', run),
+      put('run_plans', plan),
+      ...expectedStage(context, run, freezeSets(context, workspace.id)),
+    ],
+  })
+  return ok({ ...seen, run, plan })
 }
 
 function newRun(

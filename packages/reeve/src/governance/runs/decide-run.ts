@@ -7,6 +7,8 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { afterApply } from '../projects/auto-destroy.ts'
 import { checkOf, evaluationsOf, findRun, stageOf, type SeenRun } from './find-run.ts'
+import { interruptedRows } from './execution/cancel-run.ts'
+import { runRows } from './execution/run-rows.ts'
 import { codePins } from './run-end.ts'
 import { isCancelable, isConfirmable, isDiscardable, movedRun, stamped } from './run-states.ts'
 
@@ -42,18 +44,38 @@ export async function decideRun(
   const nowMs = context.clock.nowMs()
   const byName = callerName(context, caller)
   const decision: RunDecision = { action, byId: caller.userId, byName, atMs: nowMs, comment }
+  const interrupted =
+    action === 'cancel' ? interruptedRows(context.store.tables, before, decision) : undefined
+  if (interrupted !== undefined) {
+    if (!interrupted.ok) return interrupted
+    const { run, changes } = interrupted.value
+    await writeDecision(context, caller, { run, changes })
+    return ok({ ...seen.value, run })
+  }
   const run = { ...movedRun(before, [to], nowMs), decision }
+  const { tables } = context.store
+  await writeDecision(context, caller, {
+    run,
+    changes: [
+      ...(action === 'apply' ? [] : endedRows(tables, run, nowMs)),
+      ...runRows(tables, run, nowMs),
+    ],
+  })
+  return ok({ ...seen.value, run })
+}
+
+async function writeDecision(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { run, changes }: { readonly run: RunRow; readonly changes: readonly Change[] },
+): Promise<void> {
   await commitWrite(context, {
     action: 'RunDecided',
     caller,
     organizationId: run.organizationId,
     subjects: [run.id],
-    changes: [
-      put('runs', run),
-      ...(action === 'apply' ? [] : endedRows(context.store.tables, run, nowMs)),
-    ],
+    changes,
   })
-  return ok({ ...seen.value, run })
 }
 
 /** The run, for somebody who may decide about it; whoever made a run may also cancel it. */
@@ -75,7 +97,7 @@ export function findDecidable(
 export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
   const changes: Change[] = []
   const plan = tables.run_plans.get(run.planId)
-  if (plan.status === 'pending')
+  if (plan.status === 'pending' || plan.status === 'queued' || plan.status === 'running')
     changes.push(put('run_plans', { ...canceled(plan, nowMs), frozenSets: null }))
   else if (plan.frozenSets !== null) changes.push(put('run_plans', { ...plan, frozenSets: null }))
   changes.push(...codePins(tables, plan.id))
@@ -85,6 +107,9 @@ export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly 
   if (stage === undefined) return changes
   if (stage.status === 'running')
     changes.push(put('task_stages', { ...canceled(stage, nowMs), updatedMs: nowMs }))
+  // It was announced with the run, and its plan never came.
+  else if (stage.status === 'pending')
+    changes.push(put('task_stages', { ...unreached(stage, nowMs), updatedMs: nowMs }))
   // Nobody can override it any more.
   else if (stage.status === 'awaiting_override') {
     const statusMs = stamped(stage.statusMs, 'failed', nowMs)
@@ -93,7 +118,14 @@ export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly 
   for (const one of evaluationsOf(tables, stage.id))
     if (one.status === 'running')
       changes.push(put('policy_evaluations', { ...canceled(one, nowMs), updatedMs: nowMs }))
+    else if (one.status === 'pending')
+      changes.push(put('policy_evaluations', { ...unreached(one, nowMs), updatedMs: nowMs }))
   return changes
+}
+
+function unreached<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
+  const statusMs = stamped(row.statusMs, 'unreachable', nowMs)
+  return { ...row, status: 'unreachable' as const, statusMs }
 }
 
 function canceled<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
@@ -110,6 +142,11 @@ export async function reportRun(
   const seen = findRun(context, caller, { runId: report.runId, right: 'queueApply' })
   if (!seen.ok) return seen
   const { run: before, workspace } = seen.value
+  if (before.execution !== undefined)
+    return err({
+      code: 'conflict',
+      detail: 'The run is executed here; nobody else reports its end',
+    })
   if (before.status !== 'confirmed')
     return err({ code: 'conflict', detail: `The run is ${before.status}, not confirmed` })
   const nowMs = context.clock.nowMs()

@@ -59,6 +59,15 @@ export function findPlan(
   return findOwner(context, caller, { row: context.store.tables.run_plans.find(planId), right })
 }
 
+export function findApply(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { applyId, right }: { readonly applyId: string; readonly right: WorkspaceRight },
+): Result<SeenRun, GovernanceRefusal> {
+  const [runId] = context.store.tables.runs.keysIn('apply', applyId)
+  return runId === undefined ? err(UNSEEN) : findRun(context, caller, { runId, right })
+}
+
 export interface SeenCheck extends SeenRun {
   readonly check: PolicyCheckRow
 }

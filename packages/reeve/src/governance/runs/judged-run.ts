@@ -11,6 +11,7 @@ import { put, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { checkOf, evaluationsOf, stageOf } from './find-run.ts'
+import { runRows } from './execution/run-rows.ts'
 import type { FrozenSet } from './frozen-sets.ts'
 import { checkStatusOf, evaluationStatusOf, resultCountOf, stageStatusOf } from './judged-set.ts'
 import { codePins } from './run-end.ts'
@@ -43,7 +44,7 @@ export function judgedRows(host: Host, given: JudgedRun): readonly Change[] {
   const checkStatus = check === undefined ? undefined : checkStatusOf(checked)
   const progress = afterStage({ run, stage: stageStatus, check: checkStatus })
   return [
-    put('runs', movedRun(run, progress.path, nowMs)),
+    ...runRows(tables, movedRun(run, progress.path, nowMs), nowMs),
     put('run_plans', { ...plan, frozenSets: null }),
     ...codePins(tables, plan.id),
     ...(stage === undefined || stageStatus === undefined
@@ -131,7 +132,7 @@ export function unaskedRows({ store, clock }: Host, run: RunRow): readonly Chang
   const stage = stageOf(tables, run.id)
   const check = checkOf(tables, run.id)
   return [
-    put('runs', movedRun(run, ['errored'], nowMs)),
+    ...runRows(tables, movedRun(run, ['errored'], nowMs), nowMs),
     put('run_plans', { ...plan, frozenSets: null }),
     ...codePins(tables, plan.id),
     ...(check === undefined ? [] : [put('policy_checks', errored(check, nowMs))]),

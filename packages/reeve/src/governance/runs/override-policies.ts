@@ -22,6 +22,7 @@ import {
   type SeenStage,
 } from './find-run.ts'
 import { checkStatusOf, stageStatusOf } from './judged-set.ts'
+import { runRows } from './execution/run-rows.ts'
 import { afterCheck, afterStage, mayGoOn } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
@@ -31,7 +32,8 @@ export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'chec
 }
 
 export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stage'>): boolean {
-  return stage.status === 'awaiting_override' && run.status === 'policy_override'
+  const isPaused = run.status === 'policy_override' || run.status === 'post_plan_awaiting_decision'
+  return stage.status === 'awaiting_override' && isPaused
 }
 
 /** This run only; who, when and why stay with the check. */
@@ -169,6 +171,6 @@ async function write(
     caller,
     organizationId: run.organizationId,
     subjects: [run.id],
-    changes: [put('runs', run), ...changes],
+    changes: [...runRows(context.store.tables, run, context.clock.nowMs()), ...changes],
   })
 }

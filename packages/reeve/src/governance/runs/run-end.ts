@@ -1,3 +1,4 @@
+import { filesEnd } from './execution/run-rows.ts'
 import { remove, type Change, type Tables } from '../../state/index.ts'
 
 /** Every table that holds something about runs. */
@@ -8,12 +9,15 @@ const ABOUT_RUNS = [
   'task_stages',
   'policy_evaluations',
   'policy_set_outcomes',
+  'run_log_parts',
+  'run_phases',
 ] as const
 
 /** Removes a run with everything about it; the plan's blob goes with its row. */
 export function runEnd(tables: Tables, runId: string): readonly Change[] {
   return [
     ...[...tables.run_plans.keysIn('run', runId)].flatMap((planId) => codePins(tables, planId)),
+    ...filesEnd(tables, runId),
     ...ABOUT_RUNS.flatMap((table) =>
       [...tables[table].keysIn('run', runId)].map((key) => remove(table, key)),
     ),

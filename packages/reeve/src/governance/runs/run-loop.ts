@@ -92,7 +92,9 @@ export class RunLoop {
     const nowMs = clock.nowMs()
     const late = store.tables.runs
       .rowsIn('status', 'pending')
+      // One that is executed here waits for its turn, however long that takes.
       // One from further ahead was created by a clock that was ahead: nobody knows its age.
+      .filter(({ execution }) => execution === undefined)
       .filter(({ createdMs }) => Math.abs(nowMs - createdMs) >= v2.PLAN_UPLOAD_WAIT_MS_MAX)
     try {
       for (let at = 0; at < late.length; at += EXPIRED_MAX)

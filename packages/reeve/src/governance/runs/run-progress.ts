@@ -6,7 +6,10 @@ type CheckStatus = PolicyCheckRow['status']
 
 /** What is known about a run when its policies have spoken. */
 export interface RunFacts {
-  readonly run: Pick<RunRow, 'planOnly' | 'hasChanges' | 'allowEmptyApply' | 'autoApply'>
+  readonly run: Pick<
+    RunRow,
+    'planOnly' | 'hasChanges' | 'allowEmptyApply' | 'autoApply' | 'execution'
+  >
   /** Undefined where no set is evaluated in a stage. */
   readonly stage: StageStatus | undefined
   /** What the check comes to when it is its turn; undefined where no set is checked. */
@@ -23,7 +26,12 @@ export interface RunProgress {
 /** From the end of the plan, or from an override of the stage. First the stage, then the check. */
 export function afterStage(facts: RunFacts): RunProgress {
   const { run, stage } = facts
-  if (stage === 'awaiting_override') return { path: ['policy_override'], check: held(facts) }
+  if (stage === 'awaiting_override')
+    return {
+      // Clients that execute runs here know a status of its own for it.
+      path: [run.execution === undefined ? 'policy_override' : 'post_plan_awaiting_decision'],
+      check: held(facts),
+    }
   // Of a speculative run the stage alone tells that it failed.
   if (stage === 'failed' && !run.planOnly) return { path: ['errored'], check: lost(facts) }
   const checked = afterCheck(facts)
@@ -50,6 +58,7 @@ export function afterCheck({ run, check }: Omit<RunFacts, 'stage'>): RunProgress
 /** What follows when no policy is in the way: an end, an apply, or the wait for one. */
 export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
   if (!mayGoOn(run)) return ['planned_and_finished']
+  if (run.execution?.savePlan === true) return ['planned_and_saved']
   return run.autoApply ? ['confirmed'] : []
 }
 

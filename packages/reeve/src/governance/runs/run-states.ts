@@ -2,16 +2,32 @@ import type { v2 } from '@reeve/contract'
 import type { RunRow, StatusTimes } from '../../model/index.ts'
 
 /**
- * How a run goes through its statuses. What is not in this table does not happen; the last five end
+ * How a run goes through its statuses. What is not in this table does not happen; the last six end
  * a run.
  */
 export const RUN_MOVES = {
-  pending: ['planning', 'canceled', 'errored'],
+  pending: ['plan_queued', 'planning', 'canceled', 'errored'],
+  plan_queued: ['planning', 'canceled', 'errored'],
   planning: ['planned', 'canceled', 'errored'],
-  planned: ['post_plan_running', 'confirmed', 'planned_and_finished', 'discarded', 'canceled'],
-  post_plan_running: ['post_plan_completed', 'policy_override', 'canceled', 'errored'],
+  planned: [
+    'post_plan_running',
+    'planned_and_saved',
+    'confirmed',
+    'planned_and_finished',
+    'discarded',
+    'canceled',
+  ],
+  post_plan_running: [
+    'post_plan_completed',
+    'post_plan_awaiting_decision',
+    'policy_override',
+    'canceled',
+    'errored',
+  ],
+  post_plan_awaiting_decision: ['post_plan_completed', 'discarded', 'canceled'],
   post_plan_completed: [
     'policy_checking',
+    'planned_and_saved',
     'confirmed',
     'planned_and_finished',
     'discarded',
@@ -25,8 +41,17 @@ export const RUN_MOVES = {
     'errored',
   ],
   policy_override: ['post_plan_completed', 'policy_checked', 'discarded', 'canceled'],
-  policy_checked: ['confirmed', 'planned_and_finished', 'discarded', 'canceled'],
-  confirmed: ['applied', 'errored', 'canceled'],
+  policy_checked: [
+    'planned_and_saved',
+    'confirmed',
+    'planned_and_finished',
+    'discarded',
+    'canceled',
+  ],
+  planned_and_saved: ['confirmed', 'discarded', 'canceled'],
+  confirmed: ['apply_queued', 'applied', 'errored', 'canceled'],
+  apply_queued: ['applying', 'errored', 'canceled'],
+  applying: ['applied', 'errored', 'canceled'],
   policy_soft_failed: [],
   applied: [],
   discarded: [],
@@ -46,8 +71,25 @@ export function isEnded(status: v2.RunStatus): boolean {
 
 /** Nothing happens to it before somebody decides. */
 export function isResting(status: v2.RunStatus): boolean {
-  return isEnded(status) || status === 'policy_override' || isConfirmable(status)
+  return isEnded(status) || AWAITING_OVERRIDE.has(status) || isConfirmable(status)
 }
+
+const AWAITING_OVERRIDE: ReadonlySet<v2.RunStatus> = new Set([
+  'policy_override',
+  'post_plan_awaiting_decision',
+])
+
+/** Something of it waits for a node, or executes there. */
+export function isExecuting(status: v2.RunStatus): boolean {
+  return EXECUTING.has(status)
+}
+
+const EXECUTING: ReadonlySet<v2.RunStatus> = new Set([
+  'plan_queued',
+  'planning',
+  'apply_queued',
+  'applying',
+])
 
 /** Its policies have passed or were overridden, and it waits for a yes. */
 export function isConfirmable(status: v2.RunStatus): boolean {

@@ -3,14 +3,7 @@ import { gunzip } from 'node:zlib'
 import { v2 } from '@reeve/contract'
 import { releaseBytes } from '@reeve/kit/release-bytes.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import type {
-  GovernanceRefusal,
-  PolicyCheckRow,
-  PolicyEvaluationRow,
-  RunPlanRow,
-  RunRow,
-  TaskStageRow,
-} from '../../model/index.ts'
+import type { GovernanceRefusal, RunPlanRow, RunRow } from '../../model/index.ts'
 import {
   inspectPlan,
   organizationTenant,
@@ -18,14 +11,14 @@ import {
   type InspectedPlan,
   type PlanFacts,
 } from '../../policy/index.ts'
-import { put, type Change } from '../../state/index.ts'
+import { put } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { newId } from '../ids.ts'
 import { findPlan, type SeenRun } from './find-run.ts'
 import { freezeSets, pinCode, sealSets, type FrozenSet } from './frozen-sets.ts'
 import { storePlanParts } from './plan-blobs.ts'
+import { waitingRows } from './policy-rows.ts'
 import { afterPolicies } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
@@ -193,70 +186,5 @@ function ingest(
       statusMs: stamped(plan.statusMs, 'finished', nowMs),
       frozenSets: sets.length > 0 ? sealSets(context, sets) : null,
     },
-  }
-}
-
-/** What callers can follow while the policies are asked. */
-function waitingRows(
-  { ids, clock }: GovernanceContext,
-  run: RunRow,
-  sets: readonly FrozenSet[],
-): readonly Change[] {
-  const nowMs = clock.nowMs()
-  const { organizationId, workspaceId, id: runId } = run
-  const owner = { organizationId, workspaceId, runId }
-  const changes: Change[] = []
-  const staged = sets.filter(({ isInStage }) => isInStage)
-  if (staged.length > 0) {
-    const stage: TaskStageRow = {
-      ...owner,
-      id: newId(ids, 'task-stages'),
-      status: 'running',
-      statusMs: { 'running-at': nowMs },
-      createdMs: nowMs,
-      updatedMs: nowMs,
-      override: null,
-    }
-    changes.push(put('task_stages', stage))
-    for (const kind of new Set(staged.map((set) => set.kind)))
-      changes.push(put('policy_evaluations', newEvaluation({ ...owner, ids, stage, kind })))
-  }
-  if (staged.length < sets.length) {
-    const check: PolicyCheckRow = {
-      ...owner,
-      id: newId(ids, 'policy-checks'),
-      status: 'pending',
-      statusMs: { 'pending-at': nowMs },
-      durationMs: 0,
-      sets: null,
-      override: null,
-    }
-    changes.push(put('policy_checks', check))
-  }
-  return changes
-}
-
-interface NewEvaluation {
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly runId: string
-  readonly ids: GovernanceContext['ids']
-  readonly stage: TaskStageRow
-  readonly kind: FrozenSet['kind']
-}
-
-function newEvaluation({ ids, stage, kind, ...owner }: NewEvaluation): PolicyEvaluationRow {
-  const { createdMs } = stage
-  return {
-    ...owner,
-    id: newId(ids, 'policy-evaluations'),
-    stageId: stage.id,
-    kind,
-    toolVersion: null,
-    status: 'running',
-    statusMs: { 'running-at': createdMs },
-    counts: { 'advisory-failed': 0, 'mandatory-failed': 0, passed: 0, errored: 0 },
-    createdMs,
-    updatedMs: createdMs,
   }
 }

@@ -155,7 +155,7 @@ function newUploads(context: GovernanceContext) {
 }
 
 interface StateSource {
-  readonly seen: SeenWorkspace
+  readonly seen: Pick<SeenWorkspace, 'workspace'>
   readonly wish: Omit<StateWish, 'force'>
   readonly runId?: string | undefined
 }

@@ -100,6 +100,8 @@ export interface EndpointOptions<R extends Route> {
   readonly isOpen?: boolean
   /** The key of an upload link stands for a token that is not sent: see `uploadUrl`. */
   readonly acceptsUploadKey?: boolean
+  /** Requests are not counted against a rate: a log is written and followed as fast as it grows. */
+  readonly isUnlimited?: boolean
   /**
    * Asked before the body is looked at: who may not know of something is not told what is wrong
    * with a request about it.

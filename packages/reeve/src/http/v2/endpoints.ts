@@ -16,6 +16,7 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { runQueueEndpoints } from './run-queues.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
@@ -46,6 +47,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...configurationVersionEndpoints(context),
     ...stateVersionEndpoints(context),
     ...planEndpoints(context),
+    ...runQueueEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),
     ...policyEvaluationEndpoints(context),

@@ -1,6 +1,7 @@
 import { v2 } from '@reeve/contract'
 import {
   findPlan,
+  readRunFile,
   readShownPlan,
   uploadPlan,
   type GovernanceContext,
@@ -14,16 +15,20 @@ const { v2Routes } = v2
 
 export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
-    endpoint(v2Routes.readPlan, ({ caller, params }) =>
+    endpoint(v2Routes.readPlan, ({ caller, params, address }) =>
       answer(findPlan(context, caller, { planId: params.plan_id, right: 'read' }), (seen) =>
-        single(planResource(seen)),
+        single(planResource({ context, origin: address.origin }, seen)),
       ),
     ),
     endpoint(
       v2Routes.uploadPlan,
-      async ({ caller, params, body }) =>
+      async ({ caller, params, body, address }) =>
         answer(await uploadPlan(context, caller, { planId: params.plan_id, bytes: body }), (seen) =>
-          ok({ kind: 'document', status: 202, document: { data: planResource(seen) } }),
+          ok({
+            kind: 'document',
+            status: 202,
+            document: { data: planResource({ context, origin: address.origin }, seen) },
+          }),
         ),
       {
         guard: ({ caller, params }) =>
@@ -31,6 +36,7 @@ export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[]
       },
     ),
     endpoint(v2Routes.readPlanJson, (request) => readJson(context, request)),
+    endpoint(v2Routes.readRedactedPlanJson, (request) => readRedacted(context, request)),
   ]
 }
 
@@ -48,4 +54,15 @@ async function readJson(
     bytes: plan,
     headers: { 'content-type': 'application/json' },
   })
+}
+
+async function readRedacted(
+  context: GovernanceContext,
+  { caller, params }: V2Request<typeof v2Routes.readRedactedPlanJson>,
+): Promise<Outcome> {
+  const seen = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
+  if (!seen.ok) return seen
+  const bytes = await readRunFile(context, seen.value.run.id, 'redacted-plan')
+  if (bytes === undefined) return NO_CONTENT
+  return ok({ kind: 'bytes', status: 200, bytes, headers: { 'content-type': 'application/json' } })
 }

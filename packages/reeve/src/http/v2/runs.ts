@@ -5,6 +5,8 @@ import {
   decideRun,
   findDecidable,
   findRun,
+  forceCancelRun,
+  forceExecuteRun,
   isResting,
   listRuns,
   reportRun,
@@ -15,7 +17,7 @@ import {
 import { ok } from '@reeve/kit/result.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { Lifecycle } from '../lifecycle.ts'
-import { answer, created, paged, single, windowOf } from './documents.ts'
+import { answer, created, paged, single, whole, windowOf } from './documents.ts'
 import {
   endpoint,
   type Outcome,
@@ -24,7 +26,14 @@ import {
   type V2Request,
 } from './endpoint.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
-import { creatorResource, planResource, runResource } from './resources/run.ts'
+import {
+  applyResource,
+  creatorResource,
+  planResource,
+  runEventResources,
+  runResource,
+  type LogHost,
+} from './resources/run.ts'
 import { workspaceResource } from './resources/workspace.ts'
 
 const { v2Routes, RUN_INCLUDES } = v2
@@ -63,7 +72,38 @@ export function runEndpoints(host: RunHost): readonly V2Endpoint[] {
       },
     ),
     ...decisionEndpoints(context),
+    ...forcedEndpoints(context),
+    endpoint(v2Routes.listRunEvents, ({ caller, params }) =>
+      answer(findRun(context, caller, { runId: params.run_id, right: 'read' }), (seen) =>
+        whole(runEventResources(seen)),
+      ),
+    ),
   ]
+}
+
+function forcedEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const routes = [
+    [v2Routes.forceCancelRun, forceCancelRun],
+    [v2Routes.forceExecuteRun, forceExecuteRun],
+  ] as const
+  return routes.map(([route, decide]) =>
+    endpoint(
+      route,
+      async ({ caller, params, body }) =>
+        answer(
+          await decide(context, caller, { runId: params.run_id, comment: commentIn(body) }),
+          () => ok({ kind: 'empty', status: 202 }),
+        ),
+      {
+        guard: ({ caller, params }) =>
+          findRun(context, caller, { runId: params.run_id, right: 'forceUnlock' }),
+      },
+    ),
+  )
+}
+
+function commentIn(body: { readonly comment?: string | null } | null): string | null {
+  return body?.comment ?? null
 }
 
 function decisionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
@@ -102,14 +142,14 @@ function answerList(
     paged(request, {
       items: runs.map((seen) => runResource(context, seen, caller.userId)),
       total,
-      ...includedIn(context, runs, includes),
+      ...includedIn({ context, origin: request.address.origin }, runs, includes),
     }),
   )
 }
 
 async function read(
   host: RunHost,
-  { caller, params, query, includes, tenant }: V2Request<typeof v2Routes.readRun>,
+  { caller, params, query, includes, tenant, address }: V2Request<typeof v2Routes.readRun>,
 ): Promise<Outcome> {
   const { context } = host
   const find = () => findRun(context, caller, { runId: params.run_id, right: 'read' })
@@ -119,7 +159,10 @@ async function read(
     await rested(host, first.value, query.wait, tenant)
   // Rights may have changed while it waited.
   return answer(find(), (seen) =>
-    single(runResource(context, seen, caller.userId), includedIn(context, [seen], includes)),
+    single(
+      runResource(context, seen, caller.userId),
+      includedIn({ context, origin: address.origin }, [seen], includes),
+    ),
   )
 }
 
@@ -148,17 +191,19 @@ async function rested(
 }
 
 function includedIn(
-  context: GovernanceContext,
+  host: LogHost,
   runs: readonly SeenRun[],
   includes: ReadonlySet<string>,
 ): { readonly included?: readonly Resource[] } {
   if (includes.size === 0) return {}
+  const { context } = host
   const { tables } = context.store
   const included = runs.flatMap((seen): Resource[] => {
     const check = checkOf(tables, seen.run.id)
     const stage = stageOf(tables, seen.run.id)
     return [
-      ...(includes.has('plan') ? [planResource(seen)] : []),
+      ...(includes.has('plan') ? [planResource(host, seen)] : []),
+      ...(includes.has('apply') ? [applyResource(host, seen) ?? []].flat() : []),
       ...(includes.has('policy_checks') && check !== undefined
         ? [policyCheckResource(context, { ...seen, check })]
         : []),

@@ -46,6 +46,76 @@ export interface RunRow {
   readonly decision: RunDecision | null
   /** What it plans; absent where the plan was uploaded. */
   readonly configurationVersionId?: string
+  /** Absent where the plan is uploaded and applied by somebody else. */
+  readonly execution?: RunExecution
+}
+
+/** What is known of a run that is planned and applied as jobs of this cluster. */
+export interface RunExecution {
+  readonly applyId: string
+  readonly savePlan: boolean
+  readonly allowConfigGeneration: boolean
+  readonly generatedConfiguration: boolean
+  /** The variables given with the run, as JSON and sealed; null when there are none. */
+  readonly variables: string | null
+  /** When it was canceled first, while something of it was executing. */
+  readonly canceledMs: number | null
+  /** Why it errored, or why its workspace stays locked. */
+  readonly reason: string | null
+  /** Its apply left the state uncertain: only an admin frees the workspace. */
+  readonly keepsLock: boolean
+}
+
+/** One half of an executed run: a batch job. */
+export interface RunPhaseRow {
+  /** `<run id>-<plan or apply>`, which is the id of its job too. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly phase: v2.RunPhaseName
+  readonly status: v2.RunPlan['attributes']['status']
+  readonly statusMs: StatusTimes
+  /** Where its job is. */
+  readonly namespace: string
+  /** Shown by the runner once; null before the job is submitted. */
+  readonly ticketHash: string | null
+  /** Chosen by the runner; null before it has started. */
+  readonly tokenHash: string | null
+  readonly cancellation: v2.PhaseCancellation
+  /** Bytes of the log without the marks at both ends. */
+  readonly logBytes: number
+}
+
+/** The second half of an executed run, as it is shown; it is derived from the run and its phase. */
+export interface RunApplyRow {
+  readonly id: string
+  readonly runId: string
+  readonly status: RunPhaseRow['status']
+  readonly statusMs: StatusTimes
+}
+
+/** A piece of the log of a phase; its bytes are a blob. */
+export interface RunLogPartRow {
+  /** The phase and the offset of the first byte, so that parts sort. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly phaseId: string
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** A file that a run leaves; its bytes are a sealed blob, because plans and states hold secrets. */
+export interface RunFileRow {
+  /** The run and the name. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly name: v2.RunFileName
+  readonly bytes: number
 }
 
 export interface PlanCounts {

@@ -1,26 +1,33 @@
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import {
+  applyOf,
   checkOf,
   findShownUser,
-  isCancelable,
+  forceCancelMs,
   isConfirmable,
   isDiscardable,
+  isRunCancelable,
+  logKey,
+  queuePosition,
   stageOf,
+  suffixPart,
   usernameOf,
   type GovernanceContext,
   type SeenRun,
 } from '../../../governance/index.ts'
 import type { StatusTimes } from '../../../model/index.ts'
-import { pathOf, timeText, toMany, toOne } from './links.ts'
+import { optionalTime, pathOf, timeText, toMany, toOne } from './links.ts'
 import { userResource } from './user.ts'
 
 export function runResource(
-  { store }: GovernanceContext,
+  { store, clock }: GovernanceContext,
   { run, plan, rights }: SeenRun,
   callerId: string,
 ): v2.Run {
   const { tables } = store
-  const isWaiting = run.status === 'pending' && plan.bytes === null
+  const { execution, configurationVersionId } = run
+  const isWaiting = run.status === 'pending' && plan.bytes === null && execution === undefined
+  const forceCancelAtMs = forceCancelMs(run)
   const ids = (row: { readonly id: string } | undefined) => (row === undefined ? [] : [row.id])
   return {
     id: run.id,
@@ -38,26 +45,40 @@ export function runResource(
       'auto-apply': run.autoApply,
       'allow-empty-apply': run.allowEmptyApply,
       'has-changes': run.hasChanges,
+      'save-plan': execution?.savePlan ?? false,
+      'allow-config-generation': execution?.allowConfigGeneration ?? false,
+      'position-in-queue': queuePosition(tables, run),
+      'status-reason': execution?.reason ?? null,
+      'canceled-at': optionalTime(execution?.canceledMs ?? null),
+      'force-cancel-available-at': optionalTime(forceCancelAtMs),
       'target-addrs': run.targetAddresses,
       'replace-addrs': run.replaceAddresses,
       variables: run.variableNames.map((key) => ({ key })),
       'created-at': timeText(run.createdMs),
       actions: {
-        'is-cancelable': isCancelable(run.status),
+        'is-cancelable': isRunCancelable(run),
         'is-confirmable': isConfirmable(run.status),
         'is-discardable': isDiscardable(run.status),
+        'is-force-cancelable': forceCancelAtMs !== null && forceCancelAtMs <= clock.nowMs(),
       },
       permissions: {
         'can-apply': rights.queueApply,
         'can-cancel': rights.queueApply || (rights.queuePlan && run.createdById === callerId),
         'can-discard': rights.queueApply,
+        'can-force-cancel': rights.forceUnlock,
+        'can-force-execute': rights.forceUnlock,
         'can-override-policy-check': rights.overridePolicies,
-        'can-upload-plan': rights.queuePlan,
+        'can-upload-plan': rights.queuePlan && execution === undefined,
       },
     },
     relationships: {
       workspace: toOne('workspaces', run.workspaceId),
       plan: toOne('plans', run.planId),
+      apply: execution === undefined ? { data: null } : toOne('applies', execution.applyId),
+      'configuration-version':
+        configurationVersionId === undefined
+          ? { data: null }
+          : toOne('configuration-versions', configurationVersionId),
       'created-by': toOne('users', run.createdById),
       'policy-checks': toMany('policy-checks', ids(checkOf(tables, run.id))),
       'task-stages': toMany('task-stages', ids(stageOf(tables, run.id))),
@@ -76,8 +97,19 @@ export function timesOf(times: StatusTimes): Record<string, string> {
   )
 }
 
-export function planResource({ plan }: Pick<SeenRun, 'plan'>): v2.RunPlan {
+/** What a document about a plan or an apply needs to name the URL of its log. */
+export interface LogHost {
+  readonly context: GovernanceContext
+  /** Scheme and host as the caller wrote them. */
+  readonly origin: string
+}
+
+export function planResource(
+  host: LogHost,
+  { plan, run }: Pick<SeenRun, 'plan' | 'run'>,
+): v2.RunPlan {
   const { counts } = plan
+  const { execution } = run
   return {
     id: plan.id,
     type: 'plans',
@@ -89,14 +121,78 @@ export function planResource({ plan }: Pick<SeenRun, 'plan'>): v2.RunPlan {
       'resource-changes': counts.changes,
       'resource-destructions': counts.destructions,
       'resource-imports': counts.imports,
+      'generated-configuration': execution?.generatedConfiguration ?? false,
+      'log-read-url': execution === undefined ? null : logUrl(host, run.id, 'plan'),
     },
     relationships: { run: toOne('runs', plan.runId) },
     links: {
       self: pathOf('plans', plan.id),
       'json-output': pathOf('plans', plan.id, 'json-output'),
-      ...(plan.status === 'pending' ? { upload: pathOf('plans', plan.id, 'upload') } : {}),
+      ...(plan.status === 'pending' && execution === undefined
+        ? { upload: pathOf('plans', plan.id, 'upload') }
+        : {}),
     },
   }
+}
+
+/** The apply of a run; undefined where somebody else applies it. */
+export function applyResource(
+  host: LogHost,
+  { run, plan }: Pick<SeenRun, 'plan' | 'run'>,
+): v2.RunApply | undefined {
+  const apply = applyOf(host.context.store.tables, run)
+  if (apply === undefined) return undefined
+  const { additions, changes, destructions, imports } =
+    apply.status === 'finished' ? plan.counts : NOTHING_APPLIED
+  return {
+    id: apply.id,
+    type: 'applies',
+    attributes: {
+      status: apply.status,
+      'status-timestamps': timesOf(apply.statusMs),
+      'resource-additions': additions,
+      'resource-changes': changes,
+      'resource-destructions': destructions,
+      'resource-imports': imports,
+      'log-read-url': logUrl(host, run.id, 'apply'),
+    },
+    relationships: { run: toOne('runs', run.id) },
+    links: { self: pathOf('applies', apply.id) },
+  }
+}
+
+const NOTHING_APPLIED = { additions: 0, changes: 0, destructions: 0, imports: 0 }
+
+function logUrl({ context, origin }: LogHost, runId: string, phase: v2.RunPhaseName): string {
+  return `${origin}${pathOf('run-logs', logKey(context, { runId, phase }))}`
+}
+
+/** What happened to a run: its creation, and each status with the time at which it entered it. */
+export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.RunEvent[] {
+  const { decision } = run
+  return Object.entries(run.statusMs).map(([name, ms], at): v2.RunEvent => {
+    const action = at === 0 ? 'created' : name.slice(0, -'-at'.length).replaceAll('-', '_')
+    const isDecision = decision !== null && decision.atMs === ms && at > 0
+    const actorId = at === 0 ? run.createdById : isDecision ? decision.byId : null
+    return {
+      // The same for the same event of the same run: nothing is stored for it.
+      id: `${v2.ID_PREFIXES['run-events']}-${eventSuffix(run.id, at)}`,
+      type: 'run-events',
+      attributes: {
+        action,
+        description: isDecision ? decision.comment : null,
+        'created-at': timeText(ms),
+      },
+      relationships: { actor: { data: actorId === null ? null : { id: actorId, type: 'users' } } },
+    }
+  })
+}
+
+/** The suffix of the run with its last two characters counted on. */
+function eventSuffix(runId: string, at: number): string {
+  const own = suffixPart(runId)
+  const digit = (of: number): string => v2.ID_ALPHABET.charAt(of % v2.ID_ALPHABET.length)
+  return `${own.slice(0, -2)}${digit(Math.floor(at / v2.ID_ALPHABET.length))}${digit(at)}`
 }
 
 /** Whoever made a run; the site's own administrator is no user, and others may be gone. */

@@ -58,6 +58,8 @@ function attributesOf(
     'source-url': workspace.sourceUrl,
     'working-directory': workspace.workingDirectory,
     'tool-version': workspace.toolVersion,
+    // Runs that execute here always are; others have no log.
+    'structured-run-output-enabled': true,
     // What clients knew before tags had values.
     'tag-names': tagsOf(store.tables, workspace.id)
       .filter(({ value }) => value === '')

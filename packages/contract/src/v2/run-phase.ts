@@ -1,0 +1,174 @@
+import { Type } from 'typebox'
+import { routes } from '../route.ts'
+import { act, read, upload } from './define.ts'
+import { Named, Nullable, type Shape } from '../shape.ts'
+import { answer, emptyAnswer } from './answers.ts'
+import { Octets, OCTETS_TYPE, OneOf } from './json-api.ts'
+import {
+  LINE_LENGTH_MAX,
+  PLAN_UPLOAD_BYTES_MAX,
+  RUN_LOG_CHUNK_BYTES_MAX,
+  RUN_STATE_BYTES_MAX,
+} from './limits.ts'
+
+/** The two halves of an executed run; each is a batch job. */
+export const RUN_PHASES = ['plan', 'apply'] as const
+export type RunPhaseName = (typeof RUN_PHASES)[number]
+
+/** Files that a plan leaves for the apply and for readers, by the last part of their address. */
+export const RUN_FILES = [
+  'plan',
+  'plan-json',
+  'redacted-plan',
+  'lock-file',
+  'errored-state',
+] as const
+export type RunFileName = (typeof RUN_FILES)[number]
+
+export const PHASE_OUTCOMES = ['finished', 'errored', 'canceled'] as const
+export type PhaseOutcome = (typeof PHASE_OUTCOMES)[number]
+
+export const PHASE_CANCELLATIONS = ['none', 'interrupt', 'kill'] as const
+export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
+
+/** The runner shows the ticket of its job once and names the token that it will use from then on. */
+export const PhaseStartRequest = Named('PhaseStartRequest', {
+  ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
+  token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
+})
+export type PhaseStart = Shape<typeof PhaseStartRequest>
+
+/** An input variable of the configuration, or a variable of the environment. */
+export const PhaseVariable = Named('PhaseVariable', {
+  key: Type.String(),
+  value: Type.String(),
+  category: OneOf(['terraform', 'env']),
+  hcl: Type.Boolean(),
+  sensitive: Type.Boolean(),
+})
+export type PhaseVariable = Shape<typeof PhaseVariable>
+
+/** Everything that a runner has to know; the files are fetched separately. */
+export const PhaseDocument = Named('PhaseDocument', {
+  phase: OneOf(RUN_PHASES),
+  runId: Type.String(),
+  organization: Type.String(),
+  project: Type.String(),
+  workspace: Type.String(),
+  workingDirectory: Nullable(Type.String()),
+  structuredOutput: Type.Boolean(),
+  isDestroy: Type.Boolean(),
+  refresh: Type.Boolean(),
+  refreshOnly: Type.Boolean(),
+  allowConfigGeneration: Type.Boolean(),
+  targets: Type.Array(Type.String()),
+  replacements: Type.Array(Type.String()),
+  variables: Type.Array(PhaseVariable),
+})
+export type PhaseDocument = Shape<typeof PhaseDocument>
+
+export const PhaseControl = Named('PhaseControl', {
+  cancellation: OneOf(PHASE_CANCELLATIONS),
+})
+
+export const PhaseFinishRequest = Named('PhaseFinishRequest', {
+  outcome: OneOf(PHASE_OUTCOMES),
+  message: Nullable(Type.String({ maxLength: LINE_LENGTH_MAX })),
+  logBytes: Type.Integer({ minimum: 0 }),
+  generatedConfiguration: Type.Optional(Type.Boolean()),
+  stateUncertain: Type.Optional(
+    Type.Boolean({ description: 'The tool was killed: what it was doing is not in the state.' }),
+  ),
+})
+export type PhaseFinishRequest = Shape<typeof PhaseFinishRequest>
+
+const needs = 'The token of the phase, which its runner chose when it started.'
+const gone = 'The phase is over, or the token is not its token.'
+const octets = (description: string) => ({
+  ...answer(description, Octets),
+  contentType: OCTETS_TYPE,
+})
+
+/** What the runner of a phase calls, on the node that executes it. */
+export const runPhaseRoutes = routes('Run phases', {
+  startRunPhase: act('/run-phases/:phase_id/start', {
+    summary:
+      'Exchange the ticket of a phase for its document. Another token is rejected afterwards.',
+    audit: 'none',
+    answeredBy: 'leader',
+    body: PhaseStartRequest,
+    returns: PhaseDocument,
+    errors: { 404: 'No such ticket, or it was used with another token.' },
+    needs: 'The ticket, which is in the job of the phase.',
+  }),
+  readPhaseConfiguration: read('/run-phases/:phase_id/configuration', {
+    summary: 'Download the configuration of the run.',
+    answers: { 200: octets('The archive.') },
+    errors: { 404: gone },
+    needs,
+  }),
+  readPhaseState: read('/run-phases/:phase_id/state', {
+    summary: 'Download the current state of the workspace.',
+    answers: { 200: octets('The state.'), 204: emptyAnswer('The workspace has no state.') },
+    errors: { 404: gone },
+    needs,
+  }),
+  writePhaseState: upload('/run-phases/:phase_id/state', {
+    summary:
+      'Store the state that an apply has reached. The same serial and bytes are stored once.',
+    audit: 'none',
+    bodyBytesMax: RUN_STATE_BYTES_MAX,
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: { 204: emptyAnswer('Stored.') },
+    errors: { 404: gone, 409: 'The state does not follow the current one.' },
+    needs,
+  }),
+  readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {
+    summary: 'Download a file that the plan left.',
+    answers: { 200: octets('The file.'), 204: emptyAnswer('The plan left no such file.') },
+    errors: { 404: gone },
+    needs,
+  }),
+  writePhaseFile: upload('/run-phases/:phase_id/files/:file_name', {
+    summary: 'Store a file of the run.',
+    audit: 'none',
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: { 204: emptyAnswer('Stored.') },
+    errors: { 404: gone, 422: 'The plan is not the JSON export of a plan.' },
+    needs,
+  }),
+  writePhaseLog: upload('/run-phases/:phase_id/log', {
+    summary: 'Append to the log. Bytes that are stored already are skipped.',
+    audit: 'none',
+    query: { offset: Type.Integer({ minimum: 0 }) },
+    bodyBytesMax: RUN_LOG_CHUNK_BYTES_MAX,
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: { 204: emptyAnswer('Stored.') },
+    errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
+    needs,
+  }),
+  readPhaseControl: read('/run-phases/:phase_id/control', {
+    summary: 'Wait until the phase is to be canceled.',
+    query: {
+      wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
+      known: Type.Optional(OneOf(PHASE_CANCELLATIONS)),
+    },
+    returns: PhaseControl,
+    result: 'Whether the phase is to be canceled.',
+    errors: { 404: gone },
+    needs,
+  }),
+  finishRunPhase: act('/run-phases/:phase_id/finish', {
+    summary: 'Report how the phase ended, when its log and files are stored.',
+    audit: 'none',
+    answeredBy: 'leader',
+    body: PhaseFinishRequest,
+    answers: { 204: emptyAnswer('Recorded; the run has moved on.') },
+    errors: { 404: gone, 409: 'The log is not complete.', 422: 'A finished plan needs its JSON.' },
+    needs,
+  }),
+})

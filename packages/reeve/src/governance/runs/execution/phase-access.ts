@@ -1,0 +1,82 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type RunPhaseRow,
+  type RunRow,
+} from '../../../model/index.ts'
+import { isOpenPhase, put } from '../../../state/index.ts'
+import { GOVERNANCE_CAUSE } from '../../commit.ts'
+import type { GovernanceContext } from '../../context.ts'
+import { movedRun } from '../run-states.ts'
+import { moved } from './moved.ts'
+import { phaseDocument } from './phase-document.ts'
+
+/** An open phase and its run, as its runner sees them. */
+export interface SeenPhase {
+  readonly phase: RunPhaseRow
+  readonly run: RunRow
+}
+
+/** What a request of a runner is about. */
+export interface PhaseCall {
+  readonly phaseId: string
+  /** The bearer token of the request; undefined when it has none. */
+  readonly token: string | undefined
+}
+
+/**
+ * The phase, for the runner that executes it. Everybody else gets the same answer as for a phase
+ * that is not there, and so does a runner whose phase is over.
+ */
+export function findPhase(
+  { store, sealer }: GovernanceContext,
+  { phaseId, token }: PhaseCall,
+): Result<SeenPhase, GovernanceRefusal> {
+  const phase = store.tables.run_phases.find(phaseId)
+  if (phase === undefined || !isOpenPhase(phase) || token === undefined) return err(UNSEEN)
+  if (phase.tokenHash === null || phase.tokenHash !== sealer.hash(token)) return err(UNSEEN)
+  const run = store.tables.runs.find(phase.runId)
+  return run === undefined ? err(UNSEEN) : ok({ phase, run })
+}
+
+/**
+ * The runner shows the ticket of its job and names the token that it uses from then on. The ticket
+ * is in the job, which others may read: it opens the phase for the first who shows it, and the same
+ * runner may repeat the request.
+ */
+export async function startPhase(
+  context: GovernanceContext,
+  { phaseId, ticket, token }: { readonly phaseId: string } & v2.PhaseStart,
+): Promise<Result<v2.PhaseDocument, GovernanceRefusal>> {
+  const { store, sealer, clock } = context
+  const phase = store.tables.run_phases.find(phaseId)
+  if (phase === undefined || !isOpenPhase(phase)) return err(UNSEEN)
+  if (phase.ticketHash !== sealer.hash(ticket)) return err(UNSEEN)
+  const tokenHash = sealer.hash(token)
+  const run = store.tables.runs.find(phase.runId)
+  if (run === undefined) return err(UNSEEN)
+  if (phase.tokenHash !== null && phase.tokenHash !== tokenHash) return err(TICKET_USED)
+  if (phase.tokenHash === null) {
+    const nowMs = clock.nowMs()
+    const isPlan = phase.phase === 'plan'
+    const plan = store.tables.run_plans.get(run.planId)
+    const started = { ...phase, tokenHash, ...moved(phase, 'running', nowMs) }
+    await store.commit({
+      by: 'system',
+      cause: GOVERNANCE_CAUSE,
+      changes: () => [
+        put('run_phases', started),
+        put('runs', movedRun(run, [isPlan ? 'planning' : 'applying'], nowMs)),
+        ...(isPlan ? [put('run_plans', { ...plan, ...moved(plan, 'running', nowMs) })] : []),
+      ],
+    }).durable
+  }
+  return ok(phaseDocument(context, { phase, run }))
+}
+
+const TICKET_USED: GovernanceRefusal = {
+  code: 'conflict',
+  detail: 'The ticket of the phase was used with another token',
+}

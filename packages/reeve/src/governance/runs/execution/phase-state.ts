@@ -1,0 +1,82 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import type { GovernanceRefusal, RunRow } from '../../../model/index.ts'
+import { put, remove, type Change, type Tables } from '../../../state/index.ts'
+import type { GovernanceCaller } from '../../caller.ts'
+import type { GovernanceContext } from '../../context.ts'
+import { commitNew, newState } from '../../state-versions/create-state.ts'
+import {
+  currentState,
+  readStatePart,
+  stateBlobsEnd,
+  statesOf,
+} from '../../state-versions/state-versions.ts'
+import { storeState } from '../../state-versions/store-state.ts'
+import { decideWrite } from '../../state-versions/write-rules.ts'
+import { findPhase, type PhaseCall } from './phase-access.ts'
+import { isHeldBy } from './run-rows.ts'
+
+/** The state that a phase begins with; undefined where the workspace has none. */
+export async function readPhaseState(
+  context: GovernanceContext,
+  call: PhaseCall,
+): Promise<Result<Uint8Array | undefined, GovernanceRefusal>> {
+  const seen = findPhase(context, call)
+  if (!seen.ok) return seen
+  const current = currentState(context.store.tables, seen.value.run.workspaceId)
+  return ok(current === undefined ? undefined : await readStatePart(context, current, 'state'))
+}
+
+/**
+ * Stores the state that an apply has reached. Only the run that holds the workspace may, and never
+ * an older state than the current one: of two attempts, the one that was given up is refused.
+ */
+export async function writePhaseState(
+  context: GovernanceContext,
+  call: PhaseCall & { readonly bytes: Uint8Array },
+): Promise<Result<undefined, GovernanceRefusal>> {
+  const seen = findPhase(context, call)
+  if (!seen.ok) return seen
+  const { phase, run } = seen.value
+  if (phase.phase !== 'apply')
+    return err({ code: 'conflict', detail: 'Only an apply writes the state of its workspace' })
+  const inspected = await context.states.inspect(call.bytes, run.organizationId)
+  if (!inspected.ok) return err({ code: 'unprocessable', detail: inspected.error })
+  // To read a large state takes a while: the phase may be over.
+  const still = findPhase(context, call)
+  if (!still.ok) return still
+  const { tables } = context.store
+  const workspace = tables.workspaces.get(run.workspaceId)
+  if (!isHeldBy(workspace.lock, run.id))
+    return err({ code: 'conflict', detail: 'The workspace is not locked by this run any more' })
+  const { serial, lineage, md5 } = inspected.value
+  const wish = { serial, lineage, md5, force: false }
+  const decision = decideWrite(currentState(tables, workspace.id), wish, { isRun: true })
+  if (decision.kind === 'refuse') return err({ code: 'conflict', detail: decision.detail })
+  if (decision.kind === 'repeat') return ok(undefined)
+  const caller = runCaller(run)
+  const made = newState(context, caller, { seen: { workspace }, wish, runId: run.id })
+  const row = { ...made.row, intermediate: true }
+  await commitNew(context, caller, { row })
+  const stored = await storeState(context, caller, { stateId: row.id, bytes: call.bytes })
+  return stored.ok ? ok(undefined) : stored
+}
+
+/** Versions that a run writes are those of whoever created it; no request of theirs wrote them. */
+function runCaller({ createdById }: RunRow): GovernanceCaller {
+  return { kind: 'user', userId: createdById, isAdmin: false, tokenId: '', by: 'system' }
+}
+
+/** Of the states that an apply has stored on its way, the last is worth keeping. */
+export function intermediateStatesEnd(
+  tables: Tables,
+  { id: runId, workspaceId }: RunRow,
+): readonly Change[] {
+  const own = statesOf(tables, workspaceId, 'finalized').filter(
+    (row) => row.runId === runId && row.intermediate,
+  )
+  return own.flatMap((row, at) =>
+    at === 0
+      ? [put('state_versions', { ...row, intermediate: false })]
+      : [...stateBlobsEnd(tables, row), remove('state_versions', row.id)],
+  )
+}

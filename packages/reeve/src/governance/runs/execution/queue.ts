@@ -1,0 +1,105 @@
+import { v2 } from '@reeve/contract'
+import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
+import { compareCreation, WAITING_RUNS, type Tables } from '../../../state/index.ts'
+import { isHeldBy } from './run-rows.ts'
+
+/** What an organization has executing and waiting. */
+export interface Capacity {
+  readonly pending: number
+  readonly running: number
+}
+
+/** A phase that can begin. */
+export interface NextPhase {
+  readonly run: RunRow
+  readonly phase: RunPhaseRow['phase']
+}
+
+/** Executed runs that wait for their turn, oldest first; of one organization where it is given. */
+export function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[] {
+  return [...tables.runs.keysIn('waiting', WAITING_RUNS)]
+    .filter(
+      (key) =>
+        organizationId === undefined || tables.runs.groupOf('organization', key) === organizationId,
+    )
+    .map((key) => ({ key, createIndex: tables.runs.createIndexOf(key) ?? 0 }))
+    .toSorted(compareCreation)
+    .map(({ key }) => tables.runs.get(key))
+}
+
+/**
+ * The phases that can begin now, in order. Applies go before plans: what was confirmed finishes
+ * first. Each organization has a limit of its own, so that none waits for another; within it, runs
+ * go by age. A workspace has one run at a time, unless a run only looks.
+ */
+export function nextPhases(
+  tables: Tables,
+  phasesAtOnceMax: number = v2.RUN_PHASES_AT_ONCE_MAX,
+): readonly NextPhase[] {
+  const waiting = waitingRuns(tables)
+  const ordered = [
+    ...waiting.filter(({ status }) => status === 'confirmed'),
+    ...waiting.filter(({ status }) => status === 'pending'),
+  ]
+  const used = new Map<string, number>()
+  const taken = new Set<string>()
+  const next: NextPhase[] = []
+  for (const run of ordered) {
+    const { organizationId, workspaceId } = run
+    const count = used.get(organizationId) ?? tables.run_phases.countIn('openIn', organizationId)
+    used.set(organizationId, count)
+    const phase = run.status === 'confirmed' ? 'apply' : 'plan'
+    const needsWorkspace = phase === 'apply' || locksForPlan(run)
+    if (needsWorkspace && !isFree(tables, run, taken)) {
+      // Whoever comes later in the workspace waits behind this run.
+      taken.add(workspaceId)
+      continue
+    }
+    if (count >= phasesAtOnceMax) continue
+    if (needsWorkspace) taken.add(workspaceId)
+    used.set(organizationId, count + 1)
+    next.push({ run, phase })
+  }
+  return next
+}
+
+/** Whether a run needs its workspace for itself already while it plans. */
+export function locksForPlan({ planOnly, execution }: RunRow): boolean {
+  return !planOnly && execution?.savePlan !== true
+}
+
+function isFree(tables: Tables, run: RunRow, taken: ReadonlySet<string>): boolean {
+  const lock = tables.workspaces.find(run.workspaceId)?.lock ?? null
+  if (lock !== null) return isHeldBy(lock, run.id)
+  return !taken.has(run.workspaceId)
+}
+
+/** Counts what is ahead of a waiting run, itself included; 0 when it does not wait. */
+export function queuePosition(tables: Tables, run: RunRow): number {
+  if (run.execution === undefined || run.status !== 'pending') return 0
+  const createIndex = tables.runs.createIndexOf(run.id) ?? 0
+  const own = [...tables.runs.keysIn('waiting', WAITING_RUNS)].filter(
+    (key) =>
+      tables.runs.groupOf('organization', key) === run.organizationId &&
+      (tables.runs.createIndexOf(key) ?? 0) <= createIndex,
+  )
+  return own.length
+}
+
+export function capacityOf(tables: Tables, organizationId: string): Capacity {
+  return {
+    pending: waitingRuns(tables, organizationId).length,
+    running: tables.run_phases.countIn('openIn', organizationId),
+  }
+}
+
+/** Runs of an organization that wait or execute, oldest first. */
+export function queuedRuns(tables: Tables, organizationId: string): readonly RunRow[] {
+  const executing = [...tables.run_phases.keysIn('openIn', organizationId)].map((key) =>
+    tables.runs.get(tables.run_phases.get(key).runId),
+  )
+  const ageOf = ({ id }: RunRow): number => tables.runs.createIndexOf(id) ?? 0
+  return [...executing, ...waitingRuns(tables, organizationId)].toSorted(
+    (a, b) => ageOf(a) - ageOf(b),
+  )
+}

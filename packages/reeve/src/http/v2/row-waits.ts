@@ -1,0 +1,36 @@
+import type { GovernanceContext } from '../../governance/index.ts'
+import type { WatchTarget } from '../../state/index.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import type { ParkedQueries } from '../pipeline/blocking.ts'
+
+/** What a read needs that waits for a row. */
+export interface WaitHost {
+  readonly context: GovernanceContext
+  /** A read that waits must not hold up a stop. */
+  readonly lifecycle: Lifecycle
+  readonly parked: ParkedQueries
+}
+
+export interface RowWait {
+  readonly tenant: string
+  readonly seconds: number
+  readonly isOver: () => boolean
+}
+
+/** Waits for changes of a row until the wait is over, or the time is. */
+export async function waitForRow(
+  { lifecycle, parked }: WaitHost,
+  target: WatchTarget,
+  { tenant, seconds, isOver }: RowWait,
+): Promise<void> {
+  if (isOver()) return
+  const hold = lifecycle.hold()
+  try {
+    await parked.waitForIndex(tenant, { minIndex: 1, wait: `${seconds}s` }, hold, {
+      index: () => (isOver() ? 2 : 1),
+      watch: [target],
+    })
+  } finally {
+    lifecycle.release(hold)
+  }
+}

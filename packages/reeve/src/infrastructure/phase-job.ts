@@ -1,0 +1,123 @@
+import type { Input, Job } from '@reeve/contract'
+import { nsFromMs } from '../kit/duration.ts'
+import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
+
+/** How phases of runs execute on nodes. */
+export interface ExecutionSettings {
+  /** `exec` isolates the tool from its node; `raw_exec` does not, and is for trying things out. */
+  readonly driver: 'exec' | 'raw_exec' | 'docker'
+  /** The image that has the tool and this program; for `docker` only. */
+  readonly image: string
+  /** The program that plans and applies. */
+  readonly tool: 'terraform' | 'tofu'
+  readonly cpuMHz: number
+  readonly memoryMB: number
+  readonly planMsMax: number
+  readonly applyMsMax: number
+  /** How many phases of one organization execute at the same time. */
+  readonly phasesAtOnceMax: number
+}
+
+export const EXECUTION_DEFAULTS: ExecutionSettings = {
+  driver: 'exec',
+  image: '',
+  tool: 'terraform',
+  cpuMHz: 200,
+  memoryMB: 512,
+  planMsMax: 2 * 60 * 60 * 1_000,
+  applyMsMax: 24 * 60 * 60 * 1_000,
+  phasesAtOnceMax: 10,
+}
+
+export interface PhaseJobParts {
+  readonly phase: RunPhaseRow
+  readonly workspace: Pick<WorkspaceRow, 'name' | 'toolVersion'>
+  readonly settings: ExecutionSettings
+  /** Where the runner finds a server. */
+  readonly address: string
+  /** Opens the phase for the first who shows it. */
+  readonly ticket: string
+  /** The authorities that vouch for the server, in PEM form; empty for those of the node. */
+  readonly authorities: string
+}
+
+/** A minute ends a plan; an apply finishes what it has begun, so that the state is whole. */
+const KILL_TIMEOUT_MS = { plan: 60_000, apply: 10 * 60_000 } as const
+
+/** Who has confirmed something waits for it. */
+const PRIORITY = { plan: 50, apply: 60 } as const
+
+/** Constraints name the version of the tool by this attribute of nodes. */
+export function toolAttribute(tool: string): string {
+  return `infrastructure.${tool}.version`
+}
+
+/**
+ * The batch job of a phase. It is started once and never again: an apply that was lost half-way is
+ * for people to look at. Nothing in it is secret but the ticket, which serves once.
+ */
+export function phaseJob(parts: PhaseJobParts): Input<Job> {
+  const { phase, workspace, settings } = parts
+  const once = { Attempts: 0, Unlimited: false } as const
+  return {
+    ID: phase.id,
+    Name: `${workspace.name} ${phase.phase}`,
+    Type: 'batch',
+    Namespace: phase.namespace,
+    Priority: PRIORITY[phase.phase],
+    Datacenters: ['*'],
+    Meta: { run: phase.runId, phase: phase.phase, workspace: workspace.name },
+    TaskGroups: [
+      {
+        Name: phase.phase,
+        Count: 1,
+        RestartPolicy: { Attempts: 0, Mode: 'fail' },
+        ReschedulePolicy: once,
+        Constraints: toolConstraints(parts),
+        Tasks: [
+          {
+            Name: 'runner',
+            Driver: settings.driver,
+            Config: configOf(settings),
+            Env: environmentOf(parts),
+            KillSignal: 'SIGINT',
+            KillTimeout: nsFromMs(KILL_TIMEOUT_MS[phase.phase]),
+            Resources: { CPU: settings.cpuMHz, MemoryMB: settings.memoryMB },
+          },
+        ],
+      },
+    ],
+  }
+}
+
+function configOf({ driver, image }: ExecutionSettings): Record<string, unknown> {
+  const args = ['${attr.infrastructure.program}', 'run-phase']
+  if (driver === 'docker') return { image, command: 'reeve', args: ['run-phase'] }
+  return { command: '${attr.infrastructure.runtime}', args }
+}
+
+function environmentOf(parts: PhaseJobParts): Record<string, string> {
+  const { phase, settings, address, ticket, authorities } = parts
+  // In an image the tool is on the path.
+  const tool =
+    settings.driver === 'docker' ? settings.tool : `\${attr.infrastructure.${settings.tool}.path}`
+  return {
+    REEVE_PHASE_ADDRESS: address,
+    REEVE_PHASE_ID: phase.id,
+    REEVE_PHASE_TICKET: ticket,
+    REEVE_PHASE_TOOL: tool,
+    ...(authorities === '' ? {} : { REEVE_PHASE_AUTHORITIES: authorities }),
+  }
+}
+
+const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
+
+function toolConstraints({ workspace, settings }: PhaseJobParts) {
+  // An image has the version that it has.
+  if (settings.driver === 'docker') return []
+  const LTarget = `\${attr.${toolAttribute(settings.tool)}}`
+  const version = workspace.toolVersion ?? 'latest'
+  if (version === 'latest') return [{ LTarget, RTarget: '', Operand: 'is_set' }]
+  const Operand = EXACT_VERSION.test(version) ? '=' : 'version'
+  return [{ LTarget, RTarget: version, Operand }]
+}

@@ -1,0 +1,248 @@
+import {
+  lostPhaseRows,
+  nextPhases,
+  startedPhaseRows,
+  type GovernanceHost,
+} from '../governance/index.ts'
+import { Fault, messageOf } from '../kit/fault.ts'
+import { compareText } from '../kit/sorted-list.ts'
+import { isTerminal, type RunPhaseRow } from '../model/index.ts'
+import {
+  KILLED_PHASES,
+  namespacedKey,
+  OPEN_PHASES,
+  put,
+  SYSTEM,
+  type Change,
+  type WatchTarget,
+} from '../state/index.ts'
+import {
+  namespaceRow,
+  registerSystemJob,
+  stopJob,
+  type WorkloadContext,
+} from '../workload/index.ts'
+import { phaseJob, type ExecutionSettings } from './phase-job.ts'
+
+export interface ControllerLog {
+  warn(fields: object, message: string): void
+}
+
+export interface RunControllerOptions {
+  /** Runs and jobs are rows of one state. */
+  readonly context: WorkloadContext & GovernanceHost
+  readonly log: ControllerLog
+  readonly settings: ExecutionSettings
+  /** Where runners find a server, as far as it is known. */
+  readonly address: () => string
+  /** In PEM form; empty where runners trust what their node trusts. */
+  readonly authorities: string
+}
+
+/** The namespace of phases whose project has none. */
+const OWN_NAMESPACE = 'infrastructure-runs'
+
+/** Time limits of phases, and jobs that could not be submitted, are looked at this often. */
+const CHECK_EVERY_MS = 15_000
+
+/**
+ * Lets runs that wait begin, submits the job of each phase, and ends the run of a phase whose job
+ * ended without a report. What it has to do follows from the rows, so a server that starts goes on
+ * where the last one stopped; no step is done twice, because each leaves a row that says so.
+ */
+export class RunController {
+  readonly #options: RunControllerOptions
+  #cancelTimer: () => void = () => undefined
+  #cancelWatch: () => void = () => undefined
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(options: RunControllerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#follow()
+    this.#checkLater()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelTimer()
+    this.#cancelWatch()
+    await this.#running
+  }
+
+  /** Does what there is to do; one round at a time. */
+  work(): Promise<void> {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** A commit only wakes it; what is to be done is read from the tables. */
+  #follow(): void {
+    if (this.#isStopped) return
+    const { watches } = this.#options.context.store
+    this.#cancelWatch = watches.watch(this.#targets(), () => this.#follow())
+    // A round that is about to end may have looked already.
+    void (this.#running ?? Promise.resolve()).then(() => this.work())
+  }
+
+  #targets(): readonly WatchTarget[] {
+    const jobs = this.#openPhases().map(({ namespace, id }) => ({
+      table: 'jobs',
+      key: namespacedKey(namespace, id),
+    }))
+    return [{ table: 'runs' }, { table: 'run_phases' }, { table: 'workspaces' }, ...jobs]
+  }
+
+  #checkLater(): void {
+    this.#cancelTimer = this.#options.context.clock.after(CHECK_EVERY_MS, () => {
+      this.#checkLater()
+      void this.work()
+    })
+  }
+
+  async #round(): Promise<void> {
+    if (this.#isStopped) return
+    try {
+      this.#begin()
+      for (const phase of this.#openPhases()) await this.#attend(phase)
+      await this.#stopKilled()
+    } catch (thrown) {
+      // The storage has failed, or the server stops: the next round goes on.
+      this.#options.log.warn({ err: messageOf(thrown) }, 'runs could not be attended to')
+    }
+  }
+
+  #openPhases(): readonly RunPhaseRow[] {
+    return this.#options.context.store.tables.run_phases
+      .rowsIn('open', OPEN_PHASES)
+      .toSorted((a, b) => compareText(a.id, b.id))
+  }
+
+  /** One commit for all that may begin: each is decided with those before it in mind. */
+  #begin(): void {
+    const { context, settings } = this.#options
+    const { store, clock } = context
+    const next = nextPhases(store.tables, settings.phasesAtOnceMax)
+    if (next.length === 0) return
+    const nowMs = clock.nowMs()
+    store.commit({
+      by: 'system',
+      cause: 'WorkspaceUpdated',
+      changes: () => [
+        ...this.#ownNamespace(),
+        ...next.flatMap(({ run, phase }) => {
+          const namespace = this.#namespaceOf(run.workspaceId)
+          return startedPhaseRows(store.tables, run, { phase, namespace, nowMs })
+        }),
+      ],
+    })
+  }
+
+  /** The first namespace of the project by name: who may see it may see what runs for the project. */
+  #namespaceOf(workspaceId: string): string {
+    const { tables } = this.#options.context.store
+    const { projectId } = tables.workspaces.get(workspaceId)
+    const own = tables.project_namespaces.rowsIn('project', projectId)
+    return own.map(({ namespace }) => namespace).toSorted(compareText)[0] ?? OWN_NAMESPACE
+  }
+
+  #ownNamespace(): readonly Change[] {
+    if (this.#options.context.store.tables.namespaces.has(OWN_NAMESPACE)) return []
+    const Description = 'Plans and applies of projects that have no namespace of their own.'
+    return [put('namespaces', namespaceRow({ Name: OWN_NAMESPACE, Description }))]
+  }
+
+  async #attend(phase: RunPhaseRow): Promise<void> {
+    const { tables } = this.#options.context.store
+    const job = tables.jobs.find(namespacedKey(phase.namespace, phase.id))
+    if (job === undefined && phase.status === 'queued') return await this.#submit(phase)
+    const loss = job === undefined ? 'its job was purged' : this.#lossOf(phase)
+    if (loss !== undefined) return await this.#lose(phase, loss)
+    this.#interruptLate(phase)
+  }
+
+  /** A crash between the ticket and the job leaves a ticket that nobody has: it gets another one. */
+  async #submit({ id }: RunPhaseRow): Promise<void> {
+    const { context, settings, address, authorities, log } = this.#options
+    const { store, sealer, ids } = context
+    const ticket = `${ids.uuid()}${ids.uuid()}`
+    const phase = { ...store.tables.run_phases.get(id), ticketHash: sealer.hash(ticket) }
+    const { durable } = store.commit({
+      by: 'system',
+      cause: undefined,
+      changes: () => [put('run_phases', phase)],
+    })
+    await durable
+    const workspace = store.tables.workspaces.get(phase.workspaceId)
+    const parts = { phase, workspace, settings, address: address(), ticket, authorities }
+    try {
+      await registerSystemJob(context, {
+        ...phaseJob(parts),
+        ID: phase.id,
+        Namespace: phase.namespace,
+      })
+    } catch (thrown) {
+      if (!(thrown instanceof Fault) || thrown.kind !== 'job-refused') throw thrown
+      log.warn({ phase: phase.id, err: thrown.message }, 'the job of a run was refused')
+      await this.#lose(phase, `its job was refused: ${thrown.message}`)
+    }
+  }
+
+  /** Why a job whose instances have all ended did not report; undefined while one may. */
+  #lossOf(phase: RunPhaseRow): string | undefined {
+    const { tables } = this.#options.context.store
+    const key = namespacedKey(phase.namespace, phase.id)
+    const allocations = tables.allocations.rowsIn('job', key)
+    if (allocations.length === 0) {
+      const isStopped = tables.jobs.find(key)?.Stop === true
+      return isStopped ? 'its job was stopped' : undefined
+    }
+    if (!allocations.every(isTerminal)) return undefined
+    const [last] = allocations.toSorted((a, b) => b.CreateIndex - a.CreateIndex)
+    if (last?.ClientStatus === 'lost') return 'its node was lost'
+    return `its task ended (${last?.ClientStatus ?? 'unknown'}) without a report`
+  }
+
+  async #lose({ id }: RunPhaseRow, why: string): Promise<void> {
+    const { store, clock } = this.#options.context
+    const phase = store.tables.run_phases.find(id)
+    if (phase === undefined) return
+    await store.commit({
+      by: 'system',
+      cause: 'WorkspaceUpdated',
+      changes: () => lostPhaseRows(store.tables, phase, { why, nowMs: clock.nowMs() }),
+    }).durable
+  }
+
+  /** A phase that takes too long is interrupted like one that is canceled. */
+  #interruptLate(phase: RunPhaseRow): void {
+    const { context, settings } = this.#options
+    const startedMs = phase.statusMs['running-at']
+    if (startedMs === undefined || phase.cancellation !== 'none') return
+    const mostMs = phase.phase === 'plan' ? settings.planMsMax : settings.applyMsMax
+    if (context.clock.nowMs() - startedMs < mostMs) return
+    context.store.commit({
+      by: 'system',
+      cause: undefined,
+      changes: () => [put('run_phases', { ...phase, cancellation: 'interrupt' })],
+    })
+  }
+
+  /** Jobs of phases that were ended without waiting for their runner. */
+  async #stopKilled(): Promise<void> {
+    const { context } = this.#options
+    const { store } = context
+    for (const phase of store.tables.run_phases.rowsIn('killed', KILLED_PHASES)) {
+      const { namespace, id: jobId } = phase
+      const request = { namespace, jobId, purge: false, evalPriority: 0, noShutdownDelay: true }
+      await stopJob(context, SYSTEM, request)
+      const stopped = { ...phase, cancellation: 'interrupt' as const }
+      store.commit({ by: 'system', cause: undefined, changes: () => [put('run_phases', stopped)] })
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
+import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
+import { messageOf } from '../kit/fault.ts'
+
+/** `reeve run-phase`: what the jobs of infrastructure runs start on a node. */
+export function addRunPhase(line: CommandLine, terminal: Terminal): void {
+  line.add(line.root, 'run-phase', {
+    summary: 'Execute one phase of an infrastructure run; started by its job.',
+    details:
+      'The job of a phase says in the environment what to execute and where the server is. There ' +
+      'is nothing to be gained from calling it by hand.',
+    examples: [{ line: 'reeve run-phase', says: 'as the job of a phase does' }],
+    action: async () => {
+      const { runPhase } = await import('../runner/index.ts')
+      const settings = settingsOf(process.env)
+      if (typeof settings === 'string') {
+        terminal.err(`${settings}\n`)
+        return EXIT_CODES.usage
+      }
+      try {
+        return await runPhase(settings)
+      } catch (thrown) {
+        terminal.err(`${messageOf(thrown)}\n`)
+        return EXIT_CODES.failed
+      }
+    },
+  })
+}
+
+function settingsOf(environment: NodeJS.ProcessEnv) {
+  const missing: string[] = []
+  const text = (name: string): string => {
+    const value = environment[name]
+    if (value === undefined || value === '') missing.push(name)
+    return value ?? ''
+  }
+  const settings = {
+    address: text('REEVE_PHASE_ADDRESS'),
+    phaseId: text('REEVE_PHASE_ID'),
+    ticket: text('REEVE_PHASE_TICKET'),
+    tool: text('REEVE_PHASE_TOOL'),
+    authorities: environment['REEVE_PHASE_AUTHORITIES'] ?? '',
+    taskDirectory: text(`${TASK_ENVIRONMENT_PREFIX}TASK_DIR`),
+    secretsDirectory: text(`${TASK_ENVIRONMENT_PREFIX}SECRETS_DIR`),
+    path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+  }
+  if (missing.length === 0) return settings
+  return `reeve run-phase is started by the job of a run: ${missing.join(', ')} not set`
+}

@@ -1,0 +1,50 @@
+import type { v2 } from '@reeve/contract'
+
+/** Variables that would change which programs and settings the tool uses. */
+const REFUSED =
+  /^(?:TF_CLI_CONFIG_FILE|TF_DATA_DIR|TF_REATTACH_PROVIDERS|LD_.*|PATH|HOME|REEVE_.*)$/
+const ARGUMENTS = /^TF_CLI_ARGS(?:_(?!plan$|apply$).*)?$/
+
+export interface EnvironmentParts {
+  readonly document: v2.PhaseDocument
+  readonly home: string
+  /** The settings of the tool. */
+  readonly configFile: string
+  readonly path: string
+}
+
+/** What the tool sees: nothing of the node but its path, and what the workspace says. */
+export function toolEnvironment(parts: EnvironmentParts): Readonly<Record<string, string>> {
+  const { document, home, configFile, path } = parts
+  const { runId, organization, project, workspace } = document
+  const facts = {
+    TFC_RUN_ID: runId,
+    TFC_WORKSPACE_NAME: workspace,
+    TFC_WORKSPACE_SLUG: `${organization}/${workspace}`,
+    TFC_PROJECT_NAME: project,
+  }
+  return {
+    ...Object.fromEntries(given(document.variables)),
+    ...facts,
+    ...Object.fromEntries(Object.entries(facts).map(([name, text]) => [`TF_VAR_${name}`, text])),
+    PATH: path,
+    HOME: home,
+    TMPDIR: home,
+    TF_IN_AUTOMATION: '1',
+    TF_INPUT: '0',
+    CHECKPOINT_DISABLE: '1',
+    TF_CLI_CONFIG_FILE: configFile,
+  }
+}
+
+function given(variables: readonly v2.PhaseVariable[]): readonly (readonly [string, string])[] {
+  return variables
+    .filter(({ category }) => category === 'env')
+    .filter(({ key }) => !isRefused(key))
+    .map(({ key, value }) => [key, value] as const)
+}
+
+/** Whether a variable of a workspace is kept from the tool. */
+export function isRefused(name: string): boolean {
+  return REFUSED.test(name) || ARGUMENTS.test(name)
+}

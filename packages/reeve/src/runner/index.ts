@@ -1,0 +1,1 @@
+export { runPhase } from './run-phase.ts'

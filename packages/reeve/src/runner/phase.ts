@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises'
+import type { v2 } from '@reeve/contract'
+import type { PhaseClient } from './phase-client.ts'
+import type { PhaseLog } from './phase-log.ts'
+import type { Tool } from './tool.ts'
+
+/** What the job of a phase gives its runner. */
+export interface RunnerSettings {
+  readonly address: string
+  readonly phaseId: string
+  readonly ticket: string
+  /** The path of the planning tool. */
+  readonly tool: string
+  readonly authorities: string
+  readonly taskDirectory: string
+  readonly secretsDirectory: string
+  readonly path: string
+}
+
+/** What both phases work with. */
+export interface Phase {
+  readonly document: v2.PhaseDocument
+  readonly client: PhaseClient
+  readonly log: PhaseLog
+  readonly tool: Tool
+  readonly settings: RunnerSettings
+  readonly environment: Readonly<Record<string, string>>
+  /** Where the configuration is unpacked. */
+  readonly directory: string
+}
+
+/** How a phase ended, without its log. */
+export type PhaseResult = Omit<v2.PhaseFinishRequest, 'logBytes'>
+
+/** The text of a file that may not be there. */
+export async function readOptional(path: string): Promise<Buffer | undefined> {
+  return await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+}

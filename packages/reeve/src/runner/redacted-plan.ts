@@ -1,0 +1,95 @@
+type Plain = Readonly<Record<string, unknown>>
+
+/** Fields of the exported plan that clients render; the others hold values in clear. */
+const RENDERED = [
+  'resource_changes',
+  'resource_drift',
+  'output_changes',
+  'relevant_attributes',
+  'deferred_changes',
+] as const
+
+/**
+ * What clients render of a plan: its changes without the values that it marks sensitive, and the
+ * schemas that it uses. The marks stay, so that clients can say that there is a value.
+ */
+export function redactedPlan(plan: Plain, schemas: Plain): Plain {
+  const rendered = RENDERED.flatMap((name) => {
+    const value = plan[name]
+    return value === undefined ? [] : [[name, redacted(value)] as const]
+  })
+  return {
+    plan_format_version: plan['format_version'],
+    provider_format_version: schemas['format_version'] ?? '1.0',
+    resource_changes: [],
+    ...Object.fromEntries(rendered),
+    provider_schemas: usedSchemas(plan, schemas),
+  }
+}
+
+/** Lists of changes, maps of changes, and whatever has none. */
+function redacted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redacted)
+  if (!isPlain(value)) return value
+  if ('before' in value || 'after' in value) return redactedChange(value)
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, redacted(one)]))
+}
+
+function redactedChange(change: Plain): Plain {
+  return {
+    ...change,
+    ...('before' in change && { before: hidden(change['before'], change['before_sensitive']) }),
+    ...('after' in change && { after: hidden(change['after'], change['after_sensitive']) }),
+  }
+}
+
+/** The value with null wherever the mark of the same shape is true. */
+function hidden(value: unknown, mark: unknown): unknown {
+  if (mark === true) return null
+  if (Array.isArray(value))
+    return value.map((one, at) => hidden(one, Array.isArray(mark) ? mark[at] : undefined))
+  if (!isPlain(value) || !isPlain(mark)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, hidden(one, mark[name])]),
+  )
+}
+
+/** A provider has hundreds of types; a plan uses a few. */
+function usedSchemas(plan: Plain, schemas: Plain): Plain {
+  const used = typesIn([plan['resource_changes'], plan['resource_drift'], plan['deferred_changes']])
+  const all = schemas['provider_schemas']
+  if (!isPlain(all)) return {}
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([provider, schema]) => {
+      const types = used.get(provider)
+      return types === undefined || !isPlain(schema) ? [] : [[provider, narrowed(schema, types)]]
+    }),
+  )
+}
+
+const TYPED_SCHEMAS = ['resource_schemas', 'data_source_schemas', 'ephemeral_resource_schemas']
+
+function narrowed(schema: Plain, types: ReadonlySet<string>): Plain {
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => {
+      if (!TYPED_SCHEMAS.includes(name) || !isPlain(value)) return [name, value]
+      return [name, Object.fromEntries(Object.entries(value).filter(([type]) => types.has(type)))]
+    }),
+  )
+}
+
+/** The types of resources in changes at any depth, by provider. */
+function typesIn(value: unknown, found = new Map<string, Set<string>>()): typeof found {
+  if (Array.isArray(value)) for (const one of value) typesIn(one, found)
+  if (!isPlain(value)) return found
+  const { provider_name: provider, type, resource_change: inner } = value
+  if (typeof provider === 'string' && typeof type === 'string') {
+    const types = found.get(provider) ?? new Set()
+    found.set(provider, types.add(type))
+  }
+  return inner === undefined ? found : typesIn(inner, found)
+}
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { v2 } from '@reeve/contract'
+import { Fault, messageOf } from '../kit/fault.ts'
+import { toolEnvironment } from './environment.ts'
+import { Masking } from './masking.ts'
+import type { Phase, PhaseResult, RunnerSettings } from './phase.ts'
+import { PhaseClient, PHASE_OVER } from './phase-client.ts'
+import { PhaseLog } from './phase-log.ts'
+import { applyPhase, planPhase } from './phases.ts'
+import { Tool } from './tool.ts'
+
+const FAILED = 1
+
+/** Executes one phase from its ticket to its report. Gives the exit code of the task. */
+export async function runPhase(settings: RunnerSettings): Promise<number> {
+  const token = randomBytes(32).toString('base64url')
+  const client = new PhaseClient(settings, token)
+  const tool = new Tool()
+  process.on('SIGINT', () => tool.interrupt('interrupt'))
+  process.on('SIGTERM', () => tool.interrupt('interrupt'))
+  const ticket = { ticket: settings.ticket, token }
+  // The server answers with this form, by its contract.
+  const document = (await client.sendJson(
+    { method: 'POST', path: '/start' },
+    ticket,
+  )) as v2.PhaseDocument
+  const phase = await openPhase(settings, { document, client, tool })
+  const control = new AbortController()
+  const following = followControl(phase, control.signal)
+  try {
+    const result = await execute(phase)
+    const logBytes = await phase.log.close()
+    await client.sendJson({ method: 'POST', path: '/finish' }, { ...result, logBytes })
+    return result.outcome === 'finished' ? 0 : FAILED
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
+    // It was ended without waiting for this runner: nothing may go on.
+    tool.interrupt('kill')
+    return FAILED
+  } finally {
+    control.abort()
+    await following
+    await rm(phase.directory, { recursive: true, force: true })
+  }
+}
+
+type Opened = Pick<Phase, 'document' | 'client' | 'tool'>
+
+async function openPhase(settings: RunnerSettings, opened: Opened): Promise<Phase> {
+  const { document, client } = opened
+  const home = join(settings.taskDirectory, 'home')
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const configFile = join(settings.secretsDirectory, 'tool.rc')
+  await writeFile(configFile, 'disable_checkpoint = true\n', { mode: 0o600 })
+  const secrets = document.variables.filter(({ sensitive }) => sensitive)
+  const masking = new Masking(secrets.map(({ value }) => value))
+  return {
+    ...opened,
+    settings,
+    log: new PhaseLog(join(settings.taskDirectory, 'phase.log'), client, masking),
+    environment: toolEnvironment({ document, home, configFile, path: settings.path }),
+    directory: join(settings.taskDirectory, 'configuration'),
+  }
+}
+
+async function execute(phase: Phase): Promise<PhaseResult> {
+  const { document, log } = phase
+  try {
+    return document.phase === 'plan' ? await planPhase(phase) : await applyPhase(phase)
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.kind === PHASE_OVER) throw thrown
+    const message = messageOf(thrown)
+    log.line(`Error: ${message}`)
+    // Nobody knows how far an apply had come.
+    const stateUncertain = document.phase === 'apply'
+    return { outcome: 'errored', message: message.slice(0, MESSAGE_CHARS_MAX), stateUncertain }
+  }
+}
+
+const MESSAGE_CHARS_MAX = 1_000
+
+/** Waits for a cancellation as long as the phase goes on. */
+async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
+  const { client, tool } = phase
+  let known: v2.PhaseCancellation = 'none'
+  while (!signal.aborted) {
+    try {
+      const waiting = client.send({ method: 'GET', path: `/control?known=${known}` })
+      const answer = await Promise.race([waiting, aborted(signal)])
+      if (answer === undefined) return
+      // The server answers with this form, by its contract.
+      const { cancellation } = JSON.parse(answer.toString('utf8')) as {
+        cancellation: v2.PhaseCancellation
+      }
+      known = cancellation
+      if (cancellation !== 'none') tool.interrupt(cancellation)
+    } catch (thrown) {
+      if (signal.aborted) return
+      if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
+      return tool.interrupt('kill')
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  if (signal.aborted) resolve(undefined)
+  signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  return promise
+}

@@ -1,0 +1,67 @@
+import { access, mkdir, writeFile } from 'node:fs/promises'
+import { isAbsolute, join, normalize } from 'node:path'
+import { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import type { v2 } from '@reeve/contract'
+import { readTar, unpack, UnpackBudget } from '../agent/index.ts'
+import { Fault } from '../kit/fault.ts'
+
+export const STATE_FILE = 'terraform.tfstate'
+export const LOCK_FILE = '.terraform.lock.hcl'
+export const PLAN_FILE = 'reeve.tfplan'
+export const GENERATED_FILE = 'generated.tf'
+
+/** Takes the place of whatever backend the configuration names: the state is a file here. */
+const BACKEND_OVERRIDE = 'terraform {\n  backend "local" {}\n}\n'
+const OVERRIDE_FILE = 'zz_reeve_override.tf'
+
+const PRIVATE = { mode: 0o600 }
+
+/** Unpacks the configuration; gives the directory of the root module. */
+export async function unpackConfiguration(
+  archive: Uint8Array,
+  directory: string,
+  workingDirectory: string | null,
+): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const tar = Readable.from([archive]).pipe(createGunzip())
+  await unpack(readTar(tar), directory, { budget: new UnpackBudget(archive.length) })
+  const root = rootModule(directory, workingDirectory)
+  await access(root).catch((cause: unknown) => {
+    const message = `The configuration has no directory ${workingDirectory ?? '.'}`
+    throw new Fault('no-directory', message, { cause })
+  })
+  await writeFile(join(root, OVERRIDE_FILE), BACKEND_OVERRIDE, PRIVATE)
+  return root
+}
+
+function rootModule(directory: string, workingDirectory: string | null): string {
+  const path = normalize(workingDirectory ?? '.')
+  if (isAbsolute(path) || path.split('/').includes('..'))
+    throw new Fault('no-directory', `The working directory ${path} leaves the configuration`)
+  return join(directory, path)
+}
+
+/** Files of values that win over those in the configuration; the arguments that name them. */
+export async function writeVariables(
+  variables: readonly v2.PhaseVariable[],
+  directory: string,
+): Promise<readonly string[]> {
+  const own = variables.filter(({ category }) => category === 'terraform')
+  const texts = own.filter(({ hcl }) => !hcl)
+  const expressions = own.filter(({ hcl }) => hcl)
+  const files: string[] = []
+  const write = async (name: string, content: string): Promise<void> => {
+    const path = join(directory, name)
+    await writeFile(path, content, PRIVATE)
+    files.push(`-var-file=${path}`)
+  }
+  if (texts.length > 0)
+    await write(
+      'reeve.tfvars.json',
+      JSON.stringify(Object.fromEntries(texts.map(({ key, value }) => [key, value]))),
+    )
+  if (expressions.length > 0)
+    await write('reeve.tfvars', expressions.map(({ key, value }) => `${key} = ${value}\n`).join(''))
+  return files
+}

@@ -1,0 +1,27 @@
+import type { Input, Job } from '@reeve/contract'
+import { Fault } from '../../kit/fault.ts'
+import { namespacedKey, SYSTEM } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { NOTHING_WRITTEN } from '../guarding/verdict-record.ts'
+import { acceptJob, commitJob } from './register.ts'
+
+/**
+ * Registers a job that the server itself needs: nobody asks for it, so no right and no policy on
+ * jobs is asked. A job of this id that is there already is left alone.
+ */
+export async function registerSystemJob(
+  context: WorkloadContext,
+  submitted: Input<Job> & { readonly ID: string; readonly Namespace: string },
+): Promise<void> {
+  const { ID, Namespace } = submitted
+  if (context.store.tables.jobs.has(namespacedKey(Namespace, ID))) return
+  const job = acceptJob(context, submitted, Namespace)
+  if (!job.ok) throw new Fault('job-refused', job.error.message)
+  await commitJob(context, SYSTEM, {
+    job: job.value,
+    current: undefined,
+    priority: 0,
+    source: undefined,
+    record: NOTHING_WRITTEN,
+  })
+}
