@@ -2,7 +2,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 
 const ALLOC: ArgumentSpec = {
   usage: '<ALLOC>',
-  help: 'the id of an allocation, or the beginning of one',
+  help: 'an allocation: ID or prefix, JOB, JOB/GROUP or JOB/GROUP[INDEX]',
   completes: 'allocation',
 }
 const OPTIONAL_ALLOC: ArgumentSpec = { ...ALLOC, usage: '[ALLOC]' }
@@ -10,9 +10,14 @@ const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task
 
 const JOB: FlagSpec = {
   usage: '--job <JOB>',
-  help: 'a running allocation of this job, in place of ALLOC',
+  help: 'a running allocation of this job instead of ALLOC',
   completes: 'job',
 }
+const INSTANCE: readonly FlagSpec[] = [
+  JOB,
+  { usage: '--group <NAME>', help: 'with --job: only this group' },
+  { usage: '--index <NUMBER>', help: 'with --job: only the allocation with this index' },
+]
 const TASK: FlagSpec = { usage: '--task <TASK>', help: 'the task; needed when there are several' }
 const ONE_TASK: FlagSpec = { usage: '--task <TASK>', help: 'only this task' }
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'whole ids, and more of what is known' }
@@ -33,6 +38,7 @@ export const SESSION_FLAGS: readonly FlagSpec[] = [
 export const allocCommands: readonly CommandSpec[] = [
   {
     path: 'alloc status',
+    aliases: ['alloc list', 'alloc ls'],
     summary: 'List allocations, or show one with its tasks.',
     examples: [
       { line: 'reeve alloc status', says: 'those that have not ended' },
@@ -69,12 +75,13 @@ export const allocCommands: readonly CommandSpec[] = [
       { usage: '--stdout', help: 'only the standard output' },
       { usage: '--stderr', help: 'only the standard error' },
       TASK,
-      JOB,
+      ...INSTANCE,
     ],
     load: async () => (await import('./logs.ts')).runAllocLogs,
   },
   {
     path: 'alloc exec',
+    aliases: ['exec'],
     summary: 'Run a command inside a task.',
     details:
       'A person at a terminal gets a terminal inside the task; scripts and pipes get a pipe. The ' +
@@ -85,9 +92,43 @@ export const allocCommands: readonly CommandSpec[] = [
       { line: 'reeve alloc exec -i 8a7f psql < query.sql', says: 'with input from a file' },
     ],
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
-    flags: [...SESSION_FLAGS, TASK, JOB],
+    flags: [...SESSION_FLAGS, TASK, ...INSTANCE],
     passesRest: true,
     load: async () => (await import('./exec.ts')).runAllocExec,
+  },
+  {
+    path: 'alloc checks',
+    summary: 'Show the latest results of the health checks of an allocation.',
+    details: 'Exits with 1 while a check fails.',
+    examples: [
+      {
+        line: 'reeve alloc checks 8a7f',
+        says: 'status, HTTP code and the output of failed checks',
+      },
+      { line: 'reeve alloc checks web/api[0]', says: 'by job, group and index' },
+    ],
+    args: [OPTIONAL_ALLOC],
+    flags: INSTANCE,
+    isRead: true,
+    load: async () => (await import('./checks.ts')).runAllocChecks,
+  },
+  {
+    path: 'alloc cp',
+    summary: 'Copy files between this machine and an allocation.',
+    details:
+      'A path in an allocation is written ALLOC:PATH, relative to the allocation directory. ' +
+      'Directories are copied with their contents. An upload runs /bin/sh in the task, and its PATH is a path of the task.',
+    examples: [
+      { line: 'reeve alloc cp 8a7f:server/local/config.yml .', says: 'download a file' },
+      { line: 'reeve alloc cp web/api[0]:alloc/data ./data', says: 'download a directory' },
+      { line: 'reeve alloc cp --task server seed.sql 8a7f:/local/seed.sql', says: 'upload a file' },
+    ],
+    args: [
+      { usage: '<FROM>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
+      { usage: '<TO>', help: 'a path here, or ALLOC:PATH', completes: 'file' },
+    ],
+    flags: [TASK],
+    load: async () => (await import('./cp.ts')).runAllocCp,
   },
   {
     path: 'alloc signal',
@@ -162,7 +203,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { usage: '--stat', help: 'what is known about the file, not what is in it' },
       { usage: '--exact', help: 'sizes in bytes' },
       ...TAIL,
-      JOB,
+      ...INSTANCE,
     ],
     isRead: true,
     load: async () => (await import('./fs.ts')).runAllocFs,
@@ -175,7 +216,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { line: 'reeve alloc stats --job web --json', says: 'of one that runs, for machines' },
     ],
     args: [OPTIONAL_ALLOC],
-    flags: [ONE_TASK, JOB],
+    flags: [ONE_TASK, ...INSTANCE],
     isRead: true,
     load: async () => (await import('./stats.ts')).runAllocStats,
   },

@@ -25,6 +25,10 @@ const WATCHING: readonly FlagSpec[] = [
   { usage: '-d, --detach', help: 'do not watch what becomes of it' },
   { usage: '--wait-for-capacity', help: 'go on watching while instances have no place' },
 ]
+const WAIT: FlagSpec = {
+  usage: '--wait',
+  help: 'wait until a batch job has ended; exit with the exit code of its tasks',
+}
 const OVERRIDE: readonly FlagSpec[] = [
   { usage: '--policy-override', help: 'pass over soft-mandatory policies that deny it' },
 ]
@@ -65,6 +69,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job plan',
+    aliases: ['plan'],
     summary: 'Say what running a job file would do, without doing it.',
     details:
       'Prints what changes in the job, what happens to its instances, what has no place and why, ' +
@@ -99,6 +104,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     args: [FILE],
     flags: [
       ...WATCHING,
+      WAIT,
       {
         usage: '--check-index <INDEX>',
         help: 'only if the job still has this index; 0: only if it is new',
@@ -114,6 +120,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job stop',
+    aliases: ['stop'],
     summary: 'Stop jobs.',
     examples: [
       { line: 'reeve job stop web', says: 'stop it; "reeve job start web" brings it back' },
@@ -230,8 +237,9 @@ export const jobChangeCommands: readonly CommandSpec[] = [
         help: 'a second one with this makes no second instance',
       },
       { usage: '--id-prefix-template <TEXT>', help: 'what the id of the instance begins with' },
-      { usage: '--priority <NUMBER>', help: 'priority of the instance' },
+      { usage: '--priority <NUMBER>', help: 'priority of the child job' },
       ...WATCHING,
+      WAIT,
       ...OVERRIDE_WITH_REASON,
     ],
     isRead: true,

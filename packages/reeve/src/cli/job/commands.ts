@@ -17,6 +17,7 @@ const OF_TASKS: readonly FlagSpec[] = [
 const jobReadCommands: readonly CommandSpec[] = [
   {
     path: 'job status',
+    aliases: ['job list', 'job ls', 'status', 'ps'],
     summary: 'List jobs, or show one with its groups and allocations.',
     examples: [
       { line: 'reeve job status', says: 'every job of the namespace' },
@@ -33,12 +34,14 @@ const jobReadCommands: readonly CommandSpec[] = [
       { usage: '-v, --verbose', help: 'whole ids' },
       { usage: '--filter <EXPRESSION>', help: 'list only what this is true for' },
       { usage: '--prefix <TEXT>', help: 'list only ids that begin with this' },
+      { usage: '--children', help: 'also list child jobs of periodic and parameterized jobs' },
     ],
     isRead: true,
     load: async () => (await import('./status.ts')).runJobStatus,
   },
   {
     path: 'job logs',
+    aliases: ['logs'],
     summary: 'Show what the tasks of a job wrote.',
     details:
       'Standard output goes to standard output, standard error to standard error. When several ' +
@@ -62,7 +65,18 @@ const jobReadCommands: readonly CommandSpec[] = [
     load: async () => (await import('./logs.ts')).runJobLogs,
   },
   {
+    path: 'job wait',
+    summary: 'Wait until a batch job has ended.',
+    details: 'The exit code is that of the failed task, or 0 when all tasks succeeded.',
+    examples: [
+      { line: 'reeve job wait report', says: 'block until the job is complete or has failed' },
+    ],
+    args: [JOB],
+    load: async () => (await import('./wait.ts')).runJobWait,
+  },
+  {
     path: 'job explain',
+    aliases: ['explain'],
     summary: 'Say why instances of a job have no place, and what would place them.',
     details: 'Ends with 9 when something is not placed.',
     examples: [

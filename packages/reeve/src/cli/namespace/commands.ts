@@ -33,6 +33,14 @@ export const namespaceCommands: readonly CommandSpec[] = [
     load: async () => (await import('./namespace.ts')).runNamespaceInspect,
   },
   {
+    path: 'namespace init',
+    summary: 'Write an example file for "namespace apply".',
+    examples: [{ line: 'reeve namespace init', says: 'writes namespace.hcl' }],
+    args: [{ usage: '[FILE]', help: 'the file to write (default: namespace.hcl); "-" prints it' }],
+    flags: [{ usage: '--force', help: 'overwrite an existing file' }],
+    load: async () => (await import('./init.ts')).runNamespaceInit,
+  },
+  {
     path: 'namespace apply',
     summary: 'Create or change a namespace.',
     details:

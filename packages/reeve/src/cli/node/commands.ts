@@ -11,6 +11,7 @@ const SELF: FlagSpec = { usage: '--self', help: 'the node of the agent that answ
 export const nodeCommands: readonly CommandSpec[] = [
   {
     path: 'node status',
+    aliases: ['node list', 'node ls'],
     summary: 'List nodes, or show one with its allocations.',
     examples: [
       { line: 'reeve node status', says: 'every node' },

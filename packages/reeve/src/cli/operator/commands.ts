@@ -6,6 +6,61 @@ function setting(name: string, help: string): FlagSpec {
 
 export const operatorCommands: readonly CommandSpec[] = [
   {
+    path: 'operator api',
+    summary: 'Send a request to the API and print the response.',
+    details: 'Uses the address, the token and the TLS settings of the command line.',
+    examples: [
+      { line: 'reeve operator api /v1/jobs', says: 'GET' },
+      {
+        line: 'reeve operator api --data @job.json /v1/jobs',
+        says: 'POST with a body from a file',
+      },
+      {
+        line: 'reeve operator api -X DELETE --include /v1/job/web',
+        says: 'another method; print status and headers too',
+      },
+    ],
+    args: [
+      { usage: '<PATH>', help: 'a path of the API with its query, such as /v1/nodes?prefix=8a' },
+    ],
+    flags: [
+      { usage: '-X, --method <METHOD>', help: 'GET, HEAD, POST, PUT, PATCH or DELETE' },
+      { usage: '--data <TEXT>', help: 'the body; "@FILE" reads a file, "@-" standard input' },
+      { usage: '--header <NAME: VALUE>', help: 'an additional header', isRepeated: true },
+      { usage: '-i, --include', help: 'print the status and the headers too' },
+    ],
+    load: async () => (await import('./api.ts')).runOperatorApi,
+  },
+  {
+    path: 'operator debug',
+    summary: 'Collect diagnostic data into a directory, without secrets.',
+    details:
+      'Health, members, metrics, nodes, jobs, allocations, and recent evaluations and deployments. ' +
+      'Environment variables, templates and variables are not included.',
+    examples: [
+      { line: 'reeve operator debug', says: 'into reeve-debug-<time>' },
+      { line: 'reeve operator debug incident-42', says: 'into a directory of this name' },
+    ],
+    args: [{ usage: '[DIRECTORY]', help: 'a directory that does not exist yet' }],
+    load: async () => (await import('./debug.ts')).runOperatorDebug,
+  },
+  {
+    path: 'monitor',
+    aliases: ['operator monitor'],
+    summary: 'Follow the log of an agent.',
+    examples: [
+      { line: 'reeve monitor', says: 'the server that answers' },
+      { line: 'reeve monitor --node 8a7f --log-level debug', says: 'a node, in detail' },
+    ],
+    flags: [
+      { usage: '--log-level <LEVEL>', help: 'trace, debug, info, warn or error (default: info)' },
+      { usage: '--node <NODE>', help: 'the node whose log to follow', completes: 'node' },
+      { usage: '--server <NAME>', help: 'the server whose log to follow' },
+      { usage: '--log-json', help: 'print each line as JSON' },
+    ],
+    load: async () => (await import('./monitor.ts')).runMonitor,
+  },
+  {
     path: 'operator scheduler get-config',
     summary: 'Show the settings of the scheduler.',
     examples: [{ line: 'reeve operator scheduler get-config', says: 'those of the region' }],

@@ -36,12 +36,28 @@ export const varCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve var put apps/web/db user=web password=@password.txt', says: 'all its items' },
       { line: 'reeve var put --merge apps/web/db user=api', says: 'one; the others stay' },
+      { line: 'reeve var put db.var.hcl', says: 'path and items from a file' },
       { line: 'reeve var put apps/web/tls key=@- < key.pem', says: 'a value from standard input' },
     ],
-    args: [PATH, { usage: '<ITEMS...>', help: 'KEY=VALUE, or KEY=@FILE for what a file holds' }],
+    args: [
+      {
+        ...PATH,
+        usage: '<PATH|FILE>',
+        help: 'the path of a variable, or a file that describes it',
+      },
+      { usage: '[ITEMS...]', help: 'KEY=VALUE, or KEY=@FILE for the content of a file' },
+    ],
     flags: [{ usage: '--merge', help: 'keep the items that are not named' }, CHECK],
     isRead: true,
     load: async () => (await import('./var.ts')).runVarPut,
+  },
+  {
+    path: 'var init',
+    summary: 'Write an example file for "var put".',
+    examples: [{ line: 'reeve var init', says: 'writes spec.var.hcl' }],
+    args: [{ usage: '[FILE]', help: 'the file to write (default: spec.var.hcl); "-" prints it' }],
+    flags: [{ usage: '--force', help: 'overwrite an existing file' }],
+    load: async () => (await import('./init.ts')).runVarInit,
   },
   {
     path: 'var purge',
