@@ -41,7 +41,7 @@ export async function runCommandLine(
 }
 
 const rootText = {
-  summary: 'Reeve says what may run, and runs it.',
+  summary: 'Reeve decides what may run, and runs it.',
   examples: [
     { line: 'reeve agent --dev', says: 'start a server and a node in one process' },
     { line: 'reeve job init', says: 'write an example job file' },
