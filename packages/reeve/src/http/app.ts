@@ -13,8 +13,8 @@ import {
   siteCaller,
   type GovernanceContext,
 } from '../governance/index.ts'
-import type { Clock, Random } from '../kit/clock.ts'
-import { TenantSlots } from '../kit/tenant-slots.ts'
+import type { Clock, Random } from '@reeve/kit/clock.ts'
+import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS } from '../model/index.ts'
 import {
   NodeRequests,

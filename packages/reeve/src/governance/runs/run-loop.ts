@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
-import { FairQueue } from '../../kit/fair-queue.ts'
-import { Fault, messageOf, OVERLOADED } from '../../kit/fault.ts'
+import { FairQueue } from '@reeve/kit/fair-queue.ts'
+import { Fault, messageOf, OVERLOADED } from '@reeve/kit/fault.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { CHUNK_LIMITS } from '../transport/chunk-guard.ts'
 import { BODY_LIMITS, RequestBodies, type BodyLimits } from './request-body.ts'
 
