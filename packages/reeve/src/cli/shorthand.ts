@@ -1,7 +1,7 @@
 import { COMMANDS } from './commands.ts'
 
 /** What a job file looks like on the command line: standard input, a path, or a known ending. */
-const JOB_FILE = /^-$|\/|\.(?:hcl|json|nomad|reeve)$/
+const JOB_FILE = /^-$|\/|\.(?:hcl|json|reeve)$/
 
 /**
  * `reeve run web.hcl` is `reeve job run web.hcl`, although `run` is also the group of commands on

@@ -16,7 +16,7 @@ import { addPolicy } from './policy-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
-/** Runs one command line and returns its exit code. The code of a command is loaded when it runs. */
+/** Runs a command line and returns its exit code; the code of a command is loaded when it runs. */
 export async function runCommandLine(
   typed: readonly string[],
   host: CliHost = processHost(),
