@@ -34,7 +34,7 @@ async function showList(invocation: Invocation): Promise<number> {
     if (jobs.length > 0) return shortListText(jobs, invocation)
     const { namespace = 'default' } = settings
     const where = namespace === '*' ? '' : ` in namespace "${namespace}"`
-    return `There are no jobs${where}. "reeve job init" writes a first job file.`
+    return `There are no jobs${where}. "reeve job init" writes an example job file.`
   })
   return EXIT_CODES.ok
 }

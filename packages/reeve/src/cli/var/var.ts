@@ -126,7 +126,7 @@ export async function runVarPurge({ args, client, flags, output }: Invocation): 
   const path = args[0] ?? ''
   const query = { cas: casText(flags.whole('check-index')) }
   await checked(() => client.v1.deleteVariable({ params: { path }, query }))
-  output.say(`Variable "${path}" is gone.`)
+  output.say(`Variable "${path}" is deleted.`)
   return EXIT_CODES.ok
 }
 
@@ -137,9 +137,12 @@ async function checked<T>(call: () => Promise<T>): Promise<T> {
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.status !== CONFLICT) throw thrown
     const index = /"ModifyIndex":(\d+)/.exec(thrown.text)?.[1] ?? 'another one'
-    throw new CommandFailure(`The variable was changed meanwhile: its check index is ${index}.`, {
-      code: EXIT_CODES.conflict,
-      hint: 'Read it again with "reeve var get", then repeat the command.',
-    })
+    throw new CommandFailure(
+      `The variable was modified in the meantime: its check index is ${index}.`,
+      {
+        code: EXIT_CODES.conflict,
+        hint: 'Read it again with "reeve var get", then repeat the command.',
+      },
+    )
   }
 }

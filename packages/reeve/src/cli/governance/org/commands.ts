@@ -58,7 +58,7 @@ const memberCommands: readonly CommandSpec[] = [
 export const orgCommands: readonly CommandSpec[] = [
   {
     path: 'org list',
-    summary: 'List the organizations that the token may see.',
+    summary: 'List the organizations that the token may read.',
     examples: [{ line: 'reeve org list', says: 'with the permissions of the token in each' }],
     isRead: true,
     load: async () => (await import('./org.ts')).runOrgList,
