@@ -4,7 +4,7 @@
  */
 export const BASE = '/ui'
 
-/** In place of a namespace on lists: all that the token may see. */
+/** Replaces a namespace on lists: all that the token may see. */
 export const ALL_NAMESPACES = '*'
 
 /** What names a job, an allocation's job and the like. */

@@ -21,7 +21,7 @@ test('the page of what is gone says so and leads to the list', { skip: noBrowser
   visit.browser.within({}, async (page) => {
     for (const { path, title, back } of GONE) {
       await page.goto(visit.here(path))
-      await page.getByText('There is no such thing here.').waitFor()
+      await page.getByText('Not found.').waitFor()
       await page.getByRole('heading', { name: title, level: 1 }).waitFor()
       assert.equal(await page.title(), `${title} · Reeve`)
       await page.getByRole('link', { name: `Back to ${back}` }).click()
@@ -129,14 +129,14 @@ test('a failure stays while what was never read is asked for again', { skip: noB
       await route.fulfill({ status: 403, body: 'Permission denied' })
     })
     await page.goto(visit.here('/nodes'))
-    await page.getByText('You may not see or do this.').waitFor()
+    await page.getByText('You do not have permission.').waitFor()
     await page.evaluate(`
       globalThis.wasLoading = false
       new MutationObserver(() => {
         if (document.querySelector('#main .loading')) globalThis.wasLoading = true
       }).observe(document.body, { childList: true, subtree: true })`)
     await thrice.promise
-    await page.getByText('You may not see or do this.').waitFor()
+    await page.getByText('You do not have permission.').waitFor()
     assert.equal(await page.evaluate('wasLoading'), false)
   }),
 )

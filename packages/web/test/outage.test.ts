@@ -4,7 +4,7 @@ import { runFile, serviceFile } from './jobs.ts'
 import { visitProgram } from './visit.ts'
 
 const visit = visitProgram()
-const AWAY = 'The server was not reached.'
+const AWAY = 'The server cannot be reached.'
 
 test(
   'pages say that the server is away, and go on when it is back',

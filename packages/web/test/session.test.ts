@@ -48,7 +48,7 @@ test(
     await page.getByRole('link', { name: 'Sign in with a token' }).click()
     await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByRole('alert').getByText('The server knows no such token.').waitFor()
+    await page.getByRole('alert').getByText('The server does not know this token.').waitFor()
     await checkAccess(page)
     await page.close()
   },
@@ -123,6 +123,6 @@ test('a one-time link signs in once and leaves no secret in the address', { skip
   assert.equal(JSON.parse(String(kept)).workload, managerSecret)
   await page.close()
   const again = await browser.open(link)
-  await again.getByRole('alert').getByText('The link does not sign in any more.').waitFor()
+  await again.getByRole('alert').getByText('The sign-in link has expired.').waitFor()
   await again.close()
 })

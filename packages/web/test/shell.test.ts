@@ -120,7 +120,7 @@ const WATCH_LOADING = `
 
 test('a page that does not exist says so', { skip: noBrowser }, async () => {
   const page = await visit.browser.open(visit.here('/nowhere/at/all'))
-  await page.getByText('There is no such page').waitFor()
+  await page.getByText('Page not found').waitFor()
   await page.close()
 })
 

@@ -124,7 +124,7 @@ const COMMANDS = Array.from(MANUAL.matchAll(/`([a-z][a-z-]*(?: [a-z][a-z-]*)*)/g
   String(name),
 )
 
-/** The same in a terminal: a command that exists, and a request. */
+/** CLI & API: a command that exists, and a request. */
 async function checkCommands(page: Page, href: string): Promise<void> {
   const lines = page.locator('.command-line .command code')
   const texts = await lines.allTextContents()
@@ -146,8 +146,8 @@ const HARMLESS = [
   /^Sign (in|out)/,
   /^(Show|Hide) the values$/,
   /^(Cancel|Close)$/,
-  /^Leave it as it is$/,
-  /^Throw the draft away$/,
+  /^Keep as is$/,
+  /^Discard draft$/,
   /^Open in the editor$/,
   /new (allocations|evaluations): show them$/,
 ]

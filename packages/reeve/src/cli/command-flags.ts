@@ -1,35 +1,44 @@
 import type { CommandSpec, FlagSpec } from './command.ts'
 
-const CONNECTION_FLAGS: readonly FlagSpec[] = [
-  { usage: '--address <URL>', help: 'the server to ask (REEVE_ADDR)' },
-  { usage: '--token <SECRET>', help: 'the token to ask with (REEVE_TOKEN)' },
+/** Flags of every command: where the server is, and with which token it is called. */
+export const CONNECTION_FLAGS: readonly FlagSpec[] = [
+  { usage: '--address <URL>', help: 'address of the server (REEVE_ADDR)' },
+  { usage: '--token <SECRET>', help: 'token of the request (REEVE_TOKEN)' },
   {
     usage: '--namespace <NAME>',
-    help: 'the namespace to work in (REEVE_NAMESPACE)',
+    help: 'namespace of the request (REEVE_NAMESPACE)',
     completes: 'namespace',
   },
-  { usage: '--region <NAME>', help: 'the region to ask (REEVE_REGION)' },
+  { usage: '--region <NAME>', help: 'region to forward the request to (REEVE_REGION)' },
   {
     usage: '--ca-cert <FILE>',
-    help: 'the authority that the server is believed by (REEVE_CACERT)',
+    help: 'CA certificate used to verify the server (REEVE_CACERT)',
   },
-  { usage: '--client-cert <FILE>', help: 'a certificate to show (REEVE_CLIENT_CERT)' },
-  { usage: '--client-key <FILE>', help: 'its key (REEVE_CLIENT_KEY)' },
+  { usage: '--client-cert <FILE>', help: 'client certificate (REEVE_CLIENT_CERT)' },
+  {
+    usage: '--client-key <FILE>',
+    help: 'private key of the client certificate (REEVE_CLIENT_KEY)',
+  },
   {
     usage: '--tls-server-name <NAME>',
-    help: 'the name in the certificate of the server (REEVE_TLS_SERVER_NAME)',
+    help: 'name to expect in the certificate of the server (REEVE_TLS_SERVER_NAME)',
   },
   {
     usage: '--tls-skip-verify',
-    help: 'believe any certificate; for trying things out (REEVE_SKIP_VERIFY)',
+    help: 'skip TLS verification; insecure (REEVE_SKIP_VERIFY)',
   },
 ]
 const READ_FLAGS: readonly FlagSpec[] = [
-  { usage: '--json', help: 'answer with JSON' },
-  { usage: '-t, --template <TEXT>', help: 'answer with a template of the fields --json shows' },
+  { usage: '--json', help: 'print JSON' },
+  { usage: '-t, --template <TEXT>', help: 'format the JSON output with a Go template' },
 ]
 
-/** The flags of a command, with those that all have. */
-export function flagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
-  return [...flags, ...(isRead === true ? READ_FLAGS : []), ...CONNECTION_FLAGS]
+/** The flags of a command that its help lists. */
+export function listedFlagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
+  return [...flags, ...(isRead === true ? READ_FLAGS : [])]
+}
+
+/** All flags of a command, including the connection flags. */
+export function flagsOf(spec: CommandSpec): readonly FlagSpec[] {
+  return [...listedFlagsOf(spec), ...CONNECTION_FLAGS]
 }

@@ -1,21 +1,26 @@
 import { Command, CommanderError } from 'commander'
 import { EXIT_CODES } from './exit-code.ts'
+import { suggestionsFor } from './suggest.ts'
 
-/** Where a command writes: what was asked for to `out`, everything else to `err`. */
+/** Where a command writes: its result to `out`, everything else to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
 
-/** What the help of a command says beside its flags. */
+/** The help of a command, except for its flags. */
 interface CommandText {
-  /** One line, also in the list of commands. */
+  /** One line, also shown in the list of commands. */
   readonly summary: string
-  /** More sentences about it. */
+  /** Further sentences below the summary. */
   readonly details?: string
   readonly examples: readonly CommandExample[]
   /** Left out of the list of commands. */
   readonly isHidden?: boolean
+  /** The heading under which the list of commands shows it. */
+  readonly helpGroup?: string
+  /** The last line of the help. */
+  readonly footer?: string
 }
 
 interface CommandExample {
@@ -23,18 +28,20 @@ interface CommandExample {
   readonly says: string
 }
 
-/** Does what the command is for and gives the exit code. */
+/** Runs the command and returns its exit code. */
 type Action = (operands: readonly string[], flags: CommandFlags) => Promise<number>
 
 /** Values by flag in camel case: `--log-level` is `logLevel`. */
 export type CommandFlags = Readonly<Record<string, unknown>>
 
-/** A tree of commands that explain themselves in one way, and end with one set of exit codes. */
+/** The tree of commands: one form of help, one set of exit codes. */
 export class CommandLine {
   readonly root: Command
+  readonly #terminal: Terminal
   #code: number = EXIT_CODES.ok
 
   constructor(name: string, text: CommandText, terminal: Terminal) {
+    this.#terminal = terminal
     this.root = describe(new Command(name), text)
       .exitOverride()
       .configureOutput({
@@ -43,58 +50,89 @@ export class CommandLine {
         outputError: (message, write) => write(`${name}: ${toSentence(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
-      // So that a command may leave the flags after its first argument to what it runs.
+      // Lets a command pass the flags after its first argument on to what it runs.
       .enablePositionalOptions()
   }
 
-  /** A command below another; without an action it only holds further ones. */
+  /** Adds a command below another one; without an action it is a group of commands. */
   add(parent: Command, name: string, text: CommandText & { readonly action?: Action }): Command {
     const { action } = text
     const hidden = text.isHidden === true
     const command = describe(parent.command(name, { hidden }), text)
+    if (text.helpGroup !== undefined) command.helpGroup(text.helpGroup)
     if (action === undefined) return command
     return command.action(async () => {
       this.#code = await action(command.args, command.opts())
     })
   }
 
+  /** Whether the first word is a command or a flag of this program. */
+  knows(args: readonly string[]): boolean {
+    return findUnknownWord(this.root, args)?.group !== this.root
+  }
+
   async run(args: readonly string[]): Promise<number> {
+    const unknown = findUnknownWord(this.root, args)
+    if (unknown !== undefined) {
+      this.#terminal.err(unknownText(unknown))
+      return EXIT_CODES.usage
+    }
     try {
-      await this.root.parseAsync(understood(this.root, args), { from: 'user' })
+      await this.root.parseAsync(args, { from: 'user' })
       return this.#code
     } catch (thrown) {
-      // Help was asked for, or the arguments were not understood; either has been written already.
+      // The user requested help, or the arguments are invalid: either has been printed already.
       if (!(thrown instanceof CommanderError)) throw thrown
       return thrown.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
     }
   }
 }
 
-/**
- * Without the wish for help where a word leads nowhere: the library would show the help of the
- * words before it, as if that were what there is to say.
- */
-function understood(root: Command, args: readonly string[]): readonly string[] {
-  let at = root
-  for (const word of args) {
-    const isFlag = word.startsWith('-')
-    const leadsOn = at.commands.length > 0 && at.registeredArguments.length === 0
-    if (isFlag || !leadsOn || word === 'help') return args
-    const next = at.commands.find((command) => command.name() === word)
-    if (next === undefined) return args.filter((one) => one !== '--help' && one !== '-h')
-    at = next
-  }
-  return args
+interface UnknownWord {
+  readonly group: Command
+  readonly word: string
 }
 
-function describe(command: Command, { summary, details, examples }: CommandText): Command {
+/**
+ * The first word that is no command of its group. The library reports it only without `--help`;
+ * with it, it would show the help of the group as if the word were not there.
+ */
+function findUnknownWord(root: Command, args: readonly string[]): UnknownWord | undefined {
+  let group = root
+  for (const word of args) {
+    const isGroup = group.commands.length > 0 && group.registeredArguments.length === 0
+    if (word.startsWith('-') || !isGroup || word === 'help') return undefined
+    const next = group.commands.find((command) => command.name() === word)
+    if (next === undefined) return { group, word }
+    group = next
+  }
+  return undefined
+}
+
+function unknownText({ group, word }: UnknownWord): string {
+  const path = pathOf(group)
+  const names = group.commands.map((command) => command.name())
+  const found = suggestionsFor(word, names).map((name) => `"${path} ${name}"`)
+  const hint = found.length === 0 ? '' : ` Did you mean ${alternatives(found)}?`
+  return `reeve: unknown command "${path} ${word}".${hint}\nRun "${path} --help" for a list of commands.\n`
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+function alternatives(found: readonly string[]): string {
+  const last = found.at(-1) ?? ''
+  return found.length < 2 ? last : `${found.slice(0, -1).join(', ')} or ${last}`
+}
+
+function describe(command: Command, text: CommandText): Command {
+  const { summary, details, examples, footer } = text
   const lines = examples.map(({ line, says }) => `  ${line}\n      ${says}`)
+  const end = footer === undefined ? '' : `\n\n${footer}`
   return command
     .summary(summary)
     .description(details === undefined ? summary : `${summary}\n\n${details}`)
     .helpOption('-h, --help', 'show this help')
-    .showHelpAfterError(`Run "${pathOf(command)} --help" to see what there is.`)
-    .addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+    .showHelpAfterError(`Run "${pathOf(command)} --help" for usage.`)
+    .addHelpText('after', `\nExamples:\n${lines.join('\n')}${end}`)
 }
 
 function pathOf(command: Command): string {

@@ -4,27 +4,29 @@ import type { CliHost } from './host.ts'
 import type { Output } from './output/output.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
 
-/** A command as the list of commands knows it; what it does is loaded when it runs. */
+/** A command in the table of commands; its code is loaded when it runs. */
 export interface CommandSpec {
   /** `job run`, `job periodic force`. */
   readonly path: string
-  /** One line, also in the list of commands. */
+  /** Further paths that run the same command, such as `logs` for `job logs`. */
+  readonly aliases?: readonly string[]
+  /** One line, also shown in the list of commands. */
   readonly summary: string
-  /** More sentences about it. */
+  /** Further sentences below the summary. */
   readonly details?: string
   readonly examples: readonly { readonly line: string; readonly says: string }[]
   readonly args?: readonly ArgumentSpec[]
   readonly flags?: readonly FlagSpec[]
-  /** It prints data: gets `--json` and `--template`. */
+  /** The command prints data: it gets `--json` and `--template`. */
   readonly isRead?: boolean
-  /** Flags after the first argument belong to the argument: a command to be run elsewhere. */
+  /** Flags after the first argument belong to that argument: a command that is run elsewhere. */
   readonly passesRest?: boolean
-  /** Not in the help: for scripts. */
+  /** Left out of the help: for scripts. */
   readonly isHidden?: boolean
   readonly load: () => Promise<CommandRun>
 }
 
-/** What shells can be told to offer. */
+/** The kinds of values that shell completion looks up. */
 export type Completes =
   | 'allocation'
   | 'deployment'
@@ -46,28 +48,28 @@ export interface FlagSpec {
   /** `--var <KEY=VALUE>`, `-f, --follow`. */
   readonly usage: string
   readonly help: string
-  /** May be given several times. */
+  /** The flag may be repeated. */
   readonly isRepeated?: boolean
   readonly completes?: Completes
 }
 
-/** Does what the command is for and gives the exit code. */
+/** Runs the command and returns its exit code. */
 export type CommandRun = (invocation: Invocation) => Promise<number>
 
-/** How servers are reached: with certificates where some were named. */
+/** How servers are reached, with the TLS certificates of the settings. */
 export interface Ways {
   readonly fetch: Fetch
   readonly openSocket?: (url: string) => WebSocket
 }
 
-/** What a command gets to work with. */
+/** Everything that a command may use. */
 export interface Invocation {
   readonly args: readonly string[]
   readonly flags: Flags
   /** Its calls end with `signal`; loops over `blocking`, `events`, `frames` also pass it on. */
   readonly client: Client
   readonly settings: ConnectionSettings
-  /** How servers are reached, for a client of one's own. */
+  /** For commands that open a connection of their own. */
   readonly ways: Ways
   readonly output: Output
   readonly host: CliHost

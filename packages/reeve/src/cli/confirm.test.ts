@@ -31,19 +31,19 @@ const cases = [
     name: 'anything else does nothing',
     answer: '\n',
     asked: 'Stop it? [y/N] ',
-    outcome: 'Nothing was done.',
+    outcome: 'Aborted; nothing was changed.',
   },
   {
     name: 'the end of the input does nothing',
     answer: '',
     asked: 'Stop it? [y/N] ',
-    outcome: 'Nothing was done.',
+    outcome: 'Aborted; nothing was changed.',
   },
   {
     name: 'where nobody can answer it fails',
     answer: undefined,
     asked: '',
-    outcome: 'Stop it? There is nobody to ask.',
+    outcome: 'Stop it? Cannot ask: standard input is not a terminal.',
   },
 ]
 

@@ -13,11 +13,11 @@ interface Asking extends Pick<Invocation, 'flags' | 'signal'> {
 export async function confirm(asking: Asking, question: string): Promise<void> {
   if (asking.flags.has('yes')) return
   if (!canAsk(asking)) {
-    throw new CommandFailure(`${question} There is nobody to ask.`, {
-      hint: 'Give --yes to go on without being asked.',
+    throw new CommandFailure(`${question} Cannot ask: standard input is not a terminal.`, {
+      hint: 'Use --yes to skip the confirmation.',
     })
   }
-  if (!(await ask(asking, question))) throw new CommandFailure('Nothing was done.')
+  if (!(await ask(asking, question))) throw new CommandFailure('Aborted; nothing was changed.')
 }
 
 /** Whether a person sits in front of it. */
@@ -40,9 +40,13 @@ async function firstLine(
   let text = ''
   const lines = input[Symbol.asyncIterator]()
   const interrupted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new CommandFailure('Nothing was done.')), {
-      once: true,
-    })
+    signal.addEventListener(
+      'abort',
+      () => reject(new CommandFailure('Aborted; nothing was changed.')),
+      {
+        once: true,
+      },
+    )
   })
   while (!text.includes('\n')) {
     const { value, done } = await Promise.race([lines.next(), interrupted])

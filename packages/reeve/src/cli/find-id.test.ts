@@ -56,7 +56,7 @@ test('find by id: says that there is none, and where to look', async () => {
   await assert.rejects(find('00'), (thrown) => {
     assert.ok(thrown instanceof CommandFailure)
     assert.equal(thrown.message, 'There is no allocation "00".')
-    assert.equal(thrown.hint, 'See what there is with "reeve alloc status".')
+    assert.equal(thrown.hint, 'For a list, run "reeve alloc status".')
     return true
   })
 })

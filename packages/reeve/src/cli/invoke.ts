@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { connectClient } from './client.ts'
 import type { CommandFlags, CommandLine } from './command-line.ts'
 import type { CommandSpec, FlagSpec, Invocation, Ways } from './command.ts'
-import { flagsOf } from './command-flags.ts'
+import { CONNECTION_FLAGS, listedFlagsOf } from './command-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import { completionCommands } from './completion/commands.ts'
 import { EXIT_CODES } from './exit-code.ts'
@@ -19,9 +19,11 @@ import { tlsSettings } from './settings/tls-settings.ts'
 
 type Node = CommandLine['root']
 
+const FOOTER = 'Run "reeve options" for the flags that all commands accept.'
+
 /**
- * Adds the commands that talk to a server, as far as what was typed can lead to them. Gives the
- * group of a path, for what else belongs there.
+ * Adds the commands that talk to a server, as far as the typed words can lead to them. Returns a
+ * function that finds the group of a path, for commands that are added by others.
  */
 export function addCommands(
   line: CommandLine,
@@ -41,23 +43,45 @@ export function addCommands(
     const words = spec.path.split(' ')
     const command = line.add(groupAt(words.slice(0, -1)), words.at(-1) ?? '', {
       ...spec,
+      ...(isEveryday(spec.path) && { helpGroup: 'Everyday commands:' }),
+      footer: FOOTER,
       action: (args, flags) => invoke(spec, host, { args, flags }),
     })
     for (const { usage, help } of spec.args ?? []) command.argument(usage, help)
-    for (const flag of flagsOf(spec)) command.addOption(toOption(flag))
+    for (const flag of listedFlagsOf(spec)) command.addOption(toOption(flag))
+    for (const flag of CONNECTION_FLAGS) command.addOption(toOption(flag).hideHelp())
     if (spec.passesRest === true) command.passThroughOptions()
   }
   return (path) => groupAt(path.split(' '))
 }
 
+/** Aliases at the root, such as `logs`: what is typed many times a day. */
+function isEveryday(path: string): boolean {
+  return !path.includes(' ') && COMMANDS.some(({ aliases = [] }) => aliases.includes(path))
+}
+
 /**
- * Those that begin with the first word, when that is one of theirs: nothing then tells of others,
- * and all two hundred with their flags take as long as many a command. Else all of them.
+ * The commands that begin with the first typed word; all of them if there are none. Building the
+ * other two hundred with their flags would take as long as many a command does.
  */
 function reachable([first = '']: readonly string[]): readonly CommandSpec[] {
-  const all = [...COMMANDS, ...completionCommands]
+  const all = [...COMMANDS.flatMap(withAliases), ...completionCommands]
   const named = all.filter(({ path }) => path === first || path.startsWith(`${first} `))
   return named.length === 0 ? all : named
+}
+
+/** A command under its own path and under each of its aliases. */
+function withAliases(spec: CommandSpec): readonly CommandSpec[] {
+  const aliases = (spec.aliases ?? []).map((path) => ({
+    ...spec,
+    path,
+    summary: `${spec.summary} Same as "${spec.path}".`,
+    examples: spec.examples.map(({ line, says }) => ({
+      line: line.replace(`reeve ${spec.path}`, `reeve ${path}`),
+      says,
+    })),
+  }))
+  return [spec, ...aliases]
 }
 
 function groupText(path: string) {
@@ -82,7 +106,7 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
   const flags = new Flags(call.flags)
   const settings = await settingsOf(flags, host)
   const interruption = new AbortController()
-  const letGo = host.onInterrupt(() => interruption.abort())
+  const stopListening = host.onInterrupt(() => interruption.abort())
   try {
     const run = await spec.load()
     return await run(await invocationOf({ host, call, settings, signal: interruption.signal }))
@@ -94,11 +118,11 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
     host.err(`reeve ${spec.path}: ${message}\n${hint === '' ? '' : `${hint}\n`}`)
     return exitCode
   } finally {
-    letGo()
+    stopListening()
   }
 }
 
-/** Which server is asked, and as whom. */
+/** The server, the token and the namespace of the request. */
 async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
   const [login, devTokens] = await Promise.all([
     readLogin(host.environment),
@@ -133,7 +157,7 @@ async function waysOf(flags: Flags, host: CliHost): Promise<Ways> {
   return { fetch: nodeFetch(tls), openSocket: secureSocket(tls) }
 }
 
-/** An address or token that cannot be one is a mistake of whoever wrote it. */
+/** A malformed address or token is a usage error that names its source. */
 async function clientOf(
   { sources }: ConnectionSettings,
   create: () => Promise<Client>,

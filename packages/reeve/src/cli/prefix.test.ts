@@ -32,14 +32,14 @@ const failing = [
     given: 'x',
     found: [],
     message: 'There is no job "x" in namespace "default".',
-    hint: 'See what there is with "reeve job status".',
+    hint: 'For a list, run "reeve job status".',
   },
   {
     name: 'two are called the same',
     given: 'web',
     found: ['web', 'web'],
     message: 'There are several jobs "web":',
-    hint: '  web\n  web\nWrite more of it.',
+    hint: '  web\n  web\nType a longer prefix.',
   },
   {
     name: 'many begin so, of which ten are named',
@@ -49,7 +49,7 @@ const failing = [
     hint: [
       ...names.slice(0, 10).map((name) => `  ${name}`),
       '  … and 2 more',
-      'Write more of it.',
+      'Type a longer prefix.',
     ].join('\n'),
   },
 ]

@@ -29,7 +29,7 @@ export function chooseOne<T>(choice: Choice<T>): T {
   if (first === undefined) {
     throw new CommandFailure(
       `There is no ${noun} "${given}"${where === undefined ? '' : ` ${where}`}.`,
-      { code: EXIT_CODES.missing, hint: `See what there is with "${lists}".` },
+      { code: EXIT_CODES.missing, hint: `For a list, run "${lists}".` },
     )
   }
   throw new CommandFailure(
@@ -43,5 +43,5 @@ export function chooseOne<T>(choice: Choice<T>): T {
 function candidates(lines: readonly string[]): string {
   const named = lines.slice(0, NAMED_MAX).map((line) => `  ${line}`)
   const more = lines.length > NAMED_MAX ? [`  … and ${lines.length - NAMED_MAX} more`] : []
-  return [...named, ...more, 'Write more of it.'].join('\n')
+  return [...named, ...more, 'Type a longer prefix.'].join('\n')
 }

@@ -2,7 +2,11 @@ import {
   addCommands,
   CommandLine,
   EXIT_CODES,
+  expandShorthand,
+  findPlugin,
+  optionsText,
   processHost,
+  runPlugin,
   type CliHost,
   type Terminal,
 } from '../cli/index.ts'
@@ -13,17 +17,20 @@ import { addRunPhase } from './run-phase-command.ts'
 import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
-/** Runs one command and returns its exit code. */
+/** Runs a command line and returns its exit code; the code of a command is loaded when it runs. */
 export async function runCommandLine(
-  args: readonly string[],
+  typed: readonly string[],
   host: CliHost = processHost(),
 ): Promise<number> {
+  const args = expandShorthand(typed)
   const line = await buildCommandLine(args, host)
+  const plugin = line.knows(args) ? undefined : await findPlugin(args, host.environment)
+  if (plugin !== undefined) return await runPlugin(plugin, host)
   return await line.run(args)
 }
 
 /**
- * The tree of commands for the arguments that were typed. A command loads what it needs when it
+ * The tree of commands for the arguments that were typed. The code of a command is loaded when it
  * runs; only `agent` has its flags here, when it is among the arguments.
  */
 export async function buildCommandLine(
@@ -31,7 +38,7 @@ export async function buildCommandLine(
   host: CliHost,
 ): Promise<CommandLine> {
   const line = new CommandLine('reeve', rootText, host)
-  // The flags of the agent come with the language of its files, which no other command waits for.
+  // The flags of the agent load the configuration language, which no other command needs.
   const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
   addAgent(line, host, agentFlags?.addAgentFlags)
   addDevCluster(line, host)
@@ -42,17 +49,18 @@ export async function buildCommandLine(
   addOperator(line, host, groupAt('operator'))
   addRunPhase(line, host)
   addStorage(line, host, groupAt('operator'))
+  addOptions(line, host)
   addVersion(line, host)
   return line
 }
 
 const rootText = {
-  summary: 'Reeve says what may run, and runs it.',
+  summary: 'Reeve decides what may run, and runs it.',
   examples: [
-    { line: 'reeve agent --dev', says: 'a server and a node in one process, to try things out' },
-    { line: 'reeve job init', says: 'write a first job file' },
-    { line: 'reeve job run example.hcl', says: 'run it, and watch until it does' },
-    { line: 'reeve job run --help', says: 'what a command does, its flags and examples' },
+    { line: 'reeve agent --dev', says: 'start a server and a node in one process' },
+    { line: 'reeve job init', says: 'write an example job file' },
+    { line: 'reeve run example.hcl', says: 'run it and watch the deployment' },
+    { line: 'reeve job run --help', says: 'show the flags and examples of a command' },
   ],
 }
 
@@ -62,21 +70,21 @@ function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlag
   const command = line.add(line.root, 'agent', {
     summary: 'Run an agent: a server, a node, or both.',
     details:
-      'Settings come from flags, then the environment, then files, then defaults. ' +
-      'docs/reference/configuration.md lists them all.',
+      'Flags take precedence over the environment, the environment over files, files over ' +
+      'defaults. docs/reference/configuration.md lists all settings.',
     examples: [
       {
         line: 'reeve agent --dev',
-        says: 'server and node for trying things out, on this machine only',
+        says: 'a server and a node for development, reachable from this machine only',
       },
       {
         line: 'reeve agent --dev --acl --data-dir ./data',
-        says: 'the same with tokens, keeping its data',
+        says: 'the same with ACLs enabled and persistent data',
       },
       { line: 'reeve agent --server --data-dir /var/lib/reeve --bind 10.0.0.1', says: 'a server' },
       {
         line: 'reeve agent --config /etc/reeve.d',
-        says: 'what the *.hcl and *.json files there say',
+        says: 'settings from the *.hcl and *.json files of a directory',
       },
     ],
     action: async (_operands, given) => {
@@ -98,31 +106,45 @@ function addConfig(line: CommandLine, terminal: Terminal): void {
     { line: 'reeve config validate /etc/reeve.d', says: 'check the files of a directory together' },
   ]
   const config = line.add(line.root, 'config', {
-    summary: 'Look at configuration files.',
+    summary: 'Work with configuration files.',
     examples,
   })
   line
     .add(config, 'validate', {
-      summary: 'Say whether configuration files are right, and what is wrong with them.',
+      summary: 'Validate configuration files.',
       examples,
       action: async (paths, flags) => {
         const { validateConfig } = await import('./config-command.ts')
         return await validateConfig({ paths, isJson: flags['json'] === true, terminal })
       },
     })
-    .argument('<PATH...>', 'files, or directories with *.hcl and *.json files; later ones win')
-    .option('--json', 'answer with one JSON object')
+    .argument(
+      '<PATH...>',
+      'files, or directories of *.hcl and *.json files; later ones take precedence',
+    )
+    .option('--json', 'print JSON')
+}
+
+function addOptions(line: CommandLine, terminal: Terminal): void {
+  line.add(line.root, 'options', {
+    summary: 'List the flags that all commands accept.',
+    examples: [{ line: 'reeve options', says: 'flags for the server, the token and TLS' }],
+    action: async () => {
+      terminal.out(optionsText())
+      return EXIT_CODES.ok
+    },
+  })
 }
 
 function addVersion(line: CommandLine, terminal: Terminal): void {
   line
     .add(line.root, 'version', {
-      summary: 'Say which version this is.',
-      examples: [{ line: 'reeve version --json', says: 'the same for machines' }],
+      summary: 'Print the version.',
+      examples: [{ line: 'reeve version --json', says: 'as JSON' }],
       action: async (_operands, flags) => {
         terminal.out(`${describeVersion(flags['json'] === true)}\n`)
         return EXIT_CODES.ok
       },
     })
-    .option('--json', 'answer with one JSON object')
+    .option('--json', 'print JSON')
 }

@@ -16,7 +16,7 @@ export function addOperator(
       examples: [
         {
           line: 'reeve operator migrate-storage --from /var/lib/reeve --to postgres://reeve@db.example/reeve',
-          says: 'from one server to a database that several can share',
+          says: 'from a single server to a database that several servers share',
         },
         {
           line: 'reeve operator migrate-storage --from postgres://reeve@db.example/reeve --to /var/lib/reeve',
@@ -42,12 +42,12 @@ export function addOperator(
 /** `reeve operator storage …`: for a data directory whose server does not run. */
 export function addStorage(line: CommandLine, terminal: Terminal, operator: CommandLine['root']) {
   const storage = line.add(operator, 'storage', {
-    summary: 'Verify the storage of a server, or save what is readable of a damaged one.',
+    summary: 'Verify the storage of a server, or salvage a damaged one.',
     examples: [CHECK_EXAMPLE, SALVAGE_EXAMPLE],
   })
   line
     .add(storage, 'check', {
-      summary: 'Read everything a server has stored and verify its checksums.',
+      summary: 'Verify the checksums of all stored data of a stopped server.',
       details:
         'Works while the server is stopped, and changes nothing. Exits with 1 when something is ' +
         'damaged, also when it is a part that a server can do without.',
@@ -61,7 +61,7 @@ export function addStorage(line: CommandLine, terminal: Terminal, operator: Comm
     .option('--json', 'answer with one JSON object')
   line
     .add(storage, 'salvage', {
-      summary: 'Bring every readable row of a damaged storage into a new data directory.',
+      summary: 'Copy every readable row of a damaged storage to a new data directory.',
       details:
         'Works while the server is stopped. The damaged directory is left as it is. The backlog ' +
         'of the event stream is dropped; everything else that is lost is named.',
@@ -80,11 +80,11 @@ export function addStorage(line: CommandLine, terminal: Terminal, operator: Comm
 
 const CHECK_EXAMPLE = {
   line: 'reeve operator storage check --data-dir /var/lib/reeve',
-  says: 'is anything damaged?',
+  says: 'find damaged data',
 }
 const SALVAGE_EXAMPLE = {
   line: 'reeve operator storage salvage --data-dir /var/lib/reeve --to /var/lib/reeve-new',
-  says: 'save what is readable',
+  says: 'copy the readable rows',
 }
 
 function requestOf(flags: Readonly<Record<string, unknown>>) {

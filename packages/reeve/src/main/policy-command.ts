@@ -11,15 +11,15 @@ const TEXTS = {
       'called test_… are tests.',
     examples: [
       { line: 'reeve policy test', says: 'every test in this directory' },
-      { line: 'reeve policy test policies --coverage', says: 'and what no test came to' },
+      { line: 'reeve policy test policies --coverage', says: 'and list rules without coverage' },
     ],
   },
   check: {
-    summary: 'Say whether policies can be evaluated, and what is wrong with them.',
-    examples: [{ line: 'reeve policy check policies --json', says: 'the same for machines' }],
+    summary: 'Check policies for errors.',
+    examples: [{ line: 'reeve policy check policies --json', says: 'as JSON' }],
   },
   eval: {
-    summary: 'Ask policies about a document.',
+    summary: 'Evaluate policies against a document.',
     details:
       'The document is what policies of kind opa get: {"job": …} or {"plan": …, "run": …}. ' +
       'Native policies find the same in their globals and imports; members of any other document ' +
@@ -34,10 +34,10 @@ const TEXTS = {
     ],
   },
   fmt: {
-    summary: 'Write policies in the one form.',
+    summary: 'Format policies.',
     examples: [
-      { line: 'reeve policy fmt policies', says: 'changes the files and names them' },
-      { line: 'reeve policy fmt --check policies', says: 'only names those that it would change' },
+      { line: 'reeve policy fmt policies', says: 'format the files and list the changed ones' },
+      { line: 'reeve policy fmt --check policies', says: 'list files that are not formatted' },
     ],
   },
 } as const

@@ -16,7 +16,7 @@ const COMMAND = 'reeve operator snapshot restore'
 export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLine['root']): void {
   line
     .add(snapshot, 'restore', {
-      summary: 'Bring a snapshot into an empty storage, before the first server starts on it.',
+      summary: 'Restore a snapshot into an empty storage, before the first server starts on it.',
       details:
         'The storage is that of a data directory, or a PostgreSQL database. Secrets in it can be ' +
         'read only with the sealing key of the servers that it was saved from: copy their ' +

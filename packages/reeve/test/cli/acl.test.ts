@@ -54,7 +54,7 @@ test('acl', { timeout: 300_000 }, async (t) => {
     await ok('acl policy apply --job web --group api jobs read.hcl')
     assert.match(await ok('acl policy read jobs'), /\nWorkload += default \/ web \/ api\n/)
     assert.match(await ok('acl policy list'), /\njobs\nlook +May look\n/)
-    assert.equal(await ok('acl policy delete jobs'), 'Policy "jobs" is gone.\n')
+    assert.equal(await ok('acl policy delete jobs'), 'Policy "jobs" is deleted.\n')
     assert.equal((await run('acl policy delete jobs')).code, 6)
     const wrong = await bench.run('acl policy apply bad -', { environment, input: 'namespace {' })
     assert.equal(wrong.code, 1)
@@ -75,7 +75,7 @@ test('acl', { timeout: 300_000 }, async (t) => {
     assert.equal(
       missing.err,
       'reeve acl role read: There is no role "nobody".\n' +
-        'See what there is with "reeve acl role list".\n',
+        'For a list, run "reeve acl role list".\n',
     )
   })
 
@@ -109,7 +109,7 @@ test('acl', { timeout: 300_000 }, async (t) => {
     )
     const gone = await as(token.SecretID, 'acl token self')
     assert.equal(gone.code, 5)
-    assert.equal(await ok('acl role delete dev'), 'Role "dev" is gone.\n')
+    assert.equal(await ok('acl role delete dev'), 'Role "dev" is deleted.\n')
   })
 
   await t.test('token says what is missing', async () => {

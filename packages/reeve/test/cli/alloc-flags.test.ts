@@ -152,7 +152,7 @@ test(
       for (const flags of ['--batch-wait ask', '--on-error ask']) {
         const { code, err } = await reeve.run(`job restart ${flags} web`)
         assert.equal(code, EXIT_CODES.usage)
-        assert.match(err, /there is nobody to ask: give a duration, and --on-error fail\.\n/)
+        assert.match(err, /cannot ask without a terminal: give a duration, and --on-error fail\.\n/)
       }
       const wrong = await reeve.run('job restart --batch-wait soon web')
       assert.match(wrong.err, /--batch-wait is a duration such as 30s, or "ask", not "soon"\.\n/)

@@ -43,7 +43,7 @@ test('alloc', async (t) => {
     assert.match(said, /\nTime +Event +Says\n/)
     assert.match(said, / +Started +/)
     const verbose = await reeve.ok(`alloc status --verbose ${id}`)
-    assert.match(verbose, /\nPlacement\nNodes looked at +=? ?1\n/)
+    assert.match(verbose, /\nPlacement\nNodes evaluated +=? ?1\n/)
     const read: { ID: string } = JSON.parse(await reeve.ok(`alloc status --json ${id}`))
     assert.equal(read.ID, id)
   })
@@ -62,7 +62,7 @@ test('alloc', async (t) => {
       out: '',
       err:
         `reeve alloc status: There is no allocation "${missing}".\n` +
-        'See what there is with "reeve alloc status".\n',
+        'For a list, run "reeve alloc status".\n',
     })
   })
 

@@ -57,7 +57,7 @@ test(
         await reeve.ok('namespace apply -', { input: label }),
         'Namespace "trial" is stored.\n',
       )
-      assert.equal(await reeve.ok('namespace delete trial'), 'Namespace "trial" is gone.\n')
+      assert.equal(await reeve.ok('namespace delete trial'), 'Namespace "trial" is deleted.\n')
     })
 
     await t.test('namespace: says what is wrong', async () => {
@@ -101,7 +101,7 @@ test(
       assert.match(await reeve.ok('node pool list'), /\ngpu +Graphics\n/)
       assert.equal(await reeve.ok('node pool nodes gpu'), 'The pool has no nodes.\n')
       assert.equal(await reeve.ok('node pool jobs gpu'), 'No job names the pool.\n')
-      assert.equal(await reeve.ok('node pool delete gpu'), 'Node pool "gpu" is gone.\n')
+      assert.equal(await reeve.ok('node pool delete gpu'), 'Node pool "gpu" is deleted.\n')
       assert.equal((await reeve.run('node pool info gpu')).code, 6)
       assert.equal((await reeve.run('node pool delete default')).code, 1)
     })
@@ -132,12 +132,12 @@ test(
         code: 7,
         out: '',
         err:
-          'reeve var put: The variable was changed meanwhile: its check index is ' +
+          'reeve var put: The variable was modified in the meantime: its check index is ' +
           `${read.ModifyIndex}.\nRead it again with "reeve var get", then repeat the command.\n`,
       })
       assert.equal((await reeve.run('var get --item nothing apps/web/db')).code, 6)
       assert.equal((await reeve.run('var put apps/web/db nothing')).code, 2)
-      assert.equal(await reeve.ok('var purge apps/web/db'), 'Variable "apps/web/db" is gone.\n')
+      assert.equal(await reeve.ok('var purge apps/web/db'), 'Variable "apps/web/db" is deleted.\n')
       assert.equal((await reeve.run('var get apps/web/db')).code, 6)
     })
 
@@ -188,7 +188,7 @@ test(
     await t.test('search: by beginning, and anywhere', async () => {
       assert.match(await reeve.ok('search we'), /\njobs +web\n/)
       assert.match(await reeve.ok('search --fuzzy mai'), /\ntasks +main +default \/ web \/ group\n/)
-      assert.equal(await reeve.ok('search --context nodes zzz'), 'Nothing was found.\n')
+      assert.equal(await reeve.ok('search --context nodes zzz'), 'No matches.\n')
       const found: { Matches: { jobs: readonly string[] } } = JSON.parse(
         await reeve.ok('search --json --context jobs web'),
       )

@@ -45,7 +45,7 @@ test('doctor', async (t) => {
     await reeve.client.v1.setNodeEligibility({ params, body: { Eligibility: 'ineligible' } })
     const { code, out } = await reeve.run('doctor')
     assert.equal(code, 1)
-    assert.match(out, /✗ No node can take work\./)
+    assert.match(out, /✗ No node can run allocations\./)
     assert.match(out, /! 1 node is ineligible: "[^"]+"\.\n {2}"reeve node eligibility --enable/)
     await reeve.client.v1.setNodeEligibility({ params, body: { Eligibility: 'eligible' } })
   })

@@ -66,7 +66,7 @@ test('governance commands', async (t) => {
     assert.equal(
       err,
       'reeve project show: There is no project "billing".\n' +
-        'See what there is with "reeve project list".\n',
+        'For a list, run "reeve project list".\n',
     )
     assert.match((await reeve.run('project tag payments =x')).err, /A tag is KEY or KEY=VALUE/)
   })
@@ -217,7 +217,10 @@ test('governance commands', async (t) => {
   await t.test('what is deleted is asked about', async () => {
     const { code, err } = await reeve.run('policy delete buckets')
     assert.equal(code, 1)
-    assert.match(err, /Delete policy "buckets"\? There is nobody to ask\.\nGive --yes/)
+    assert.match(
+      err,
+      /Delete policy "buckets"\? Cannot ask: standard input is not a terminal\.\nGive --yes/,
+    )
     await reeve.ok('policy delete buckets --yes')
     await reeve.ok('policy-set delete buckets --yes')
     await reeve.ok('workspace delete api --yes')

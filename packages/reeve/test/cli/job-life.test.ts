@@ -41,7 +41,7 @@ test('jobs from their first version to their end', async (t) => {
     const none = await reeve.ok('job status --namespace empty')
     assert.equal(
       none,
-      'There are no jobs in namespace "empty". "reeve job init" writes a first job file.\n',
+      'There are no jobs in namespace "empty". "reeve job init" writes an example job file.\n',
     )
   })
 
@@ -87,7 +87,7 @@ test('jobs from their first version to their end', async (t) => {
 
   await t.test('job tag: names a version, which revert then finds', async () => {
     const named = await reeve.ok('job tag --version 0 --description good web golden')
-    assert.equal(named, 'Version 0 of job "web" is called "golden" and kept.\n')
+    assert.equal(named, 'Version 0 of job "web" is tagged "golden".\n')
     const reverted = await reeve.ok('job revert web golden')
     assert.match(reverted, pattern('^Job "web" is again as in version 0 \\(evaluation HEX\\)\\.$'))
     assert.match(reverted, /is successful/)
@@ -107,7 +107,7 @@ test('jobs from their first version to their end', async (t) => {
 
   await t.test('job scale: changes a count, and shows the counts', async () => {
     const scaled = await reeve.ok('job scale web 1')
-    assert.match(scaled, /^Group "app" of job "web" now has the count 1\.\n/)
+    assert.match(scaled, /^Group "app" of job "web" is scaled to 1\.\n/)
     assert.match(await reeve.ok('job scale web'), pattern('^app +1 +1 +\\d'))
     const wrong = await reeve.run('job scale web nothing 3')
     assert.deepEqual(wrong, {
@@ -158,8 +158,8 @@ test('jobs from their first version to their end', async (t) => {
     assert.equal(code, EXIT_CODES.failed)
     assert.equal(
       err,
-      'reeve job stop: Stop job "web" of namespace "default"? There is nobody to ask.\n' +
-        'Give --yes to go on without being asked.\n',
+      'reeve job stop: Stop job "web" of namespace "default"? Cannot ask: standard input is not a terminal.\n' +
+        'Use --yes to skip the confirmation.\n',
     )
   })
 
@@ -175,7 +175,7 @@ test('jobs from their first version to their end', async (t) => {
       again.err,
       'reeve job start: Job "web" is not stopped.\nTo start its tasks anew: reeve job restart web\n',
     )
-    assert.match(await reeve.ok('job stop --purge web'), /^Job "web" is stopped and forgotten/)
+    assert.match(await reeve.ok('job stop --purge web'), /^Job "web" is stopped and purged/)
     assert.equal((await reeve.run('job status web')).code, EXIT_CODES.missing)
   })
 
@@ -201,7 +201,7 @@ test('jobs from their first version to their end', async (t) => {
       const registered = await reeve.ok('job run -', { input })
       assert.equal(
         registered,
-        'Job "greet" is registered. Start an instance of it with:\n\n  reeve job dispatch greet\n',
+        'Job "greet" is registered. To dispatch it:\n\n  reeve job dispatch greet\n',
       )
       const asks = input
         .replace('"greet"', '"asks"')

@@ -138,7 +138,7 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.missing,
       err: [
         'reeve job status: There is no job "nothing" in namespace "default".',
-        'See what there is with "reeve job status".',
+        'For a list, run "reeve job status".',
       ],
     },
     {
@@ -150,7 +150,7 @@ test('mistakes: what the server refuses', async (t) => {
         'reeve job stop: Several jobs begin with "web-t":',
         '  web-three',
         '  web-two',
-        'Write more of it.',
+        'Type a longer prefix.',
       ],
     },
     {
@@ -160,7 +160,7 @@ test('mistakes: what the server refuses', async (t) => {
       code: EXIT_CODES.conflict,
       err: [
         /^reeve job run: Enforcing job modify index 1: job exists with conflicting job modify index: \d+\.$/,
-        'Somebody changed the job after it was planned. See what would happen now:',
+        'The job was modified after it was planned. To plan it again:',
         '',
         '  reeve job plan web.hcl',
       ],
@@ -247,7 +247,7 @@ test('mistakes: what the server refuses', async (t) => {
     matchLines(ended.err, [
       'Group "app": 1 instance has no place.',
       '  * not enough: memory (1 node)',
-      'They are placed as soon as there is room. What would make room, and what stands in the way:',
+      'They will be placed when capacity is available. To see what is missing:',
       '',
       '  reeve job explain large',
     ])
@@ -256,7 +256,7 @@ test('mistakes: what the server refuses', async (t) => {
     assert.ok(!planned.out.includes('started'), planned.out)
     const explained = await bench.run('job explain large', asRoot)
     assert.equal(explained.code, EXIT_CODES.unplaced)
-    assert.match(explained.out, /What would place it:/)
+    assert.match(explained.out, /Would be placed with:/)
   })
 
   await t.test(

@@ -14,12 +14,12 @@ test('job files', async (t) => {
   await t.test('job init: writes a file that is right, once', async () => {
     const said = await reeve.ok('job init')
     assert.match(said, /^example\.hcl is written\..*\n\n {2}reeve job plan example\.hcl\n/)
-    assert.equal(await reeve.ok('job validate example.hcl'), 'Job "example" is right.\n')
+    assert.equal(await reeve.ok('job validate example.hcl'), 'Job "example" is valid.\n')
     const again = await reeve.run('job init')
     assert.equal(again.code, EXIT_CODES.failed)
     assert.equal(
       again.err,
-      'reeve job init: example.hcl is there already.\n' +
+      'reeve job init: example.hcl already exists.\n' +
         'Name another file, or give --force to write over it.\n',
     )
     await reeve.ok('job init --force --kind batch')
@@ -29,7 +29,7 @@ test('job files', async (t) => {
   for (const kind of ['service', 'batch', 'periodic', 'parameterized', 'system'])
     await t.test(`job init: an example of kind ${kind} is right`, async () => {
       const input = await reeve.ok(`job init --kind ${kind} -`)
-      assert.equal(await reeve.ok('job validate -', { input }), 'Job "example" is right.\n')
+      assert.equal(await reeve.ok('job validate -', { input }), 'Job "example" is valid.\n')
     })
 
   await t.test(
@@ -240,7 +240,7 @@ test('job files', async (t) => {
         [trial.code, trial.err],
         [
           EXIT_CODES.ok,
-          'The canaries are healthy and wait to be promoted:\n\n  reeve job promote canary\n',
+          'The canaries are healthy. To promote them:\n\n  reeve job promote canary\n',
         ],
       )
       const promoted = await reeve.ok('job promote canary')
@@ -261,7 +261,7 @@ test('job files', async (t) => {
     assert.equal(ended.code, EXIT_CODES.interrupted)
     assert.equal(
       ended.err,
-      'The job goes on without being watched. To watch it again:\n\n  reeve job status --watch left\n',
+      'The job keeps running. To watch it again:\n\n  reeve job status --watch left\n',
     )
     const { data } = await reeve.client.v1.readJob({ params: { job_id: 'left' } })
     assert.equal(data.Stop, false)

@@ -59,16 +59,16 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
   await t.test('job restart --batch-wait ask: a person says when it goes on', async () => {
     await runShellJob(t, reeve.client, { id: 'pair', script: 'exec sleep 1000', count: 2 })
     const terminal = await begin('job restart --batch-wait ask pair')
-    await terminal.shows('Go on with the next ones? [y/N] ')
+    await terminal.shows('Continue with the next batch? [y/N] ')
     assert.match(terminal.screen(), /1 of 2 allocations restarted\./)
     terminal.type('y\r')
     assert.equal(await terminal.ended, EXIT_CODES.ok)
     assert.match(terminal.screen(), /2 of 2 allocations restarted\./)
     const left = await begin('job restart --batch-wait ask pair')
-    await left.shows('Go on with the next ones? [y/N] ')
+    await left.shows('Continue with the next batch? [y/N] ')
     left.type('\r')
     assert.equal(await left.ended, EXIT_CODES.failed)
-    assert.match(left.screen(), /The other ones were left alone\./)
+    assert.match(left.screen(), /The other allocations were not restarted\./)
   })
 
   await t.test('org delete: does nothing unless a person says yes', async () => {
@@ -77,7 +77,7 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
     await refused.shows('Delete organization "acme" with everything in it? [y/N] ')
     refused.type('n\r')
     assert.equal(await refused.ended, EXIT_CODES.failed)
-    assert.match(refused.screen(), /Nothing was done\./)
+    assert.match(refused.screen(), /Aborted; nothing was changed\./)
     const agreed = await begin('org delete acme')
     await agreed.shows('[y/N] ')
     agreed.type('yes\r')

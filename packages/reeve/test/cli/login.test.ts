@@ -15,7 +15,7 @@ test('login', async (t) => {
     assert.equal(
       err,
       `reeve login: The server at ${reeve.address} does not know this token.\n` +
-        'Nothing was kept. Was it copied whole, and is it a token of that server?\n',
+        'Nothing was saved. Was it copied whole, and is it a token of that server?\n',
     )
     await assert.rejects(stat(file))
   })
@@ -38,7 +38,7 @@ test('login', async (t) => {
   await t.test('a token among the arguments is not passed over in silence', async () => {
     const { code, err } = await reeve.run(`login ${reeve.address} ${token.SecretID}`)
     assert.equal(code, 2)
-    assert.equal(err, 'reeve login: A token is no argument: pipe it in and add "-".\n')
+    assert.equal(err, 'reeve login: A token cannot be an argument: pipe it in and add "-".\n')
   })
 
   await t.test('what is no token is refused before it is sent', async () => {

@@ -32,7 +32,7 @@ test('tokens that may scale or dispatch, and not list jobs, do so by the id', as
 
   const scaler = await as('scaler', 'policy = "scale"')
   const scaled = await bench.run('job scale --detach web app 0', scaler)
-  assert.match(scaled.out, /^Group "app" of job "web" now has the count 0\./)
+  assert.match(scaled.out, /^Group "app" of job "web" is scaled to 0\./)
 
   const dispatcher = await as('dispatcher', 'capabilities = ["dispatch-job"]')
   const dispatched = await bench.run('job dispatch --detach greet', dispatcher)

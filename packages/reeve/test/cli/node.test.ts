@@ -54,7 +54,7 @@ test('node, eval and deployment', async (t) => {
       out: '',
       err:
         'reeve node status: There is no node "nobody".\n' +
-        'See what there is with "reeve node status".\n',
+        'For a list, run "reeve node status".\n',
     })
     assert.equal((await reeve.run('node eligibility --enable')).code, 2)
     assert.equal((await reeve.run('node eligibility --enable --self one')).code, 2)
@@ -103,7 +103,7 @@ test('node, eval and deployment', async (t) => {
     const said = await reeve.run(`eval explain ${id.slice(0, 8)}`)
     assert.equal(said.code, 9)
     assert.match(said.out, /Group "group": 0 of 1 placed, 1 not\.\n/)
-    assert.match(said.out, / {2}What would place it:\n/)
+    assert.match(said.out, / {2}Would be placed with:\n/)
     const byNode = await reeve.run(`eval explain --by-node --limit 5 ${id}`)
     assert.match(byNode.out, /\(one\):\n/)
     const read: { JobID: string } = JSON.parse((await reeve.run(`eval explain --json ${id}`)).out)
@@ -229,8 +229,7 @@ test('node, eval and deployment', async (t) => {
     assert.equal(ended.code, 130)
     assert.equal(
       ended.err,
-      'The drain goes on without being watched. To watch it again:\n\n' +
-        `  reeve node drain --monitor ${short}\n`,
+      'The drain continues. To watch it again:\n\n' + `  reeve node drain --monitor ${short}\n`,
     )
     const left = await reeve.run('node drain --enable --no-deadline --detach one')
     assert.equal(left.code, 0)
@@ -268,7 +267,7 @@ test('node, eval and deployment', async (t) => {
     await endJob(reeve.client, 'web')
     const { code, out, err } = await reeve.run('node purge one')
     assert.equal(code, 0)
-    assert.equal(out, `Node ${short} (one) is forgotten; its jobs are evaluated again.\n`)
+    assert.equal(out, `Node ${short} (one) is purged; its jobs are evaluated again.\n`)
     assert.match(err, /^Its agent still runs/)
   })
 

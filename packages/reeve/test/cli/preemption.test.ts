@@ -23,5 +23,5 @@ test('alloc status: the winner and the victim of a preemption name each other', 
   const displaces = await reeve.ok(`alloc status ${winner}`)
   assert.match(displaces, new RegExp(`\\nDisplaces += ${victim.slice(0, 8)}\\n`))
   const displaced = await reeve.ok(`alloc status ${victim}`)
-  assert.match(displaced, new RegExp(`\\nDisplaced by += ${winner.slice(0, 8)}\\n`))
+  assert.match(displaced, new RegExp(`\\nPreempted by += ${winner.slice(0, 8)}\\n`))
 })

@@ -62,8 +62,8 @@ test('operator snapshot', { timeout: 300_000 }, async (t) => {
       code: 1,
       out: '',
       err:
-        'reeve operator snapshot save: a.snapshot is there already.\n' +
-        'Give --force to replace it.\n',
+        'reeve operator snapshot save: a.snapshot already exists.\n' +
+        'Use --force to overwrite it.\n',
     })
     await reeve.ok('operator snapshot save --force a.snapshot')
     const missing = await reeve.run('operator snapshot save nowhere/a.snapshot')

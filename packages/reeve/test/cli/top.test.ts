@@ -53,7 +53,7 @@ test('top', async (t) => {
   await t.test('shows only the namespace that is named', async () => {
     const out = await reeve.ok('top --namespace other')
     assert.match(out, /Jobs none {3}Allocations none\n/)
-    assert.match(out, /Nothing runs\. "reeve job init" writes a first job file\.\n/)
+    assert.match(out, /Nothing runs\. "reeve job init" writes an example job file\.\n/)
   })
 
   await t.test('says what is wrong before it takes the screen', async () => {
@@ -102,7 +102,7 @@ test('top', async (t) => {
     await terminal.shows('Job api is stopped')
 
     terminal.resize(12, 40)
-    const small = await terminal.shows('↑↓ choose')
+    const small = await terminal.shows('↑↓ select')
     assert.equal(small.trimEnd().split('\n').length, 12)
     assert.ok(small.split('\n').every((line) => Array.from(line).length <= 40))
 

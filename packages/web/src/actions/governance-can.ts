@@ -58,7 +58,7 @@ export const projectCan = {
   moveWorkspaces: (project) => may(project, 'can-move-workspace', PROJECT_MANAGERS),
   createWorkspace: (project) => may(project, 'can-create-workspace', PROJECT_MANAGERS),
   /** To take a tag away is to change the project. */
-  removeTags: (project) => may(project, 'can-update', `to take a tag away, ${PROJECT_MANAGERS}`),
+  removeTags: (project) => may(project, 'can-update', `to remove a tag, ${PROJECT_MANAGERS}`),
   readTeams: (project) => may(project, 'can-read-teams', PROJECT_MANAGERS),
   manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
 } as const satisfies Record<string, ProjectCan>
@@ -102,7 +102,7 @@ export const workspaceCan = {
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
   /** Taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
   removeTags: (workspace) =>
-    may(workspace, 'can-force-unlock', `to take a tag away, ${WORKSPACE_ADMINS}`),
+    may(workspace, 'can-force-unlock', `to remove a tag, ${WORKSPACE_ADMINS}`),
   /** The same holds for the access of teams. */
   manageTeams: (workspace) => may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
 } as const satisfies Record<string, WorkspaceCan>
@@ -113,7 +113,7 @@ type TeamCan = (team: Attributes<v2.Team>) => Verdict
 export const teamCan = {
   updateAccess: (team) =>
     firstReason(
-      team.attributes.name === 'owners' && 'The owners may do everything.',
+      team.attributes.name === 'owners' && 'Owners have all permissions.',
       may(team, 'can-update-organization-access', OWNERS),
     ),
   updateMembers: (team) =>
@@ -159,12 +159,12 @@ const OVERRIDERS = 'it takes Manage policy overrides'
 export const overrideCan = {
   check: (check: Attributes<v2.PolicyCheck>): Verdict =>
     firstReason(
-      !check.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
+      !check.attributes.actions['is-overridable'] && 'There is nothing to override.',
       may(check, 'can-override', OVERRIDERS),
     ),
   stage: (stage: Attributes<v2.TaskStage>): Verdict =>
     firstReason(
-      !stage.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
+      !stage.attributes.actions['is-overridable'] && 'There is nothing to override.',
       may(stage, 'can-override-policy', OVERRIDERS),
     ),
 } as const

@@ -35,17 +35,17 @@ const CASES = [
     job: { ...JOB, Type: 'system' },
     reason: 'A system job runs on every node: it has no count.',
   },
-  { action: 'dispatch', job: JOB, reason: 'Only a parameterized job is dispatched.' },
+  { action: 'dispatch', job: JOB, reason: 'Only parameterized jobs can be dispatched.' },
   { action: 'dispatch', job: { ...JOB, ParameterizedJob: PARAMETERS }, reason: undefined },
   {
     action: 'dispatch',
     job: { ...JOB, ParameterizedJob: PARAMETERS, Dispatched: true },
-    reason: 'Only a parameterized job is dispatched.',
+    reason: 'Only parameterized jobs can be dispatched.',
   },
   {
     action: 'evaluate',
     job: { ...JOB, ParameterizedJob: PARAMETERS },
-    reason: 'A parameterized job itself never runs.',
+    reason: 'A parameterized job itself does not run.',
   },
   {
     action: 'evaluate',
@@ -56,7 +56,7 @@ const CASES = [
   {
     action: 'edit',
     job: { ...JOB, ParentID: 'x' },
-    reason: 'This is an instance of another job: edit that one.',
+    reason: 'This is a child job: edit its parent.',
   },
   { action: 'release', job: JOB, reason: 'The job is not quarantined.' },
   { action: 'release', job: { ...JOB, Quarantine: QUARANTINE }, reason: undefined },
@@ -115,7 +115,7 @@ const DEPLOYMENTS = [
   {
     name: 'promoted canaries',
     deployment: { ...DEPLOYMENT, TaskGroups: { app: { ...GROUP, Promoted: true } } },
-    reason: 'No group has canaries that wait to be promoted.',
+    reason: 'No group has canaries to promote.',
   },
   {
     name: 'an end',

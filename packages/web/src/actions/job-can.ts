@@ -44,7 +44,7 @@ export const jobCan = {
   edit: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'register-job'),
-      job.ParentID !== '' && 'This is an instance of another job: edit that one.',
+      job.ParentID !== '' && 'This is a child job: edit its parent.',
     ),
   /** System jobs run once on each node and have no count to change. */
   scale: (job, rights) =>
@@ -55,21 +55,21 @@ export const jobCan = {
     ),
   dispatch: (job, rights) =>
     firstReason(
-      !isParameterized(job) && 'Only a parameterized job is dispatched.',
+      !isParameterized(job) && 'Only parameterized jobs can be dispatched.',
       needs(rights, job.Namespace, 'dispatch-job'),
       job.Stop && STOPPED,
     ),
   forcePeriodic: (job, rights) =>
     firstReason(
-      job.Periodic === null && 'Only a periodic job is launched by the clock.',
+      job.Periodic === null && 'Only periodic jobs can be forced.',
       needs(rights, job.Namespace, 'dispatch-job', 'submit-job', 'force-periodic-job'),
       job.Stop && STOPPED,
     ),
   evaluate: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
-      isParameterized(job) && 'A parameterized job itself never runs.',
-      job.Periodic !== null && 'A periodic job itself never runs.',
+      isParameterized(job) && 'A parameterized job itself does not run.',
+      job.Periodic !== null && 'A periodic job itself does not run.',
     ),
   /** Contract: release job. */
   release: (job, rights) =>
@@ -109,7 +109,7 @@ export const deploymentCan = {
   promote: (deployment, rights) =>
     firstReason(
       ended(deployment),
-      !hasUnpromoted(deployment) && 'No group has canaries that wait to be promoted.',
+      !hasUnpromoted(deployment) && 'No group has canaries to promote.',
       !hasHealthyCanaries(deployment) && 'The canaries are not all healthy yet.',
       needs(rights, deployment.Namespace, 'submit-job', 'promote-deployment'),
     ),

@@ -19,13 +19,14 @@ export const nodeCan = {
   /** Eligibility: refused while the node drains. */
   changeEligibility: (node, rights) =>
     firstReason(
-      node.Drain && 'The node drains: end that first.',
+      node.Drain && 'The node is draining: stop the drain first.',
       needsAtAll(rights, 'Node', 'write'),
     ),
   /** Purge. One that still runs would register again at once. */
   purge: (node, rights) =>
     firstReason(
-      node.Status !== 'down' && `The node is ${node.Status}: only one that is down is forgotten.`,
+      node.Status !== 'down' &&
+        `The node is ${node.Status}: only nodes that are down can be purged.`,
       needsAtAll(rights, 'Node', 'write'),
     ),
   /** Evaluate. */

@@ -12,7 +12,7 @@ interface VariableState extends VariableName {
 }
 type VariableCan = (variable: VariableState, rights: Rights) => Verdict
 
-const LOCKED = 'It is locked: only who holds the lock changes it.'
+const LOCKED = 'It is locked: only the holder of the lock can change it.'
 
 /** What may be done with a variable. */
 export const variableCan = {

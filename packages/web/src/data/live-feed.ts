@@ -103,7 +103,7 @@ export class LiveFeed {
       if (!isAllowed) return this.#poll(signal)
       this.#setStatus('lost')
       await pause(RESTART_MS, signal)
-      // What happened meanwhile is not known, and it may be another server with another past.
+      // Events meanwhile is not known, and it may be another server with another past.
       this.#next = undefined
       this.#isBehind = true
     }

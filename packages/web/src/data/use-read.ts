@@ -7,7 +7,7 @@ import type { Watch } from './watch.ts'
 export interface ReadOptions {
   /** What makes the answer old. */
   readonly watches?: readonly Watch[]
-  /** Waits until there is something to ask. */
+  /** Wait until there is something to ask. */
   readonly enabled?: boolean
   /** For what no event tells of, such as usage. */
   readonly everyMs?: number

@@ -91,7 +91,7 @@ function asFailure(failure: unknown): unknown {
   return new ConnectionError({
     reason: 'cut',
     address: window.location.origin,
-    message: 'The connection broke off.',
+    message: 'The connection was lost.',
     cause: failure,
   })
 }

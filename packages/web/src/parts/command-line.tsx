@@ -15,7 +15,7 @@ export function CommandLine({ cli, call }: CommandLineProps) {
   const curl = curlLine(call, { address: api.address, hasToken: identity?.token !== undefined })
   return (
     <details className="command-line">
-      <summary>The same in a terminal</summary>
+      <summary>CLI & API</summary>
       {cli !== undefined && <Line name="Command" text={cli} />}
       <Line name="Request" text={curl} />
     </details>

@@ -15,7 +15,7 @@ export function CopyButton({ text, what }: CopyButtonProps) {
       toast({ kind: 'good', text: `Copied ${what}.` })
     } catch {
       // The browser gives the clipboard only to secure origins, and only when it likes.
-      toast({ kind: 'bad', text: `The browser did not let ${what} be copied.` })
+      toast({ kind: 'bad', text: `The browser did not allow copying ${what}.` })
     }
   }
   return (

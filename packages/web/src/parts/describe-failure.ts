@@ -12,14 +12,14 @@ export function describeFailure(error: unknown): Described {
   if (error instanceof ApiError) return describeRefusal(error)
   if (error instanceof ConnectionError)
     return {
-      title: 'The server was not reached.',
+      title: 'The server cannot be reached.',
       text: error.message,
-      advice: 'Check that it runs and that this address leads to it.',
+      advice: 'Check that it is running and that this address is correct.',
     }
   return {
     title: 'This page failed.',
     text: error instanceof Error ? error.message : String(error),
-    advice: 'Load it again. If it happens again, it is a fault of these pages: please report it.',
+    advice: 'Load it again. If it happens again, please report it.',
   }
 }
 
@@ -27,9 +27,9 @@ function describeRefusal(error: ApiError): Described {
   const { code, status, text, requestId } = error
   if (status === 401 || status === 403)
     return {
-      title: 'You may not see or do this.',
+      title: 'You do not have permission.',
       text,
-      advice: 'Ask for a token with the right, or sign in with another one.',
+      advice: 'Ask for a token with the permission, or sign in with another token.',
       canSignIn: true,
     }
   if (code === 'allocation-not-on-node')
@@ -41,10 +41,9 @@ function describeRefusal(error: ApiError): Described {
     }
   if (status === 404)
     return {
-      title: 'There is no such thing here.',
+      title: 'Not found.',
       text,
-      advice:
-        'It may be gone, or in another namespace. The token may also not be allowed to see it.',
+      advice: 'It may have been deleted, be in another namespace, or be hidden from this token.',
       canSignIn: true,
     }
   if (status >= 500)
@@ -53,5 +52,9 @@ function describeRefusal(error: ApiError): Described {
       text,
       advice: `It wrote the reason to its log${requestId === undefined ? '' : ` as request ${requestId}`}.`,
     }
-  return { title: 'The server refused this.', text, advice: 'Change what was asked and try again.' }
+  return {
+    title: 'The server rejected the request.',
+    text,
+    advice: 'Correct the input and try again.',
+  }
 }

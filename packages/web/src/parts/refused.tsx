@@ -1,4 +1,4 @@
-/** In place of what may not be seen: why not. */
+/** Replaces what may not be seen: why not. */
 export function Refused({ reason }: { readonly reason: string }) {
   return <p className="note tone-warn">{reason}</p>
 }

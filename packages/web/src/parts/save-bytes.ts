@@ -8,7 +8,7 @@ export async function saveBytes(name: string, bytes: ReadableStream<Uint8Array>)
   for await (const part of bytes) {
     size += part.length
     if (size > SAVED_BYTES_MAX)
-      throw new Error('This is more than 512 MiB: fetch it with the command line.')
+      throw new Error('The file is larger than 512 MiB: download it with the CLI.')
     parts.push(part.slice())
   }
   const url = URL.createObjectURL(new Blob(parts))

@@ -10,8 +10,7 @@ export function SecretOnce({ secret, onClose }: SecretOnceProps) {
   return (
     <>
       <p className="note tone-warn">
-        This is the secret of the token. Whoever has it may do what the token may: hand it over
-        safely. It is not shown again.
+        This is the secret of the token. Store it safely: it is not shown again.
       </p>
       <div className="command">
         <code tabIndex={0}>{secret}</code>

@@ -34,7 +34,7 @@ export async function findTokens(asked: SecretToFind): Promise<Partial<Tokens>> 
   )
   // Where access control is off, only the other API has an opinion.
   const told = failures.find((error) => error instanceof ApiError) ?? failures[0]
-  throw told instanceof Error ? told : new Error('the server knows no such token')
+  throw told instanceof Error ? told : new Error('the server does not know this token')
 }
 
 export async function exchangeOneTimeSecret(api: Api, secret: string): Promise<Partial<Tokens>> {

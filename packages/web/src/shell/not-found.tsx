@@ -5,7 +5,7 @@ import { Link } from '../routing/link.tsx'
 export function NotFound({ path }: { readonly path: string }) {
   return (
     <EmptyState
-      title="There is no such page"
+      title="Page not found"
       action={
         <Link className="button" href={paths.jobs()}>
           Go to the jobs

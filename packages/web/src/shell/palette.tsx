@@ -33,12 +33,12 @@ export function Palette() {
       <input
         type="text"
         role="combobox"
-        aria-label="A page, a name or the beginning of an id"
+        aria-label="A page, a name or the prefix of an ID"
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={hits.length === 0 ? undefined : `${id}-${place}`}
         aria-autocomplete="list"
-        placeholder="A page, a name or the beginning of an id"
+        placeholder="A page, a name or the prefix of an ID"
         autoFocus
         autoComplete="off"
         spellCheck={false}
@@ -65,7 +65,7 @@ export function Palette() {
           </li>
         ))}
       </ul>
-      {hits.length === 0 && <p className="quiet">Nothing is called that.</p>}
+      {hits.length === 0 && <p className="quiet">No matches.</p>}
     </Dialog>
   )
 }

@@ -51,9 +51,9 @@ const LIVE_TEXTS: Readonly<Record<LiveStatus, string>> = {
 }
 const LIVE_TITLES: Readonly<Record<LiveStatus, string>> = {
   connecting: 'Waiting for the event stream of the server.',
-  live: 'What you see changes as the cluster does.',
+  live: 'Pages update as the cluster changes.',
   polling: 'Your token may not read the event stream: pages are read again every 5 seconds.',
-  lost: 'The server is not reached; what you see may be old.',
+  lost: 'The server cannot be reached; data may be stale.',
 }
 
 function LiveLight() {

@@ -2,21 +2,21 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 
 const ACCESSOR: ArgumentSpec = {
   usage: '<ACCESSOR>',
-  help: 'the accessor of a token, or the beginning of one',
+  help: 'the accessor ID of a token, or a prefix of it',
 }
 const POLICY: ArgumentSpec = { usage: '<NAME>', help: 'the name of a policy' }
-const ROLE: ArgumentSpec = { usage: '<ROLE>', help: 'the name of a role, or its id' }
-const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'whole ids' }
+const ROLE: ArgumentSpec = { usage: '<ROLE>', help: 'the name or ID of a role' }
+const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const TOKEN_FLAGS: readonly FlagSpec[] = [
-  { usage: '--name <NAME>', help: 'what it is for' },
-  { usage: '--type <TYPE>', help: '"client", or "management" that may do everything' },
-  { usage: '--policy <NAME>', help: 'a policy it has', isRepeated: true },
-  { usage: '--role <ROLE>', help: 'a role it has, by name or id', isRepeated: true },
+  { usage: '--name <NAME>', help: 'description' },
+  { usage: '--type <TYPE>', help: '"client", or "management" for full access' },
+  { usage: '--policy <NAME>', help: 'a policy to attach', isRepeated: true },
+  { usage: '--role <ROLE>', help: 'a role to attach, by name or ID', isRepeated: true },
 ]
 const ROLE_FLAGS: readonly FlagSpec[] = [
-  { usage: '--name <NAME>', help: 'its name' },
-  { usage: '--description <TEXT>', help: 'what it is for' },
-  { usage: '--policy <NAME>', help: 'a policy it has', isRepeated: true },
+  { usage: '--name <NAME>', help: 'name' },
+  { usage: '--description <TEXT>', help: 'description' },
+  { usage: '--policy <NAME>', help: 'a policy to attach', isRepeated: true },
 ]
 
 const tokenCommands: readonly CommandSpec[] = [
@@ -25,12 +25,15 @@ const tokenCommands: readonly CommandSpec[] = [
     summary: 'Create a token.',
     examples: [
       { line: 'reeve acl token create --name ci --policy deploy', says: 'for a pipeline' },
-      { line: 'reeve acl token create --type management --name ops --ttl 8h', says: 'for a day' },
+      {
+        line: 'reeve acl token create --type management --name ops --ttl 8h',
+        says: 'a management token that expires after eight hours',
+      },
     ],
     flags: [
       ...TOKEN_FLAGS,
-      { usage: '--global', help: 'copied to every region' },
-      { usage: '--ttl <DURATION>', help: 'it expires after this, such as 8h' },
+      { usage: '--global', help: 'replicate the token to every region' },
+      { usage: '--ttl <DURATION>', help: 'time to live, such as 8h' },
     ],
     isRead: true,
     load: async () => (await import('./token.ts')).runTokenCreate,
@@ -38,23 +41,26 @@ const tokenCommands: readonly CommandSpec[] = [
   {
     path: 'acl token read',
     summary: 'Show a token.',
-    examples: [{ line: 'reeve acl token read 8a7f', says: 'by the beginning of its accessor' }],
+    examples: [{ line: 'reeve acl token read 8a7f', says: 'by a prefix of its accessor ID' }],
     args: [ACCESSOR],
     isRead: true,
     load: async () => (await import('./token.ts')).runTokenRead,
   },
   {
     path: 'acl token self',
-    summary: 'Show the token that this command line uses.',
-    examples: [{ line: 'reeve acl token self', says: 'who am I, and what may I do' }],
+    summary: 'Show the token of the command line.',
+    examples: [{ line: 'reeve acl token self', says: 'its type, policies and roles' }],
     isRead: true,
     load: async () => (await import('./token.ts')).runTokenSelf,
   },
   {
     path: 'acl token update',
-    summary: 'Change a token; what is not named stays.',
+    summary: 'Update a token; fields that are not given keep their values.',
     examples: [
-      { line: 'reeve acl token update --policy deploy --policy read 8a7f', says: 'its policies' },
+      {
+        line: 'reeve acl token update --policy deploy --policy read 8a7f',
+        says: 'replace its policies',
+      },
     ],
     args: [ACCESSOR],
     flags: TOKEN_FLAGS,
@@ -64,7 +70,7 @@ const tokenCommands: readonly CommandSpec[] = [
   {
     path: 'acl token delete',
     summary: 'Delete a token.',
-    examples: [{ line: 'reeve acl token delete 8a7f', says: 'it is worth nothing from now on' }],
+    examples: [{ line: 'reeve acl token delete 8a7f', says: 'the token stops working at once' }],
     args: [ACCESSOR],
     load: async () => (await import('./token.ts')).runTokenDelete,
   },
@@ -75,12 +81,12 @@ const tokenCommands: readonly CommandSpec[] = [
       { line: 'reeve acl token list', says: 'oldest first' },
       {
         line: `reeve acl token list --filter 'Type == "management"'`,
-        says: 'who may do everything',
+        says: 'tokens with full access',
       },
     ],
     flags: [
-      { usage: '--global', help: 'only those that are copied to every region' },
-      { usage: '--filter <EXPRESSION>', help: 'only those it is true for' },
+      { usage: '--global', help: 'only tokens that are replicated to every region' },
+      { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
       VERBOSE,
     ],
     isRead: true,
@@ -91,22 +97,29 @@ const tokenCommands: readonly CommandSpec[] = [
 const policyCommands: readonly CommandSpec[] = [
   {
     path: 'acl policy apply',
-    summary: 'Create or change an access policy.',
+    summary: 'Create or update an ACL policy.',
     examples: [
-      { line: 'reeve acl policy apply --description "Deploys" deploy deploy.hcl', says: 'a file' },
+      {
+        line: 'reeve acl policy apply --description "Deploys" deploy deploy.hcl',
+        says: 'from a file',
+      },
       { line: 'reeve acl policy apply deploy -', says: 'rules from standard input' },
       {
         line: 'reeve acl policy apply --job web web-secrets rules.hcl',
-        says: 'for what job "web" does itself',
+        says: 'for the workload identity of job "web"',
       },
     ],
     args: [
       POLICY,
-      { usage: '<FILE>', help: 'its rules, "-" for standard input', completes: 'file' },
+      { usage: '<FILE>', help: 'a file with rules; "-" reads standard input', completes: 'file' },
     ],
     flags: [
-      { usage: '--description <TEXT>', help: 'what it is for' },
-      { usage: '--job <JOB>', help: 'the workload that has it', completes: 'job' },
+      { usage: '--description <TEXT>', help: 'description' },
+      {
+        usage: '--job <JOB>',
+        help: 'attach the policy to the workload identity of this job',
+        completes: 'job',
+      },
       { usage: '--group <GROUP>', help: 'only this group of the job' },
       { usage: '--task <TASK>', help: 'only this task of the group' },
     ],
@@ -114,30 +127,34 @@ const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'acl policy read',
-    summary: 'Show an access policy with its rules.',
-    examples: [{ line: 'reeve acl policy read deploy', says: 'as it was written' }],
+    summary: 'Show an ACL policy and its rules.',
+    examples: [
+      { line: 'reeve acl policy read deploy', says: 'with the rules as they were submitted' },
+    ],
     args: [POLICY],
     isRead: true,
     load: async () => (await import('./policy.ts')).runAclPolicyRead,
   },
   {
     path: 'acl policy self',
-    summary: 'Show the access policies of the token that this command line uses.',
-    examples: [{ line: 'reeve acl policy self', says: 'what may I do' }],
+    summary: 'Show the ACL policies of the token of the command line.',
+    examples: [{ line: 'reeve acl policy self', says: 'what the token allows' }],
     isRead: true,
     load: async () => (await import('./policy.ts')).runAclPolicySelf,
   },
   {
     path: 'acl policy list',
-    summary: 'List access policies.',
-    examples: [{ line: 'reeve acl policy list', says: 'those that the token may see' }],
+    summary: 'List ACL policies.',
+    examples: [{ line: 'reeve acl policy list', says: 'all that the token may read' }],
     isRead: true,
     load: async () => (await import('./policy.ts')).runAclPolicyList,
   },
   {
     path: 'acl policy delete',
-    summary: 'Delete an access policy.',
-    examples: [{ line: 'reeve acl policy delete deploy', says: 'tokens lose what it allowed' }],
+    summary: 'Delete an ACL policy.',
+    examples: [
+      { line: 'reeve acl policy delete deploy', says: 'tokens lose the permissions it granted' },
+    ],
     args: [POLICY],
     load: async () => (await import('./policy.ts')).runAclPolicyDelete,
   },
@@ -146,9 +163,12 @@ const policyCommands: readonly CommandSpec[] = [
 const roleCommands: readonly CommandSpec[] = [
   {
     path: 'acl role create',
-    summary: 'Create a role: policies under one name.',
+    summary: 'Create a role, a named set of policies.',
     examples: [
-      { line: 'reeve acl role create --name dev --policy deploy --policy read', says: 'two' },
+      {
+        line: 'reeve acl role create --name dev --policy deploy --policy read',
+        says: 'with two policies',
+      },
     ],
     flags: ROLE_FLAGS,
     isRead: true,
@@ -157,15 +177,15 @@ const roleCommands: readonly CommandSpec[] = [
   {
     path: 'acl role read',
     summary: 'Show a role.',
-    examples: [{ line: 'reeve acl role read dev', says: 'its policies' }],
+    examples: [{ line: 'reeve acl role read dev', says: 'replace its policies' }],
     args: [ROLE],
     isRead: true,
     load: async () => (await import('./role.ts')).runRoleRead,
   },
   {
     path: 'acl role update',
-    summary: 'Change a role; what is not named stays.',
-    examples: [{ line: 'reeve acl role update --policy read dev', says: 'its policies' }],
+    summary: 'Update a role; fields that are not given keep their values.',
+    examples: [{ line: 'reeve acl role update --policy read dev', says: 'replace its policies' }],
     args: [ROLE],
     flags: ROLE_FLAGS,
     isRead: true,
@@ -174,14 +194,16 @@ const roleCommands: readonly CommandSpec[] = [
   {
     path: 'acl role delete',
     summary: 'Delete a role.',
-    examples: [{ line: 'reeve acl role delete dev', says: 'tokens lose what it allowed' }],
+    examples: [
+      { line: 'reeve acl role delete dev', says: 'tokens lose the permissions it granted' },
+    ],
     args: [ROLE],
     load: async () => (await import('./role.ts')).runRoleDelete,
   },
   {
     path: 'acl role list',
     summary: 'List roles.',
-    examples: [{ line: 'reeve acl role list', says: 'those that the token may see' }],
+    examples: [{ line: 'reeve acl role list', says: 'all that the token may read' }],
     flags: [VERBOSE],
     isRead: true,
     load: async () => (await import('./role.ts')).runRoleList,
@@ -191,15 +213,15 @@ const roleCommands: readonly CommandSpec[] = [
 export const aclCommands: readonly CommandSpec[] = [
   {
     path: 'acl bootstrap',
-    summary: 'Make the first management token. Works once.',
+    summary: 'Create the initial management token. Works once.',
     examples: [
       { line: 'reeve acl bootstrap', says: 'prints the token' },
-      { line: 'reeve acl bootstrap secret.txt', says: 'with a secret (a UUID) of your own' },
+      { line: 'reeve acl bootstrap secret.txt', says: 'with your own secret, a UUID' },
     ],
     args: [
       {
         usage: '[FILE]',
-        help: 'holds the secret to use, "-" for standard input',
+        help: 'a file with the secret to use; "-" reads standard input',
         completes: 'file',
       },
     ],

@@ -9,7 +9,7 @@ import { findOrUndefined } from '../find-or-undefined.ts'
 export async function runAclPolicyList({ client, output }: Invocation): Promise<number> {
   const { data } = await client.v1.listAclPolicies()
   output.show(data, () => {
-    if (data.length === 0) return 'There are no policies that the token may see.'
+    if (data.length === 0) return 'There are no policies that the token may read.'
     const rows = data.map(({ Name, Description }) => [Name, Description])
     return table(['Name', 'Description'], rows)
   })
@@ -26,7 +26,7 @@ export async function runAclPolicySelf({ client, output }: Invocation): Promise<
   const { data } = await client.v1.listOwnAclPolicies()
   output.show(data, () =>
     data.length === 0
-      ? 'The token has no policies: a management token may do everything.'
+      ? 'The token has no policies: a management token has full access.'
       : data.map(policyText).join('\n'),
   )
   return EXIT_CODES.ok
@@ -74,6 +74,6 @@ export async function runAclPolicyDelete({ args, client, output }: Invocation): 
   // Deleting what is not there is no fault of the API; a person should know that it was not.
   await client.v1.readAclPolicy({ params: { policy_name: name } })
   await client.v1.deleteAclPolicy({ params: { policy_name: name } })
-  output.say(`Policy "${name}" is gone.`)
+  output.say(`Policy "${name}" is deleted.`)
   return EXIT_CODES.ok
 }

@@ -10,7 +10,7 @@ import { roleLink } from './token.ts'
 export async function runRoleList({ client, flags, output }: Invocation): Promise<number> {
   const { data } = await client.v1.listAclRoles()
   output.show(data, () => {
-    if (data.length === 0) return 'There are no roles that the token may see.'
+    if (data.length === 0) return 'There are no roles that the token may read.'
     const rows = data.map((role) => [
       idText(role.ID, flags.has('verbose')),
       role.Name,
@@ -60,7 +60,7 @@ export async function runRoleDelete(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
   const { ID, Name } = await findRole(invocation)
   await client.v1.deleteAclRole({ params: { role_id: ID } })
-  output.say(`Role "${Name}" is gone.`)
+  output.say(`Role "${Name}" is deleted.`)
   return EXIT_CODES.ok
 }
 
@@ -76,7 +76,7 @@ async function findRole({ args, client }: Invocation): Promise<AclRole> {
   if (found !== undefined) return found.data
   throw new CommandFailure(`There is no role "${given}".`, {
     code: EXIT_CODES.missing,
-    hint: 'See what there is with "reeve acl role list".',
+    hint: 'For a list, run "reeve acl role list".',
   })
 }
 

@@ -21,8 +21,7 @@ export async function runAclBootstrap(invocation: Invocation): Promise<number> {
   return EXIT_CODES.ok
 }
 
-const KEEP_IT =
-  'Keep the secret: it is shown only now. "reeve login" or REEVE_TOKEN use it from here on.'
+const KEEP_IT = 'Save the secret: it is shown only once. Use it with "reeve login" or REEVE_TOKEN.'
 
 export async function runTokenCreate(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
@@ -63,7 +62,7 @@ export async function runTokenUpdate(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
   const wish = wishedToken(invocation)
   if (Object.keys(wish).length === 0) {
-    throw new UsageError('say what to change: --name, --type, --policy or --role.')
+    throw new UsageError('name what to change: --name, --type, --policy or --role.')
   }
   const { AccessorID, Name, Type, Policies, Roles } = await findToken(invocation)
   const known = { AccessorID, Name, Type, Policies: Policies ?? [], Roles: Roles ?? [] }
@@ -96,7 +95,7 @@ export async function runTokenDelete(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
   const { AccessorID, Name } = await findToken(invocation)
   await client.v1.deleteAclToken({ params: { accessor_id: AccessorID } })
-  output.say(`Token ${AccessorID}${Name === '' ? '' : ` ("${Name}")`} is gone.`)
+  output.say(`Token ${AccessorID}${Name === '' ? '' : ` ("${Name}")`} is deleted.`)
   return EXIT_CODES.ok
 }
 

@@ -21,7 +21,7 @@ export function allocationText(allocation: Allocation, invocation: Invocation): 
       const asked = allocation.AllocatedResources.Tasks[name]
       return taskText({ name, state, asked }, invocation)
     }),
-    tasks.length === 0 ? 'No task has begun yet.\n' : '',
+    tasks.length === 0 ? 'No task has started yet.\n' : '',
     isVerbose ? placementText(allocation) : '',
   ])
 }
@@ -44,8 +44,8 @@ function overview(allocation: Allocation, { flags, host, output }: Invocation): 
     ['Replaces', id(allocation.PreviousAllocation)],
     ['Replaced by', id(allocation.NextAllocation)],
     ['Displaces', (allocation.PreemptedAllocations ?? []).map(id).join(', ')],
-    ['Displaced by', id(allocation.PreemptedByAllocation)],
-    ['Tried again by', id(allocation.FollowupEvalID)],
+    ['Preempted by', id(allocation.PreemptedByAllocation)],
+    ['Rescheduled as', id(allocation.FollowupEvalID)],
     ['Created', agoFromNs(allocation.CreateTime, host.nowMs())],
     ['Modified', agoFromNs(allocation.ModifyTime, host.nowMs())],
   ])
@@ -58,7 +58,7 @@ function withReason(status: string, reason: string): string {
 function deploymentText({ DeploymentID, DeploymentStatus }: Allocation, isVerbose: boolean) {
   if (DeploymentID === '') return ''
   const { Healthy = null, Canary = false } = DeploymentStatus ?? {}
-  const health = Healthy === null ? 'health not known yet' : Healthy ? 'healthy' : 'unhealthy'
+  const health = Healthy === null ? 'health unknown' : Healthy ? 'healthy' : 'unhealthy'
   return `${idText(DeploymentID, isVerbose)} (${health}${Canary ? ', canary' : ''})`
 }
 
@@ -115,9 +115,9 @@ function placementText({ Metrics }: Allocation): string {
       .join(', '),
   ])
   const counts = knownFields([
-    ['Nodes looked at', String(NodesEvaluated)],
-    ['Refused by a rule', String(NodesFiltered)],
-    ['Without room', String(NodesExhausted)],
+    ['Nodes evaluated', String(NodesEvaluated)],
+    ['Filtered by constraints', String(NodesFiltered)],
+    ['Exhausted', String(NodesExhausted)],
   ])
   return `Placement\n${counts}${table(['Node', 'Score', 'Of which'], rows)}`
 }

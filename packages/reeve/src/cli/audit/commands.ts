@@ -4,11 +4,16 @@ import { AUDIT_FLAGS } from './flags.ts'
 export const auditCommands: readonly CommandSpec[] = [
   {
     path: 'audit list',
-    summary: 'List who wrote what on both APIs, the newest first.',
-    details: 'Refusals are in it too. Needs a management token; "org audit" is for owners.',
+    summary: 'List the audit trail of both APIs, newest first.',
+    details:
+      'Includes denied requests. Requires a management token; owners of an organization use ' +
+      '"org audit".',
     examples: [
       { line: 'reeve audit list --since 1h', says: 'the last hour' },
-      { line: 'reeve audit list --action stopJob --resource web', says: 'who stopped this job' },
+      {
+        line: 'reeve audit list --action stopJob --resource web',
+        says: 'requests that stopped this job',
+      },
     ],
     flags: AUDIT_FLAGS,
     isRead: true,

@@ -2,10 +2,13 @@ import type { FlagSpec } from '../command.ts'
 
 /** What narrows a trail of writes. */
 export const AUDIT_FLAGS: readonly FlagSpec[] = [
-  { usage: '--actor <ID>', help: 'only writes of whoever has this id' },
+  { usage: '--actor <ID>', help: 'only requests of the actor with this ID' },
   { usage: '--action <NAME>', help: 'only this operation, such as registerJob' },
-  { usage: '--resource <NAME>', help: 'only writes of what has this id or name' },
-  { usage: '--since <TIME>', help: 'not before this: 2h ago as "2h", or 2030-01-31T12:00:00Z' },
-  { usage: '--until <TIME>', help: 'before this, likewise' },
-  { usage: '--count <NUMBER>', help: 'the newest ones (default: 50)' },
+  { usage: '--resource <NAME>', help: 'only requests on the resource with this ID or name' },
+  {
+    usage: '--since <TIME>',
+    help: 'only requests after this time: "2h" for two hours ago, or 2030-01-31T12:00:00Z',
+  },
+  { usage: '--until <TIME>', help: 'only requests before this time, in the same form' },
+  { usage: '--count <NUMBER>', help: 'number of entries (default: 50)' },
 ]

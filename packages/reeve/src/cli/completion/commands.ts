@@ -3,7 +3,7 @@ import type { CommandSpec } from '../command.ts'
 export const completionCommands: readonly CommandSpec[] = [
   {
     path: 'completion',
-    summary: 'Print what makes a shell complete commands, flags and ids.',
+    summary: 'Print a completion script for a shell.',
     examples: [
       { line: 'source <(reeve completion bash)', says: 'in ~/.bashrc' },
       { line: 'source <(reeve completion zsh)', says: 'in ~/.zshrc, after compinit' },
@@ -14,9 +14,9 @@ export const completionCommands: readonly CommandSpec[] = [
   },
   {
     path: '__complete',
-    summary: 'What could stand at the end of a command line; for the scripts of "completion".',
-    examples: [{ line: 'reeve __complete job status we', says: 'jobs that begin with "we"' }],
-    args: [{ usage: '[WORDS...]', help: 'the words so far, the last one unfinished' }],
+    summary: 'Complete the last word of a command line; called by completion scripts.',
+    examples: [{ line: 'reeve __complete job status we', says: 'jobs whose ID starts with "we"' }],
+    args: [{ usage: '[WORDS...]', help: 'the words typed so far, the last one incomplete' }],
     isHidden: true,
     passesRest: true,
     load: async () => (await import('./complete.ts')).runComplete,

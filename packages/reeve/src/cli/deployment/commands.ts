@@ -2,23 +2,23 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 
 const DEPLOYMENT: ArgumentSpec = {
   usage: '<DEPLOYMENT>',
-  help: 'the id of a deployment, or the beginning of one',
+  help: 'the ID of a deployment, or a prefix of it',
   completes: 'deployment',
 }
 const DETACH: FlagSpec = { usage: '-d, --detach', help: 'do not watch the deployment' }
 const LIST_FLAGS: readonly FlagSpec[] = [
   { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
-  { usage: '--filter <EXPRESSION>', help: 'only those it is true for' },
-  { usage: '-v, --verbose', help: 'whole ids' },
+  { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
+  { usage: '-v, --verbose', help: 'show full IDs' },
 ]
 
 export const deploymentCommands: readonly CommandSpec[] = [
   {
     path: 'deployment list',
-    summary: 'List deployments, the newest first.',
+    summary: 'List deployments, newest first.',
     examples: [
-      { line: 'reeve deployment list', says: 'those of the namespace' },
-      { line: `reeve deployment list --filter 'Status == "running"'`, says: 'what goes on now' },
+      { line: 'reeve deployment list', says: 'deployments of the namespace' },
+      { line: `reeve deployment list --filter 'Status == "running"'`, says: 'active deployments' },
     ],
     flags: LIST_FLAGS,
     isRead: true,
@@ -26,16 +26,16 @@ export const deploymentCommands: readonly CommandSpec[] = [
   },
   {
     path: 'deployment status',
-    summary: 'Show how far a deployment is.',
+    summary: 'Show the status of a deployment.',
     examples: [
       { line: 'reeve deployment status 086e', says: 'its groups and allocations' },
       {
         line: 'reeve deployment status --watch 086e',
-        says: 'until it is over; then its exit code',
+        says: 'until it has ended; the exit code tells the result',
       },
     ],
     args: [{ ...DEPLOYMENT, usage: '[DEPLOYMENT]' }],
-    flags: [{ usage: '-w, --watch', help: 'stay until it is over' }, ...LIST_FLAGS],
+    flags: [{ usage: '-w, --watch', help: 'watch until the deployment has ended' }, ...LIST_FLAGS],
     isRead: true,
     load: async () => (await import('./status.ts')).runDeploymentStatus,
   },
@@ -43,8 +43,8 @@ export const deploymentCommands: readonly CommandSpec[] = [
     path: 'deployment promote',
     summary: 'Promote the canaries of a deployment.',
     examples: [
-      { line: 'reeve deployment promote 086e', says: 'of every group' },
-      { line: 'reeve deployment promote --group web 086e', says: 'of one' },
+      { line: 'reeve deployment promote 086e', says: 'in all groups' },
+      { line: 'reeve deployment promote --group web 086e', says: 'in one group' },
     ],
     args: [DEPLOYMENT],
     flags: [{ usage: '--group <GROUP>', help: 'only this group', isRepeated: true }, DETACH],
@@ -52,21 +52,22 @@ export const deploymentCommands: readonly CommandSpec[] = [
   },
   {
     path: 'deployment fail',
-    summary: 'Mark a deployment as failed; jobs that say so go back to what was stable.',
-    examples: [{ line: 'reeve deployment fail 086e', says: 'end it' }],
+    summary:
+      'Mark a deployment as failed; jobs with auto-revert roll back to the last stable version.',
+    examples: [{ line: 'reeve deployment fail 086e', says: 'stop the rollout' }],
     args: [DEPLOYMENT],
     load: async () => (await import('./change.ts')).runDeploymentFail,
   },
   {
     path: 'deployment pause',
-    summary: 'Keep a deployment from placing more.',
-    examples: [{ line: 'reeve deployment pause 086e', says: '"deployment resume" lets it go on' }],
+    summary: 'Pause a deployment.',
+    examples: [{ line: 'reeve deployment pause 086e', says: '"deployment resume" continues it' }],
     args: [DEPLOYMENT],
     load: async () => (await import('./change.ts')).runDeploymentPause,
   },
   {
     path: 'deployment resume',
-    summary: 'Let a paused deployment go on.',
+    summary: 'Resume a paused deployment.',
     examples: [{ line: 'reeve deployment resume 086e', says: 'and watch it' }],
     args: [DEPLOYMENT],
     flags: [DETACH],
@@ -74,8 +75,13 @@ export const deploymentCommands: readonly CommandSpec[] = [
   },
   {
     path: 'deployment unblock',
-    summary: 'Let a deployment of a job in several regions go on.',
-    examples: [{ line: 'reeve deployment unblock 086e', says: 'without waiting for the others' }],
+    summary: 'Unblock a deployment of a multi-region job.',
+    examples: [
+      {
+        line: 'reeve deployment unblock 086e',
+        says: 'complete it without waiting for the other regions',
+      },
+    ],
     args: [DEPLOYMENT],
     flags: [DETACH],
     load: async () => (await import('./change.ts')).runDeploymentUnblock,

@@ -147,8 +147,8 @@ async function nodesAreReady({ client }: Invocation): Promise<readonly Finding[]
   const open = nodes.length - down.length - closed.length
   return [
     open > 0
-      ? well(`${countOf(open, 'node')} of ${nodes.length} can take work.`)
-      : { state: 'bad', what: 'No node can take work.', next: 'See "reeve node status".' },
+      ? well(`${countOf(open, 'node')} of ${nodes.length} can run allocations.`)
+      : { state: 'bad', what: 'No node can run allocations.', next: 'See "reeve node status".' },
     ...listed(down, 'not ready', 'Look at their agents; "reeve node status NODE" tells more.'),
     ...listed(closed, 'ineligible', '"reeve node eligibility --enable NODE" opens one.'),
     ...nodes.flatMap(driverFindings).slice(0, NAMED_MAX),
@@ -192,12 +192,12 @@ async function workHasPlace({ client }: Invocation): Promise<readonly Finding[]>
   const query = { namespace: '*', status: 'blocked', per_page: NODES_MAX }
   const { data: blocked } = await client.v1.listEvaluations({ query })
   const jobs = [...new Set(blocked.map(({ JobID }) => JobID))]
-  if (jobs.length === 0) return [well('No job waits for room.')]
+  if (jobs.length === 0) return [well('No job waits for capacity.')]
   const named = jobs.slice(0, NAMED_MAX).map((id) => `"${id}"`)
   return [
     {
       state: 'warning',
-      what: `${countOf(jobs.length, 'job')} ${jobs.length === 1 ? 'waits' : 'wait'} for room: ${named.join(', ')}.`,
+      what: `${countOf(jobs.length, 'job')} ${jobs.length === 1 ? 'waits' : 'wait'} for capacity: ${named.join(', ')}.`,
       next: `"reeve job explain ${jobs[0] ?? ''}" says what would place it.`,
     },
   ]

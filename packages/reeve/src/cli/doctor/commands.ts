@@ -3,11 +3,11 @@ import type { CommandSpec } from '../command.ts'
 export const doctorCommands: readonly CommandSpec[] = [
   {
     path: 'doctor',
-    summary: 'Look for what is wrong between here and running tasks, and say what to do.',
-    details: 'Ends with 1 when something is wrong; warnings alone end with 0.',
+    summary: 'Diagnose connectivity, authentication and scheduling, and suggest fixes.',
+    details: 'Exits with 1 if a check fails; warnings alone exit with 0.',
     examples: [
-      { line: 'reeve doctor', says: 'every check, with what to do about it' },
-      { line: 'reeve doctor --json', says: 'the same for machines' },
+      { line: 'reeve doctor', says: 'every check, with the fix for each problem' },
+      { line: 'reeve doctor --json', says: 'as JSON' },
     ],
     isRead: true,
     load: async () => (await import('./doctor.ts')).runDoctor,

@@ -2,25 +2,25 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 
 const EVAL: ArgumentSpec = {
   usage: '<EVAL>',
-  help: 'the id of an evaluation, or the beginning of one',
+  help: 'the ID of an evaluation, or a prefix of it',
   completes: 'evaluation',
 }
-const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'whole ids' }
+const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'show full IDs' }
 const LIST_FLAGS: readonly FlagSpec[] = [
   { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
   { usage: '--status <STATUS>', help: 'only those with this status' },
-  { usage: '--filter <EXPRESSION>', help: 'only those it is true for' },
-  { usage: '--count <NUMBER>', help: 'the newest ones (default: 50)' },
+  { usage: '--filter <EXPRESSION>', help: 'only entries that match this expression' },
+  { usage: '--count <NUMBER>', help: 'number of entries (default: 50)' },
   VERBOSE,
 ]
 
 export const evalCommands: readonly CommandSpec[] = [
   {
     path: 'eval list',
-    summary: 'List evaluations, the newest first.',
+    summary: 'List evaluations, newest first.',
     examples: [
-      { line: 'reeve eval list', says: 'the newest ones of the namespace' },
-      { line: 'reeve eval list --status blocked', says: 'what waits for room' },
+      { line: 'reeve eval list', says: 'the newest evaluations of the namespace' },
+      { line: 'reeve eval list --status blocked', says: 'evaluations that wait for capacity' },
     ],
     flags: LIST_FLAGS,
     isRead: true,
@@ -28,16 +28,22 @@ export const evalCommands: readonly CommandSpec[] = [
   },
   {
     path: 'eval status',
-    summary: 'Show an evaluation: what was asked, what came of it, what has no place.',
+    summary: 'Show an evaluation: trigger, result and failed placements.',
     examples: [
-      { line: 'reeve eval status 5964', says: 'one, with its allocations and relatives' },
-      { line: 'reeve eval status --monitor 5964', says: 'wait until the scheduler has run' },
+      {
+        line: 'reeve eval status 5964',
+        says: 'one evaluation with its allocations and related evaluations',
+      },
+      {
+        line: 'reeve eval status --monitor 5964',
+        says: 'wait until the scheduler has processed it',
+      },
     ],
     args: [{ ...EVAL, usage: '[EVAL]' }],
     flags: [
       {
         usage: '--monitor',
-        help: 'wait until it is no longer pending; its outcome is the exit code',
+        help: 'wait until it is no longer pending; the exit code tells the result',
       },
       ...LIST_FLAGS,
     ],
@@ -46,28 +52,30 @@ export const evalCommands: readonly CommandSpec[] = [
   },
   {
     path: 'eval explain',
-    summary: 'Say why instances were not placed, and the smallest change that would place them.',
+    summary: 'Explain failed placements and the smallest change that would place them.',
     examples: [
-      { line: 'reeve eval explain 5964', says: 'nodes of one kind together' },
-      { line: 'reeve eval explain --by-node --limit 100 5964', says: 'each node by itself' },
+      { line: 'reeve eval explain 5964', says: 'grouped by node class' },
+      { line: 'reeve eval explain --by-node --limit 100 5964', says: 'node by node' },
     ],
     args: [EVAL],
     flags: [
-      { usage: '--by-node', help: 'each node by itself, not nodes of one kind together' },
-      { usage: '--limit <NUMBER>', help: 'refusals shown for each group (default: 20)' },
+      { usage: '--by-node', help: 'list each node instead of node classes' },
+      { usage: '--limit <NUMBER>', help: 'rejections shown per group (default: 20)' },
     ],
     isRead: true,
     load: async () => (await import('./explain.ts')).runEvalExplain,
   },
   {
     path: 'eval delete',
-    summary: 'Delete evaluations while the broker is paused.',
+    summary: 'Delete evaluations while the evaluation broker is paused.',
     examples: [
-      { line: 'reeve eval delete 5964 81f0', says: 'these' },
-      { line: `reeve eval delete --filter 'JobID == "web"'`, says: 'all of a job' },
+      { line: 'reeve eval delete 5964 81f0', says: 'two evaluations' },
+      { line: `reeve eval delete --filter 'JobID == "web"'`, says: 'all evaluations of a job' },
     ],
     args: [{ ...EVAL, usage: '[EVAL...]' }],
-    flags: [{ usage: '--filter <EXPRESSION>', help: 'those it is true for' }],
+    flags: [
+      { usage: '--filter <EXPRESSION>', help: 'delete evaluations that match this expression' },
+    ],
     load: async () => (await import('./delete.ts')).runEvalDelete,
   },
 ]

@@ -3,26 +3,32 @@ import type { CommandSpec } from '../command.ts'
 export const eventCommands: readonly CommandSpec[] = [
   {
     path: 'event stream',
-    summary: 'Follow the changes of the system, one JSON object on each line.',
+    summary: 'Follow the event stream, one JSON object per line.',
     details:
-      'A connection that breaks is made again, and the stream goes on after the last index that ' +
-      'was read. What the server no longer keeps is told on standard error.',
+      'A broken connection is re-established and the stream resumes after the last index. ' +
+      'Gaps are reported on standard error.',
     examples: [
-      { line: 'reeve event stream', says: 'all that the server keeps, then what is new' },
-      { line: 'reeve event stream --topic Job:web --topic Deployment:web', says: 'of one job' },
-      { line: 'reeve event stream --topic Node --index 1042', says: 'go on after a pause' },
+      { line: 'reeve event stream', says: 'all retained events, then new ones' },
+      {
+        line: 'reeve event stream --topic Job:web --topic Deployment:web',
+        says: 'events of one job',
+      },
+      { line: 'reeve event stream --topic Node --index 1042', says: 'resume after an index' },
       {
         line: `reeve event stream -t '{{ range .Events }}{{ .Type }} {{ .Key }}{{ "\\n" }}{{ end }}'`,
-        says: 'only what happened to what',
+        says: 'only type and key',
       },
     ],
     flags: [
-      { usage: '--topic <TOPIC[:KEY]>', help: 'only these events', isRepeated: true },
-      { usage: '--index <INDEX>', help: 'begin here (default: what the server keeps)' },
-      { usage: '--count <NUMBER>', help: 'end after this many lines' },
-      { usage: '--heartbeats', help: 'also lines without events' },
-      { usage: '--no-reconnect', help: 'end when the connection ends' },
-      { usage: '-t, --template <TEXT>', help: 'each line through a template' },
+      { usage: '--topic <TOPIC[:KEY]>', help: 'only events of this topic', isRepeated: true },
+      {
+        usage: '--index <INDEX>',
+        help: 'start at this index (default: the oldest retained event)',
+      },
+      { usage: '--count <NUMBER>', help: 'stop after this many lines' },
+      { usage: '--heartbeats', help: 'print heartbeats too' },
+      { usage: '--no-reconnect', help: 'exit when the connection is lost' },
+      { usage: '-t, --template <TEXT>', help: 'format each line with a Go template' },
     ],
     load: async () => (await import('./stream.ts')).runEventStream,
   },

@@ -4,7 +4,7 @@ import { CommandFailure, UsageError } from '../failure.ts'
 
 export const ORGANIZATION_FLAG: FlagSpec = {
   usage: '--organization <NAME>',
-  help: 'the organization (REEVE_ORGANIZATION); not needed where there is only one',
+  help: 'the organization (REEVE_ORGANIZATION); optional if there is only one',
 }
 
 /** What `/api/v2` paths begin with. */

@@ -3,7 +3,7 @@ import { UsageError } from '../failure.ts'
 
 export const TAG_FLAG: FlagSpec = {
   usage: '--tag <KEY=VALUE>',
-  help: 'a tag; a value is not needed',
+  help: 'a tag, KEY or KEY=VALUE',
   isRepeated: true,
 }
 

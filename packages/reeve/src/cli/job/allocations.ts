@@ -1,16 +1,27 @@
 import { allocationTable } from '../alloc/allocation-table.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { childrenOf, isParent } from './children.ts'
 import { findJob } from './find-job.ts'
 
-/** `job allocs`: every allocation of a job, the newest first. */
+/** The newest children whose allocations are listed for their parent. */
+const CHILDREN_MAX = 20
+
+/** `job allocs`: the allocations of a job or of its child jobs, the newest first. */
 export async function runJobAllocs(invocation: Invocation): Promise<number> {
   const { client, args, flags, output } = invocation
-  const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
-  const { data } = await client.v1.listJobAllocations({
-    params: { job_id: ID },
-    query: { namespace: Namespace, all: flags.has('all') },
-  })
+  const job = await findJob(invocation, args[0] ?? '')
+  const { ID } = job
+  const jobs = isParent(job) ? (await childrenOf(invocation, job)).slice(0, CHILDREN_MAX) : [job]
+  const lists = await Promise.all(
+    jobs.map(({ ID: job_id, Namespace: namespace }) =>
+      client.v1.listJobAllocations({
+        params: { job_id },
+        query: { namespace, all: flags.has('all') },
+      }),
+    ),
+  )
+  const data = lists.flatMap((list) => list.data)
   const group = flags.text('group')
   const wanted = group === undefined ? data : data.filter(({ TaskGroup }) => TaskGroup === group)
   const newest = wanted.toSorted((a, b) => b.CreateIndex - a.CreateIndex || (a.ID < b.ID ? -1 : 1))

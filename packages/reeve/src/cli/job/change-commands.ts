@@ -2,7 +2,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 
 const JOB: ArgumentSpec = {
   usage: '<JOB>',
-  help: 'the id of a job, or the beginning of one',
+  help: 'the ID of a job, or a prefix of it',
   completes: 'job',
 }
 const FILE: ArgumentSpec = {
@@ -11,26 +11,30 @@ const FILE: ArgumentSpec = {
   completes: 'file',
 }
 const VARIABLES: readonly FlagSpec[] = [
-  { usage: '--var <KEY=VALUE>', help: 'a variable of the job file', isRepeated: true },
+  { usage: '--var <KEY=VALUE>', help: 'set a variable of the job file', isRepeated: true },
   {
     usage: '--var-file <FILE>',
-    help: 'a file with variables',
+    help: 'a file with variable values',
     isRepeated: true,
     completes: 'file',
   },
-  { usage: '--allow-unknown-vars', help: 'pass over variables that the file does not declare' },
-  { usage: '--hcl1', help: 'read the older syntax' },
+  { usage: '--allow-unknown-vars', help: 'ignore variables that the job file does not declare' },
+  { usage: '--hcl1', help: 'parse the file as HCL 1' },
 ]
 const WATCHING: readonly FlagSpec[] = [
-  { usage: '-d, --detach', help: 'do not watch what becomes of it' },
-  { usage: '--wait-for-capacity', help: 'go on watching while instances have no place' },
+  { usage: '-d, --detach', help: 'return without watching the deployment' },
+  { usage: '--wait-for-capacity', help: 'keep watching while allocations wait for capacity' },
 ]
+const WAIT: FlagSpec = {
+  usage: '--wait',
+  help: 'wait until a batch job has ended; exit with the exit code of its tasks',
+}
 const OVERRIDE: readonly FlagSpec[] = [
-  { usage: '--policy-override', help: 'pass over soft-mandatory policies that deny it' },
+  { usage: '--policy-override', help: 'override soft-mandatory policy failures' },
 ]
 const OVERRIDE_WITH_REASON: readonly FlagSpec[] = [
   ...OVERRIDE,
-  { usage: '--override-comment <TEXT>', help: 'why, kept with the override' },
+  { usage: '--override-comment <TEXT>', help: 'comment, stored with the override' },
 ]
 const ENDS =
   'Ends with 0 when it runs, 1 when its deployment failed, 9 when instances have no place.'
@@ -39,23 +43,23 @@ const ENDS =
 export const jobChangeCommands: readonly CommandSpec[] = [
   {
     path: 'job init',
-    summary: 'Write a first job file.',
+    summary: 'Write an example job file.',
     examples: [
       { line: 'reeve job init', says: 'a service, in example.hcl' },
-      { line: 'reeve job init --kind batch report.hcl', says: 'a job that runs to its end' },
+      { line: 'reeve job init --kind batch report.hcl', says: 'a batch job' },
     ],
-    args: [{ usage: '[FILE]', help: 'where to (default: example.hcl); "-" prints it' }],
+    args: [{ usage: '[FILE]', help: 'the file to write (default: example.hcl); "-" prints it' }],
     flags: [
       { usage: '--kind <KIND>', help: 'service, batch, periodic, parameterized or system' },
-      { usage: '--force', help: 'write over a file that is there' },
+      { usage: '--force', help: 'overwrite an existing file' },
     ],
     load: async () => (await import('./init.ts')).runJobInit,
   },
   {
     path: 'job validate',
-    summary: 'Say whether a job file is right, without submitting it.',
+    summary: 'Validate a job file without submitting it.',
     examples: [
-      { line: 'reeve job validate web.hcl', says: 'all that is wrong with it, with places' },
+      { line: 'reeve job validate web.hcl', says: 'list all errors with their positions' },
       { line: 'reeve job validate --var count=3 web.hcl', says: 'with a variable' },
     ],
     args: [FILE],
@@ -65,76 +69,83 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job plan',
-    summary: 'Say what running a job file would do, without doing it.',
+    aliases: ['plan'],
+    summary: 'Show what running a job file would change.',
     details:
-      'Prints what changes in the job, what happens to its instances, what has no place and why, ' +
-      'what policies say, and the command that runs exactly this. Ends with 0 when nothing would ' +
-      'change, 3 when something would, 8 when a policy denies it, 9 when instances have no place.',
+      'Prints the diff of the job, the effect on its allocations, failed placements with ' +
+      'their reasons, policy results, and the command that submits exactly this version. ' +
+      'Exits with 0 if nothing would change, 3 if something would, 8 if a policy denies it, ' +
+      '9 if allocations could not be placed.',
     examples: [
       { line: 'reeve job plan web.hcl', says: 'the plan' },
-      { line: 'reeve job plan --json web.hcl', says: 'the same for machines' },
+      { line: 'reeve job plan --json web.hcl', says: 'as JSON' },
       { line: 'cat web.hcl | reeve job plan -', says: 'from standard input' },
     ],
     args: [FILE],
     flags: [
       ...VARIABLES,
       ...OVERRIDE,
-      { usage: '--no-diff', help: 'without what changes in the job' },
-      { usage: '-v, --verbose', help: 'also every field of what is new' },
+      { usage: '--no-diff', help: 'omit the diff of the job' },
+      { usage: '-v, --verbose', help: 'show every field of added objects' },
     ],
     isRead: true,
     load: async () => (await import('./plan.ts')).runJobPlan,
   },
   {
     path: 'job run',
-    summary: 'Run a job file: a new job, or a new version of one.',
+    summary: 'Submit a job file: create a job or a new version of it.',
     details:
       `Watches the evaluation and the deployment until they have ended. ${ENDS} ` +
       'Ctrl-C ends the watching; the job goes on.',
     examples: [
-      { line: 'reeve job run web.hcl', says: 'run it and watch it' },
-      { line: 'reeve job run --check-index 15 web.hcl', says: 'only if nobody changed it since' },
-      { line: 'reeve job run --detach --var count=3 web.hcl', says: 'run it and go on' },
+      { line: 'reeve job run web.hcl', says: 'submit and watch the deployment' },
+      {
+        line: 'reeve job run --check-index 15 web.hcl',
+        says: 'only if the job has not changed since "job plan"',
+      },
+      { line: 'reeve job run --detach --var count=3 web.hcl', says: 'submit and return at once' },
     ],
     args: [FILE],
     flags: [
       ...WATCHING,
+      WAIT,
       {
         usage: '--check-index <INDEX>',
-        help: 'only if the job still has this index; 0: only if it is new',
+        help: 'only if the job has this modify index; 0: only if it does not exist',
       },
       ...OVERRIDE_WITH_REASON,
       ...VARIABLES,
-      { usage: '--preserve-counts', help: 'keep the counts of groups that are there already' },
+      { usage: '--preserve-counts', help: 'keep the current counts of existing groups' },
       { usage: '--eval-priority <NUMBER>', help: 'priority of the evaluation' },
-      { usage: '--output', help: 'only print the request that would be sent' },
+      { usage: '--output', help: 'print the request instead of sending it' },
     ],
     isRead: true,
     load: async () => (await import('./run.ts')).runJobRun,
   },
   {
     path: 'job stop',
+    aliases: ['stop'],
     summary: 'Stop jobs.',
     examples: [
-      { line: 'reeve job stop web', says: 'stop it; "reeve job start web" brings it back' },
-      { line: 'reeve job stop --purge web', says: 'stop it and forget it' },
+      { line: 'reeve job stop web', says: '"reeve job start web" starts it again' },
+      { line: 'reeve job stop --purge web', says: 'stop the job and purge it' },
     ],
     args: [{ ...JOB, usage: '<JOB...>' }],
     flags: [
-      { usage: '--purge', help: 'also forget the job and its versions' },
+      { usage: '--purge', help: 'purge the job and all its versions' },
       { usage: '--global', help: 'in all regions of a multi-region job' },
-      { usage: '--no-shutdown-delay', help: 'do not wait before tasks are killed' },
+      { usage: '--no-shutdown-delay', help: 'skip the shutdown delay of the tasks' },
       { usage: '-d, --detach', help: 'do not wait for the evaluation' },
       { usage: '--eval-priority <NUMBER>', help: 'priority of the evaluation' },
-      { usage: '-y, --yes', help: 'do not ask when only the beginning of an id was given' },
+      { usage: '-y, --yes', help: 'skip the confirmation' },
     ],
     isRead: true,
     load: async () => (await import('./stop.ts')).runJobStop,
   },
   {
     path: 'job start',
-    summary: 'Start a stopped job again, as it was.',
-    examples: [{ line: 'reeve job start web', says: 'start it and watch it' }],
+    summary: 'Start a stopped job.',
+    examples: [{ line: 'reeve job start web', says: 'start and watch the deployment' }],
     args: [JOB],
     flags: [...WATCHING, ...OVERRIDE_WITH_REASON],
     isRead: true,
@@ -144,42 +155,51 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     path: 'job restart',
     summary: 'Restart the tasks of a job, a few allocations at a time.',
     examples: [
-      { line: 'reeve job restart web', says: 'one allocation after the other, in place' },
+      { line: 'reeve job restart web', says: 'one allocation at a time, in place' },
       {
         line: 'reeve job restart --batch-size 25% --reschedule web',
-        says: 'replace a quarter at a time',
+        says: 'replace 25% of the allocations at a time',
       },
-      { line: 'reeve job restart --batch-wait 30s web', says: 'time to warm up before the next' },
+      { line: 'reeve job restart --batch-wait 30s web', says: 'wait between batches' },
     ],
     args: [JOB],
     flags: [
       { usage: '--group <NAME>', help: 'only allocations of this group', isRepeated: true },
       { usage: '--task <NAME>', help: 'only this task', isRepeated: true },
-      { usage: '--all-tasks', help: 'also tasks that have ended' },
-      { usage: '--batch-size <COUNT>', help: 'allocations at a time, as 2 or 25% (default: 1)' },
+      { usage: '--all-tasks', help: 'include tasks that have terminated' },
+      {
+        usage: '--batch-size <COUNT>',
+        help: 'allocations per batch, such as 2 or 25% (default: 1)',
+      },
       {
         usage: '--batch-wait <DURATION>',
-        help: 'how long between batches, as 30s; "ask" asks before each',
+        help: 'pause between batches, such as 30s; "ask" asks before each batch',
       },
       {
         usage: '--on-error <WHAT>',
-        help: 'when one fails: "fail" ends it, "ask" asks (default: ask at a terminal, else fail)',
+        help: 'on a failed restart: "fail" stops, "ask" asks (default: ask on a terminal, else fail)',
       },
-      { usage: '--reschedule', help: 'replace allocations, possibly on other nodes' },
-      { usage: '-y, --yes', help: 'do not ask between batches' },
+      {
+        usage: '--reschedule',
+        help: 'reschedule the allocations instead of restarting them in place',
+      },
+      { usage: '-y, --yes', help: 'skip the confirmations' },
     ],
     isRead: true,
     load: async () => (await import('./restart.ts')).runJobRestart,
   },
   {
     path: 'job revert',
-    summary: 'Run an earlier version of a job again.',
+    summary: 'Revert a job to an earlier version.',
     examples: [
       { line: 'reeve job revert web', says: 'the last stable version' },
       { line: 'reeve job revert web 3', says: 'version 3' },
       { line: 'reeve job revert web golden', says: 'the version with this tag' },
     ],
-    args: [JOB, { usage: '[VERSION]', help: 'its number or tag (default: the last stable one)' }],
+    args: [
+      JOB,
+      { usage: '[VERSION]', help: 'version number or tag (default: the last stable version)' },
+    ],
     flags: [
       ...WATCHING,
       ...OVERRIDE_WITH_REASON,
@@ -190,48 +210,52 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job scale',
-    summary: 'Change the count of a group, or show the counts.',
+    summary: 'Scale a group, or show the counts.',
     examples: [
       { line: 'reeve job scale web', says: 'the counts of its groups' },
-      { line: 'reeve job scale web 3', says: 'three instances, of a job with one group' },
-      { line: 'reeve job scale web api 3', says: 'three instances of group "api"' },
+      { line: 'reeve job scale web 3', says: 'set the count of a job with one group to three' },
+      { line: 'reeve job scale web api 3', says: 'set the count of group "api" to three' },
     ],
     args: [
       JOB,
-      { usage: '[GROUP]', help: 'the group; not needed when there is only one' },
-      { usage: '[COUNT]', help: 'how many instances' },
+      { usage: '[GROUP]', help: 'the group; optional if there is only one' },
+      { usage: '[COUNT]', help: 'the new count' },
     ],
     flags: [
       ...WATCHING,
       ...OVERRIDE_WITH_REASON,
-      { usage: '--message <TEXT>', help: 'why, kept with the scaling events' },
-      { usage: '--check-index <INDEX>', help: 'only if the job still has this index' },
+      { usage: '--message <TEXT>', help: 'reason, stored with the scaling event' },
+      { usage: '--check-index <INDEX>', help: 'only if the job has this modify index' },
     ],
     isRead: true,
     load: async () => (await import('./scale.ts')).runJobScale,
   },
   {
     path: 'job dispatch',
-    summary: 'Start an instance of a parameterized job.',
+    summary: 'Dispatch a child job of a parameterized job.',
     examples: [
       { line: 'reeve job dispatch --meta name=Ada greet', says: 'with metadata' },
       { line: 'echo hello | reeve job dispatch greet -', says: 'with a payload' },
-      { line: 'reeve job dispatch --payload in.json --idempotency-token 42 greet', says: 'once' },
+      {
+        line: 'reeve job dispatch --payload in.json --idempotency-token 42 greet',
+        says: 'idempotent: at most one child job per token',
+      },
     ],
     args: [
       JOB,
       { usage: '[PAYLOAD]', help: 'a file; "-" reads standard input', completes: 'file' },
     ],
     flags: [
-      { usage: '--payload <FILE>', help: 'the same as a flag', completes: 'file' },
-      { usage: '--meta <KEY=VALUE>', help: 'metadata of the instance', isRepeated: true },
+      { usage: '--payload <FILE>', help: 'the payload file, as a flag', completes: 'file' },
+      { usage: '--meta <KEY=VALUE>', help: 'metadata of the child job', isRepeated: true },
       {
         usage: '--idempotency-token <TEXT>',
-        help: 'a second one with this makes no second instance',
+        help: 'a repeated dispatch with the same token creates no second child job',
       },
-      { usage: '--id-prefix-template <TEXT>', help: 'what the id of the instance begins with' },
-      { usage: '--priority <NUMBER>', help: 'priority of the instance' },
+      { usage: '--id-prefix-template <TEXT>', help: 'template for the ID prefix of the child job' },
+      { usage: '--priority <NUMBER>', help: 'priority of the child job' },
       ...WATCHING,
+      WAIT,
       ...OVERRIDE_WITH_REASON,
     ],
     isRead: true,
@@ -239,8 +263,8 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job periodic force',
-    summary: 'Launch an instance of a periodic job now.',
-    examples: [{ line: 'reeve job periodic force backup', says: 'now, whatever its schedule' }],
+    summary: 'Launch a periodic job now.',
+    examples: [{ line: 'reeve job periodic force backup', says: 'independently of its schedule' }],
     args: [JOB],
     flags: WATCHING,
     isRead: true,
@@ -248,14 +272,17 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job eval',
-    summary: 'Let the scheduler look at a job again.',
+    summary: 'Create a new evaluation for a job.',
     examples: [
-      { line: 'reeve job eval web', says: 'again, without a change' },
-      { line: 'reeve job eval --force-reschedule web', says: 'failed allocations at once' },
+      { line: 'reeve job eval web', says: 'evaluate the job without a change' },
+      {
+        line: 'reeve job eval --force-reschedule web',
+        says: 'reschedule failed allocations at once',
+      },
     ],
     args: [JOB],
     flags: [
-      { usage: '--force-reschedule', help: 'place failed allocations again at once' },
+      { usage: '--force-reschedule', help: 'reschedule failed allocations without delay' },
       ...WATCHING,
     ],
     isRead: true,
@@ -263,9 +290,9 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job release',
-    summary: 'Release a job from quarantine, and place it again.',
+    summary: 'Release a job from quarantine and schedule it.',
     examples: [
-      { line: 'reeve job release web', says: 'after the cause of the lost nodes is known' },
+      { line: 'reeve job release web', says: 'once the cause of the node failures is fixed' },
     ],
     args: [JOB],
     flags: WATCHING,
@@ -276,8 +303,8 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     path: 'job promote',
     summary: 'Promote the canaries of a job.',
     examples: [
-      { line: 'reeve job promote web', says: 'those of every group' },
-      { line: 'reeve job promote --group api web', says: 'those of one group' },
+      { line: 'reeve job promote web', says: 'in all groups' },
+      { line: 'reeve job promote --group api web', says: 'in one group' },
     ],
     args: [JOB],
     flags: [{ usage: '--group <NAME>', help: 'only this group', isRepeated: true }, ...WATCHING],
@@ -286,20 +313,20 @@ export const jobChangeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'job tag',
-    summary: 'Give a version of a job a name, so that it is kept.',
+    summary: 'Tag a version of a job; tagged versions are not garbage-collected.',
     examples: [
       { line: 'reeve job tag web golden', says: 'the current version' },
       {
         line: 'reeve job tag --version 3 --description "before the move" web golden',
         says: 'version 3',
       },
-      { line: 'reeve job tag --unset web golden', says: 'take the name away' },
+      { line: 'reeve job tag --unset web golden', says: 'remove the tag' },
     ],
-    args: [JOB, { usage: '<NAME>', help: 'the name' }],
+    args: [JOB, { usage: '<NAME>', help: 'the tag' }],
     flags: [
-      { usage: '--version <NUMBER>', help: 'which version (default: the current one)' },
-      { usage: '--description <TEXT>', help: 'more about it' },
-      { usage: '--unset', help: 'take the name away' },
+      { usage: '--version <NUMBER>', help: 'version number (default: the current version)' },
+      { usage: '--description <TEXT>', help: 'description' },
+      { usage: '--unset', help: 'remove the tag' },
     ],
     isRead: true,
     load: async () => (await import('./tag.ts')).runJobTag,

@@ -9,6 +9,7 @@ import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import { rolloutText } from '../watch/rollout-text.ts'
+import { childrenText, type JobStub } from './children.ts'
 import { nextLaunchText } from './next-launch.ts'
 import { regionsText, type RegionOfJob } from './regions-of-job.ts'
 
@@ -18,6 +19,8 @@ interface KnownJob {
   readonly allocations: readonly AllocationStub[]
   readonly deployment: Deployment | null
   readonly evaluations: readonly Evaluation[]
+  /** Those of a periodic or parameterized job, the newest first. */
+  readonly children: readonly JobStub[]
   /** Those of a multi-region job. */
   readonly regions: readonly RegionOfJob[]
 }
@@ -30,6 +33,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
     overview(job, invocation),
     groupText(known.summary, paint),
     childText(job, known.summary),
+    childrenText(known.children, invocation),
     heldBackText(job, invocation.host.nowMs()),
     waitingText(known, invocation),
     deployment === null || invocation.flags.has('short')
@@ -39,7 +43,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
           paint,
         )}`,
     regionsText(known.regions, deployment, paint),
-    allocationsText(known.allocations, invocation),
+    known.children.length > 0 ? '' : allocationsText(known.allocations, invocation),
   ])
 }
 
@@ -116,7 +120,7 @@ function groupText({ Summary }: JobSummary, paint: Invocation['output']['paint']
 function childText(job: Job, { Children }: JobSummary): string {
   if (job.Periodic === null && parametersOf(job) === null) return ''
   const { Pending, Running, Dead } = Children
-  return `Instances: ${Pending} pending, ${Running} running, ${Dead} dead\n`
+  return `Child jobs: ${Pending} pending, ${Running} running, ${Dead} dead\n`
 }
 
 /** The evaluation that waits for room says what is missing. */

@@ -8,6 +8,7 @@ import { CommandFailure, UsageError } from '../failure.ts'
 import { taskWriter } from '../output/printable.ts'
 import { shortId } from '../output/table.ts'
 import { nextCommand } from '../plan/next-command.ts'
+import { childrenOf, isParent, type JobStub } from './children.ts'
 import { findJob } from './find-job.ts'
 import { JobLogLines } from './log-lines.ts'
 
@@ -32,7 +33,7 @@ interface Source {
 /** `job logs`: what the tasks of a job wrote, one allocation after the other or as it comes. */
 export async function runJobLogs(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation
-  const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
+  const { ID, Namespace } = await jobWithLogs(invocation, await findJob(invocation, args[0] ?? ''))
   if (flags.text('task') !== undefined && args[1] !== undefined) {
     throw new UsageError('Name the task once: as an argument, or with --task.')
   }
@@ -48,6 +49,19 @@ export async function runJobLogs(invocation: Invocation): Promise<number> {
   if (flags.has('follow')) await follow(invocation, wish, chosen)
   else await copyAll(invocation, wish, chosen.sources)
   return EXIT_CODES.ok
+}
+
+/** A periodic or parameterized job runs nothing itself: its newest child does. */
+async function jobWithLogs(invocation: Invocation, job: JobStub): Promise<JobStub> {
+  if (!isParent(job)) return job
+  const [newest] = await childrenOf(invocation, job)
+  if (newest === undefined) {
+    throw new CommandFailure(`Job "${job.ID}" has no child jobs yet, so there are no logs.`, {
+      code: EXIT_CODES.missing,
+    })
+  }
+  invocation.output.note(`Logs of the newest child job, "${newest.ID}":`)
+  return newest
 }
 
 interface Chosen {

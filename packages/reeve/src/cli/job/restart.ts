@@ -60,7 +60,7 @@ function paceOf(invocation: Invocation): Pace {
   }
   const onError = flags.oneOf('on-error', ['ask', 'fail']) ?? (isAlone ? 'fail' : 'ask')
   if (isAlone && (onError === 'ask' || (wait === 'ask' && !flags.has('yes')))) {
-    throw new UsageError('there is nobody to ask: give a duration, and --on-error fail.')
+    throw new UsageError('cannot ask without a terminal: give a duration, and --on-error fail.')
   }
   return { wait, onError }
 }
@@ -68,8 +68,8 @@ function paceOf(invocation: Invocation): Pace {
 async function waitBetween(invocation: Invocation, { wait }: Pace): Promise<void> {
   const { flags, signal } = invocation
   if (wait !== 'ask') return await setTimeout(wait, undefined, { signal })
-  if (flags.has('yes') || (await ask(invocation, 'Go on with the next ones?'))) return
-  throw new CommandFailure('The other ones were left alone.')
+  if (flags.has('yes') || (await ask(invocation, 'Continue with the next batch?'))) return
+  throw new CommandFailure('The other allocations were not restarted.')
 }
 
 interface BatchEnd {
@@ -84,8 +84,8 @@ async function goOnAfter(invocation: Invocation, pace: Pace, end: BatchEnd): Pro
   const told = failures.find((failure) => failure instanceof CommandFailure)
   if (told === undefined || pace.onError === 'fail') throw told ?? failures[0]
   for (const failure of failures) invocation.output.note(messageOf(failure))
-  if (end.isLast || (await ask(invocation, 'Go on with the other ones?'))) return
-  throw new CommandFailure('The other ones were left alone.')
+  if (end.isLast || (await ask(invocation, 'Continue with the other allocations?'))) return
+  throw new CommandFailure('The other allocations were not restarted.')
 }
 
 async function runningAllocations(
@@ -163,7 +163,7 @@ function isOver({ ClientStatus }: Ended): boolean {
 
 function overFailure(who: string, { ID, ClientStatus }: Ended): CommandFailure {
   return new CommandFailure(`${who} is ${ClientStatus}.`, {
-    hint: `The other ones were left alone. See why: reeve alloc status ${shortId(ID)}`,
+    hint: `The other allocations were not restarted. See why: reeve alloc status ${shortId(ID)}`,
   })
 }
 

@@ -59,7 +59,7 @@ function told(thrown: unknown, invocation: Invocation): unknown {
   const plan = nextCommand(invocation, ['job', 'plan', ...fileWords(invocation)])
   return new CommandFailure(`${thrown.text.trim()}.`, {
     code: EXIT_CODES.conflict,
-    hint: `Somebody changed the job after it was planned. See what would happen now:\n\n  ${plan}`,
+    hint: `The job was modified after it was planned. To plan it again:\n\n  ${plan}`,
   })
 }
 
@@ -74,12 +74,12 @@ function waitingText(invocation: Invocation, job: WaitingJob): string {
     nextCommand(invocation, ['job', ...words], Namespace)
   const registered = `Job "${ID}" is registered.`
   if (ParameterizedJob !== null && ParameterizedJob !== undefined) {
-    return `${registered} Start an instance of it with:\n\n  ${next('dispatch', ...dispatchWords(ID, ParameterizedJob))}`
+    return `${registered} To dispatch it:\n\n  ${next('dispatch', ...dispatchWords(ID, ParameterizedJob))}`
   }
   if (Periodic !== null && Periodic !== undefined) {
-    return `${registered} It is launched by its schedule; to launch it now:\n\n  ${next('periodic', 'force', ID)}`
+    return `${registered} It runs on its schedule. To launch it now:\n\n  ${next('periodic', 'force', ID)}`
   }
-  return `${registered} There was nothing to do.`
+  return `${registered} No evaluation was needed.`
 }
 
 /** With a place for everything that a dispatch is refused without. */

@@ -42,7 +42,7 @@ export async function runJobScale(invocation: Invocation): Promise<number> {
   return await finishSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID ?? '' },
-    done: `Group "${group}" of job "${ID}" now has the count ${count}.`,
+    done: `Group "${group}" of job "${ID}" is scaled to ${count}.`,
   })
 }
 

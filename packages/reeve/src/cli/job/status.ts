@@ -7,6 +7,7 @@ import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
+import { childrenOf, isParent } from './children.ts'
 import { findJob } from './find-job.ts'
 import { jobText } from './job-text.ts'
 import { regionsOfJob } from './regions-of-job.ts'
@@ -30,12 +31,26 @@ async function showList(invocation: Invocation): Promise<number> {
   const query = { filter: flags.text('filter'), prefix: flags.text('prefix') }
   for await (const job of client.pages('listJobs', { query })) jobs.push(job)
   output.show(jobs, () => {
-    if (jobs.length > 0) return listText(jobs, invocation)
+    if (jobs.length > 0) return shortListText(jobs, invocation)
     const { namespace = 'default' } = settings
     const where = namespace === '*' ? '' : ` in namespace "${namespace}"`
-    return `There are no jobs${where}. "reeve job init" writes a first job file.`
+    return `There are no jobs${where}. "reeve job init" writes an example job file.`
   })
   return EXIT_CODES.ok
+}
+
+/** Children of periodic and parameterized jobs are left out, unless the list is restricted. */
+function shortListText(jobs: readonly JobStub[], invocation: Invocation): string {
+  const { flags } = invocation
+  const isRestricted = flags.text('prefix') !== undefined || flags.text('filter') !== undefined
+  if (isRestricted || flags.has('children')) return listText(jobs, invocation)
+  const children = jobs.filter(({ ParentID }) => ParentID !== '').length
+  if (children === 0) return listText(jobs, invocation)
+  const note = `${children} child jobs are not listed; --children lists them.\n`
+  return `${listText(
+    jobs.filter(({ ParentID }) => ParentID === ''),
+    invocation,
+  )}${note}`
 }
 
 function listText(jobs: readonly JobStub[], { host, output, settings }: Invocation): string {
@@ -89,6 +104,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     allocations: allocations.data,
     deployment: deployment.data,
     evaluations: evaluations.data,
+    children: isParent(job.data) ? await childrenOf(invocation, job.data) : [],
     regions: await regionsOfJob(invocation, job.data),
   }
   const data = {
@@ -97,6 +113,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     Allocations: known.allocations,
     LatestDeployment: known.deployment,
     Evaluations: known.evaluations,
+    ...(known.children.length > 0 && { Children: known.children }),
     ...(known.regions.length > 0 && { Regions: known.regions }),
   }
   output.show(data, () => jobText(known, invocation))

@@ -40,7 +40,7 @@ async function stopOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     },
   })
   const { EvalID } = data
-  const how = flags.has('purge') ? 'stopped and forgotten' : 'stopped'
+  const how = flags.has('purge') ? 'stopped and purged' : 'stopped'
   return await finishSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: EvalID, isStopping: true },

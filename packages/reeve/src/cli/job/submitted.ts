@@ -1,8 +1,9 @@
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure } from '../failure.ts'
+import { CommandFailure, UsageError } from '../failure.ts'
 import { nextCommand } from '../plan/next-command.ts'
+import { waitForEnd } from './job-end.ts'
 import { watchRollout, type Rollout } from '../watch/watch-rollout.ts'
 
 interface Submitted {
@@ -28,6 +29,9 @@ export async function finishSubmission(
   { data, rollout, done }: Submitted,
 ): Promise<number> {
   const { output, flags } = invocation
+  if (flags.has('wait') && flags.has('detach')) {
+    throw new UsageError('--wait and --detach exclude each other.')
+  }
   if (rollout.evalId === '') {
     output.show(data, () => done)
     return EXIT_CODES.ok
@@ -47,5 +51,6 @@ export async function finishSubmission(
     const found = { Evaluation: evaluation ?? null, Deployment: deployment ?? null }
     output.show({ ...data, ...found, Allocations: allocations }, () => '')
   }
-  return code
+  if (code !== EXIT_CODES.ok || !flags.has('wait')) return code
+  return await waitForEnd(invocation, rollout)
 }

@@ -25,6 +25,6 @@ export async function runJobTag(invocation: Invocation): Promise<number> {
     query,
     body: { Version: version, Description: flags.text('description') },
   })
-  output.show(data, () => `Version ${version} of job "${ID}" is called "${name}" and kept.`)
+  output.show(data, () => `Version ${version} of job "${ID}" is tagged "${name}".`)
   return EXIT_CODES.ok
 }

@@ -16,6 +16,6 @@ export async function runJobValidate(invocation: Invocation): Promise<number> {
   }
   if (data.Warnings !== '') output.note(data.Warnings.trimEnd())
   if (problems.length > 0) throw await problemsFailure(invocation, read, problems)
-  output.say(`Job "${read.job.ID}" is right.`)
+  output.say(`Job "${read.job.ID}" is valid.`)
   return EXIT_CODES.ok
 }

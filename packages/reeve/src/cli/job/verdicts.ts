@@ -18,7 +18,7 @@ export async function runJobVerdicts(invocation: Invocation): Promise<number> {
   const verdicts = job === undefined ? exact : await verdictsOf(invocation, id, job.Namespace)
   output.show(verdicts, () =>
     verdicts.length === 0
-      ? `No policy has denied job "${id}", and none was passed over.`
+      ? `No policy denied job "${id}", and none was overridden.`
       : verdictTexts(verdicts, invocation),
   )
   return EXIT_CODES.ok

@@ -14,7 +14,8 @@ export async function runLogin(invocation: Invocation): Promise<number> {
   const isPiped = args.at(-1) === '-'
   const [given, extra] = isPiped ? args.slice(0, -1) : args
   // A secret among the arguments would be seen by every user of the machine: it is not taken.
-  if (extra !== undefined) throw new UsageError('A token is no argument: pipe it in and add "-".')
+  if (extra !== undefined)
+    throw new UsageError('A token cannot be an argument: pipe it in and add "-".')
   const address = given === undefined ? settings.address : addressOf(given)
   const token = await tokenOf(invocation, { isPiped, address })
   const who = await whoIs(createClient({ address, token, ...invocation.ways }))
@@ -22,14 +23,14 @@ export async function runLogin(invocation: Invocation): Promise<number> {
   const tokens = { ...saved?.tokens, [address]: token }
   const file = await writeLogin(host.environment, { address, tokens })
   output.say(`Signed in at ${address} as ${who}.`)
-  output.say(`The token is kept in ${file}; "reeve logout" forgets it.`)
+  output.say(`The token is saved in ${file}; "reeve logout" removes it.`)
   return EXIT_CODES.ok
 }
 
 function addressOf(text: string): string {
   const address = /^https?:\/\//.test(text) ? text : `http://${text}`
   if (!URL.canParse(address)) {
-    throw new UsageError(`"${text}" is no address: write one such as http://127.0.0.1:4646.`)
+    throw new UsageError(`"${text}" is not an address; use one such as http://127.0.0.1:4646.`)
   }
   return address.replace(/\/+$/, '')
 }
@@ -51,14 +52,16 @@ async function tokenOf(
   if (token === '') throw new UsageError('No token was given.')
   if (/\s/.test(token)) throw new UsageError('A token has no spaces or line breaks in it.')
   if (host.environment['REEVE_TOKEN']) {
-    invocation.output.note('REEVE_TOKEN is set, and wins over what is kept now.')
+    invocation.output.note('REEVE_TOKEN is set, and takes precedence over the saved token.')
   }
   return token
 }
 
 async function asked({ host, signal }: Invocation, address: string): Promise<string> {
   if (host.input.isTTY !== true) {
-    throw new UsageError('There is nobody to ask for a token: pipe it in and add "-".')
+    throw new UsageError(
+      'Cannot ask for a token, because standard input is not a terminal: pipe it in and add "-".',
+    )
   }
   host.err(`Token for ${address}: `)
   const line = await secretLine(host.input, signal)
@@ -82,7 +85,7 @@ async function whoIs(client: Client): Promise<string> {
     if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown
     throw new CommandFailure(`The server at ${client.address} does not know this token.`, {
       code: EXIT_CODES.denied,
-      hint: 'Nothing was kept. Was it copied whole, and is it a token of that server?',
+      hint: 'Nothing was saved. Was it copied whole, and is it a token of that server?',
     })
   }
 }
@@ -90,6 +93,6 @@ async function whoIs(client: Client): Promise<string> {
 function unreached(address: string): CommandFailure {
   return new CommandFailure(`Cannot connect to the server at ${address}.`, {
     code: EXIT_CODES.unreachable,
-    hint: 'Nothing was kept. Is the address right, and does the server run?',
+    hint: 'Nothing was saved. Is the address right, and does the server run?',
   })
 }

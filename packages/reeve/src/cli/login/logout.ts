@@ -17,7 +17,7 @@ export async function runLogout({ flags, host, output, settings }: Invocation): 
   output.say(
     known === undefined
       ? `No token was kept for ${settings.address}.`
-      : `The token for ${settings.address} is forgotten. It still works where else it is kept.`,
+      : `The token for ${settings.address} was removed. It is still valid elsewhere.`,
   )
   return EXIT_CODES.ok
 }

@@ -14,7 +14,7 @@ export async function secretLine(input: HostInput, signal: AbortSignal): Promise
     for await (const part of input) {
       const text = typeof part === 'string' ? part : decoder.decode(part, { stream: true })
       for (const key of text) {
-        if (key === CTRL_C || signal.aborted) throw new CommandFailure('Nothing was kept.')
+        if (key === CTRL_C || signal.aborted) throw new CommandFailure('Nothing was saved.')
         if (key === '\r' || key === '\n' || key === CTRL_D) return line
         line = BACKSPACES.has(key) ? line.slice(0, -1) : line + key
       }

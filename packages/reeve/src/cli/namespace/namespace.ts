@@ -121,6 +121,6 @@ async function changedNamespace(invocation: Invocation, name: string): Promise<N
 export async function runNamespaceDelete({ args, client, output }: Invocation): Promise<number> {
   const name = args[0] ?? ''
   await client.v1.deleteNamespace({ params: { namespace_name: name } })
-  output.say(`Namespace "${name}" is gone.`)
+  output.say(`Namespace "${name}" is deleted.`)
   return EXIT_CODES.ok
 }

@@ -133,6 +133,6 @@ async function changedPool({ client, flags }: Invocation, name: string): Promise
 export async function runNodePoolDelete({ args, client, output }: Invocation): Promise<number> {
   const name = args[0] ?? ''
   await client.v1.deleteNodePool({ params: { pool_name: name } })
-  output.say(`Node pool "${name}" is gone.`)
+  output.say(`Node pool "${name}" is deleted.`)
   return EXIT_CODES.ok
 }

@@ -29,7 +29,7 @@ export async function runJoinTokenCreate({ client, flags, output }: Invocation):
 }
 
 const GIVE_IT =
-  'The secret is shown only now. Start the new node with it as REEVE_JOIN_TOKEN: it admits one ' +
+  'The secret is shown only once. Start the new node with it as REEVE_JOIN_TOKEN: it admits one ' +
   'node, once.'
 
 export async function runJoinTokenList(invocation: Invocation): Promise<number> {
@@ -78,7 +78,7 @@ export async function runJoinTokenRotateShared(invocation: Invocation): Promise<
   const { data } = await client.v1.rotateSharedJoinToken({ body: { SecretID } })
   output.show(data, () => fields([['Secret', data.SecretID]]))
   if (output.isForMachines) return EXIT_CODES.ok
-  output.note('The secret is shown only now. The shared token before it admits no new nodes.')
+  output.note('The secret is shown only once. The shared token before it admits no new nodes.')
   if (!data.IsEnabled)
     output.note('No server admits nodes with it: server.shared_join_token is false.')
   return EXIT_CODES.ok

@@ -22,7 +22,7 @@ export async function runNodePurge(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
   const { ID, Name, Status } = await chosenNode(invocation)
   await client.v1.purgeNode({ params: { node_id: ID } })
-  output.say(`Node ${shortId(ID)} (${Name}) is forgotten; its jobs are evaluated again.`)
+  output.say(`Node ${shortId(ID)} (${Name}) is purged; its jobs are evaluated again.`)
   if (Status === 'ready')
     output.note('Its agent still runs: it comes back when it registers again.')
   return EXIT_CODES.ok

@@ -21,9 +21,7 @@ export async function watchDrain(invocation: Invocation, { ID }: NodeStub): Prom
   } catch (thrown) {
     if (!invocation.signal.aborted) throw thrown
     const again = `reeve node drain --monitor ${shortId(ID)}`
-    invocation.output.note(
-      `The drain goes on without being watched. To watch it again:\n\n  ${again}`,
-    )
+    invocation.output.note(`The drain continues. To watch it again:\n\n  ${again}`)
     return EXIT_CODES.interrupted
   } finally {
     over.abort()

@@ -6,35 +6,90 @@ function setting(name: string, help: string): FlagSpec {
 
 export const operatorCommands: readonly CommandSpec[] = [
   {
+    path: 'operator api',
+    summary: 'Send a request to the API and print the response.',
+    details: 'Uses the address, the token and the TLS settings of the command line.',
+    examples: [
+      { line: 'reeve operator api /v1/jobs', says: 'GET' },
+      {
+        line: 'reeve operator api --data @job.json /v1/jobs',
+        says: 'POST with a body from a file',
+      },
+      {
+        line: 'reeve operator api -X DELETE --include /v1/job/web',
+        says: 'another method; print status and headers too',
+      },
+    ],
+    args: [
+      { usage: '<PATH>', help: 'a path of the API with its query, such as /v1/nodes?prefix=8a' },
+    ],
+    flags: [
+      { usage: '-X, --method <METHOD>', help: 'GET, HEAD, POST, PUT, PATCH or DELETE' },
+      { usage: '--data <TEXT>', help: 'the body; "@FILE" reads a file, "@-" standard input' },
+      { usage: '--header <NAME: VALUE>', help: 'an additional header', isRepeated: true },
+      { usage: '-i, --include', help: 'print the status and the headers too' },
+    ],
+    load: async () => (await import('./api.ts')).runOperatorApi,
+  },
+  {
+    path: 'operator debug',
+    summary: 'Collect diagnostic data into a directory, without secrets.',
+    details:
+      'Health, members, metrics, nodes, jobs, allocations, and recent evaluations and deployments. ' +
+      'Environment variables, templates and variables are not included.',
+    examples: [
+      { line: 'reeve operator debug', says: 'into reeve-debug-<time>' },
+      { line: 'reeve operator debug incident-42', says: 'into a directory of this name' },
+    ],
+    args: [{ usage: '[DIRECTORY]', help: 'a directory that does not exist yet' }],
+    load: async () => (await import('./debug.ts')).runOperatorDebug,
+  },
+  {
+    path: 'monitor',
+    aliases: ['operator monitor'],
+    summary: 'Follow the log of an agent.',
+    examples: [
+      { line: 'reeve monitor', says: 'the server that answers' },
+      { line: 'reeve monitor --node 8a7f --log-level debug', says: 'a node, in detail' },
+    ],
+    flags: [
+      { usage: '--log-level <LEVEL>', help: 'trace, debug, info, warn or error (default: info)' },
+      { usage: '--node <NODE>', help: 'the node whose log to follow', completes: 'node' },
+      { usage: '--server <NAME>', help: 'the server whose log to follow' },
+      { usage: '--log-json', help: 'print each line as JSON' },
+    ],
+    load: async () => (await import('./monitor.ts')).runMonitor,
+  },
+  {
     path: 'operator scheduler get-config',
-    summary: 'Show the settings of the scheduler.',
-    examples: [{ line: 'reeve operator scheduler get-config', says: 'those of the region' }],
+    summary: 'Show the scheduler configuration.',
+    examples: [{ line: 'reeve operator scheduler get-config', says: 'of the region' }],
     isRead: true,
     load: async () => (await import('./scheduler.ts')).runSchedulerGetConfig,
   },
   {
     path: 'operator scheduler set-config',
-    summary: 'Change the settings of the scheduler that are named.',
+    summary: 'Update the scheduler configuration; settings that are not given are kept.',
     examples: [
       {
         line: 'reeve operator scheduler set-config --scheduler-algorithm spread',
-        says: 'use all nodes alike',
+        says: 'spread allocations evenly',
       },
       {
         line: 'reeve operator scheduler set-config --pause-eval-broker true',
-        says: 'place nothing for now',
+        says: 'stop processing evaluations',
       },
     ],
     flags: [
       { usage: '--scheduler-algorithm <NAME>', help: '"binpack" or "spread"' },
-      setting('memory-oversubscription', 'tasks may use more memory than they reserve'),
-      setting('reject-job-registration', 'only management tokens may register jobs'),
-      setting('pause-eval-broker', 'hand out no evaluations'),
-      setting('preempt-system', 'system jobs may displace others'),
-      setting('preempt-sysbatch', 'sysbatch jobs may displace others'),
-      setting('preempt-batch', 'batch jobs may displace others'),
-      setting('preempt-service', 'service jobs may displace others'),
-      { usage: '--check-index <INDEX>', help: 'only if nobody changed them since' },
+      setting('memory-oversubscription', 'allow tasks to use memory_max'),
+      setting('reject-job-registration', 'reject job registrations without a management token'),
+      setting('pause-eval-broker', 'pause the evaluation broker'),
+      setting('preempt-system', 'allow preemption by system jobs'),
+      setting('preempt-sysbatch', 'allow preemption by sysbatch jobs'),
+      setting('preempt-batch', 'allow preemption by batch jobs'),
+      setting('preempt-service', 'allow preemption by service jobs'),
+      { usage: '--check-index <INDEX>', help: 'only if the configuration has this modify index' },
     ],
     load: async () => (await import('./scheduler.ts')).runSchedulerSetConfig,
   },
@@ -42,30 +97,32 @@ export const operatorCommands: readonly CommandSpec[] = [
     path: 'operator database accept-loss',
     summary: 'Accept writes again after the database has lost acknowledged commits.',
     details:
-      'After a failover to a standby that was behind, or after the restore of an older backup, ' +
-      'servers find commits missing that they had acknowledged. They serve reads and refuse writes ' +
-      'until this command is run, or the database that has the commits is back.',
+      'After a failover to a lagging standby, or after restoring an older backup, ' +
+      'acknowledged commits may be missing. Servers then serve reads and reject writes ' +
+      'until this command is run or the database with the missing commits is back.',
     examples: [
-      { line: 'reeve operator database accept-loss', says: 'go on without the lost commits' },
+      { line: 'reeve operator database accept-loss', says: 'continue without the lost commits' },
     ],
     load: async () => (await import('./database.ts')).runAcceptLoss,
   },
   {
     path: 'system gc',
-    summary: 'Remove everything that has ended, whatever its age.',
-    examples: [{ line: 'reeve system gc', says: 'jobs, evaluations, allocations, nodes' }],
+    summary: 'Run garbage collection now, regardless of age.',
+    examples: [
+      { line: 'reeve system gc', says: 'terminal jobs, evaluations, allocations and nodes' },
+    ],
     load: async () => (await import('./system.ts')).runSystemGc,
   },
   {
     path: 'system reconcile summaries',
-    summary: 'Count the allocations of every job again.',
-    examples: [{ line: 'reeve system reconcile summaries', says: 'when a summary is wrong' }],
+    summary: 'Recompute the summaries of all jobs.',
+    examples: [{ line: 'reeve system reconcile summaries', says: 'if a summary is inconsistent' }],
     load: async () => (await import('./system.ts')).runSystemReconcile,
   },
   {
     path: 'server members',
-    summary: 'List the servers of every region, with their state, and who leads.',
-    examples: [{ line: 'reeve server members', says: 'addresses, versions, and who leads' }],
+    summary: 'List the servers of all regions and the leaders.',
+    examples: [{ line: 'reeve server members', says: 'addresses, versions, status and leader' }],
     isRead: true,
     load: async () => (await import('./system.ts')).runServerMembers,
   },

@@ -38,7 +38,7 @@ export async function runSchedulerSetConfig(invocation: Invocation): Promise<num
   const { client, flags, output } = invocation
   const change = changesOf(flags)
   if (Object.keys(change.top).length + Object.keys(change.preemption).length === 0) {
-    throw new UsageError('say what to change: --help lists the settings.')
+    throw new UsageError('name what to change: --help lists the settings.')
   }
   const { data } = await client.v1.readSchedulerConfiguration()
   const now = data.SchedulerConfig
@@ -52,12 +52,12 @@ export async function runSchedulerSetConfig(invocation: Invocation): Promise<num
   const query = now.ModifyIndex === 0 && index === 0 ? {} : { cas: String(index) }
   const said = await client.v1.writeSchedulerConfiguration({ query, body })
   if (!said.data.Updated) {
-    throw new CommandFailure('The settings were changed meanwhile.', {
+    throw new CommandFailure('The configuration was modified in the meantime.', {
       code: EXIT_CODES.conflict,
-      hint: 'Look again with "reeve operator scheduler get-config", then repeat the command.',
+      hint: 'Check it with "reeve operator scheduler get-config", then repeat the command.',
     })
   }
-  output.say('The settings of the scheduler are changed.')
+  output.say('Scheduler configuration updated.')
   return EXIT_CODES.ok
 }
 

@@ -5,13 +5,13 @@ import { toneOf } from '../output/tone.ts'
 
 export async function runSystemGc({ client, output }: Invocation): Promise<number> {
   await client.v1.collectGarbage()
-  output.say('Everything that has ended is being removed, whatever its age.')
+  output.say('Garbage collection started.')
   return EXIT_CODES.ok
 }
 
 export async function runSystemReconcile({ client, output }: Invocation): Promise<number> {
   await client.v1.reconcileSummaries()
-  output.say('The allocations of every job are counted again.')
+  output.say('Job summaries are being recomputed.')
   return EXIT_CODES.ok
 }
 

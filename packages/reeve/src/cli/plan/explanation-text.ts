@@ -25,12 +25,12 @@ function groupText(group: GroupExplanation, paint: Paint): string {
   const parts = [
     paint('strong', head),
     ...waiting.map((text) => `  * ${text}`),
-    ...(Refusals.length === 0 ? [] : ['  What refuses it:']),
+    ...(Refusals.length === 0 ? [] : ['  Rejected by:']),
     ...Refusals.flatMap(refusalLines),
     ...more,
     ...(changes.length === 0
       ? []
-      : [paint('good', '  What would place it:'), ...changes.map(indented)]),
+      : [paint('good', '  Would be placed with:'), ...changes.map(indented)]),
   ]
   return `${parts.join('\n')}\n`
 }

@@ -19,9 +19,9 @@ export async function runSearch(invocation: Invocation): Promise<number> {
     })
   const cut = Object.keys(data.Truncations).filter((context) => data.Truncations[context] === true)
   output.show(data, () =>
-    rows.length === 0 ? 'Nothing was found.' : table(['In', 'Found', 'Where'], rows),
+    rows.length === 0 ? 'No matches.' : table(['In', 'Found', 'Where'], rows),
   )
-  if (cut.length > 0) output.note(`There are more in ${cut.join(', ')}: give more of the text.`)
+  if (cut.length > 0) output.note(`More matches in ${cut.join(', ')}: give more of the text.`)
   return EXIT_CODES.ok
 }
 

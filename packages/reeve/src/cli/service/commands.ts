@@ -5,14 +5,14 @@ const SERVICE: ArgumentSpec = { usage: '<SERVICE>', help: 'the name of a service
 export const serviceCommands: readonly CommandSpec[] = [
   {
     path: 'service list',
-    summary: 'List the services that jobs have registered.',
+    summary: 'List registered services.',
     examples: [{ line: 'reeve service list', says: 'names and tags' }],
     isRead: true,
     load: async () => (await import('./service.ts')).runServiceList,
   },
   {
     path: 'service info',
-    summary: 'Show where the instances of a service are reached.',
+    summary: 'Show the instances of a service.',
     examples: [
       { line: 'reeve service info web', says: 'addresses and ports' },
       {
@@ -22,17 +22,17 @@ export const serviceCommands: readonly CommandSpec[] = [
     ],
     args: [SERVICE],
     flags: [
-      { usage: '--filter <EXPRESSION>', help: 'only instances it is true for' },
-      { usage: '-v, --verbose', help: 'whole ids' },
+      { usage: '--filter <EXPRESSION>', help: 'only instances that match this expression' },
+      { usage: '-v, --verbose', help: 'show full IDs' },
     ],
     isRead: true,
     load: async () => (await import('./service.ts')).runServiceInfo,
   },
   {
     path: 'service delete',
-    summary: 'Remove the registration of an instance that is gone.',
-    examples: [{ line: 'reeve service delete web _reeve-task-8a7f', says: 'by its id' }],
-    args: [SERVICE, { usage: '<INSTANCE>', help: 'its id, or the beginning of it' }],
+    summary: 'Delete the registration of a service instance.',
+    examples: [{ line: 'reeve service delete web _reeve-task-8a7f', says: 'by ID' }],
+    args: [SERVICE, { usage: '<INSTANCE>', help: 'the ID of an instance, or a prefix of it' }],
     load: async () => (await import('./service.ts')).runServiceDelete,
   },
 ]

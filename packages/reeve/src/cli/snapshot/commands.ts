@@ -3,22 +3,23 @@ import type { CommandSpec } from '../command.ts'
 export const snapshotCommands: readonly CommandSpec[] = [
   {
     path: 'operator snapshot save',
-    summary: 'Copy the whole state of the servers into a file.',
+    summary: 'Save a snapshot of the cluster state.',
     details:
-      'The copy is of one moment, and is checked before the file is there. Secrets in it are ' +
-      'sealed: keep the sealing key (or server.cluster_key) of the servers as well.',
+      'The snapshot is consistent and is verified before the file appears. Secrets in it ' +
+      'are encrypted: back up the sealing key (or server.cluster_key) of the servers as ' +
+      'well.',
     examples: [
-      { line: 'reeve operator snapshot save monday.snapshot', says: 'needs a management token' },
+      { line: 'reeve operator snapshot save monday.snapshot', says: 'requires a management token' },
     ],
-    args: [{ usage: '<FILE>', help: 'where to', completes: 'file' }],
-    flags: [{ usage: '--force', help: 'replace a file that is there' }],
+    args: [{ usage: '<FILE>', help: 'the file to write', completes: 'file' }],
+    flags: [{ usage: '--force', help: 'overwrite an existing file' }],
     isRead: true,
     load: async () => (await import('./snapshot.ts')).runSnapshotSave,
   },
   {
     path: 'operator snapshot inspect',
-    summary: 'Say whether a snapshot is whole, and what it holds.',
-    examples: [{ line: 'reeve operator snapshot inspect monday.snapshot', says: 'asks no server' }],
+    summary: 'Verify a snapshot and show its content.',
+    examples: [{ line: 'reeve operator snapshot inspect monday.snapshot', says: 'works offline' }],
     args: [{ usage: '<FILE>', help: 'a snapshot', completes: 'file' }],
     isRead: true,
     load: async () => (await import('./snapshot.ts')).runSnapshotInspect,

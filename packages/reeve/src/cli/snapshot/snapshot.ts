@@ -18,7 +18,7 @@ export async function runSnapshotSave(invocation: Invocation): Promise<number> {
   const given = args[0] ?? ''
   const path = resolve(host.directory, given)
   if (!flags.has('force') && (await exists(path))) {
-    throw new CommandFailure(`${given} is there already.`, { hint: 'Give --force to replace it.' })
+    throw new CommandFailure(`${given} already exists.`, { hint: 'Use --force to overwrite it.' })
   }
   const part = `${path}.part`
   try {

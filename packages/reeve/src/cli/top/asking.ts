@@ -1,7 +1,7 @@
 import type { Invocation } from '../command.ts'
 import { holdsResources, type ClusterRecords } from './cluster.ts'
 
-/** All that the token may see, unless one is named. */
+/** All that the token may read, unless one is named. */
 export function namespaceOf({ settings }: Invocation): string {
   return settings.namespace ?? '*'
 }

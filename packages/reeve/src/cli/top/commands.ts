@@ -3,17 +3,17 @@ import type { CommandSpec } from '../command.ts'
 export const topCommands: readonly CommandSpec[] = [
   {
     path: 'top',
-    summary: 'Watch the whole cluster: nodes, the busiest allocations, what happens.',
+    summary: 'Monitor the cluster: nodes, busiest allocations, recent events.',
     details:
-      'Fills the screen and follows every change: arrow keys choose, Enter shows the chosen node ' +
-      'or allocation, "?" explains the keys, "q" leaves. Into a pipe, or with --once, it prints ' +
-      'one picture. Without --namespace it shows all that the token may see.',
+      'Full-screen and live: arrow keys select, Enter shows the selected node or ' +
+      'allocation, "?" lists the keys, "q" quits. In a pipe, or with --once, it prints one ' +
+      'screen. Without --namespace it shows all namespaces that the token may read.',
     examples: [
       { line: 'reeve top', says: 'live, until "q"' },
-      { line: 'reeve top --once', says: 'one picture, then end' },
+      { line: 'reeve top --once', says: 'print one screen and exit' },
       { line: `reeve top -t '{{ .Totals.Memory.Allocated }}'`, says: 'one number, for scripts' },
     ],
-    flags: [{ usage: '--once', help: 'print one picture and end' }],
+    flags: [{ usage: '--once', help: 'print one screen and exit' }],
     isRead: true,
     load: async () => (await import('./top.ts')).runTop,
   },

@@ -176,7 +176,7 @@ export class LiveTop {
     if (view !== 'list') {
       const shown = this.#text().slice(top, top + rows - 1)
       const gap = Array.from({ length: Math.max(0, rows - 1 - shown.length) }, () => '')
-      const foot = output.paint('dim', '↑↓ scroll   Esc back   q leave')
+      const foot = output.paint('dim', '↑↓ scroll   Esc back   q quit')
       return this.#screen.paint([...shown, ...gap, foot])
     }
     this.#screen.paint(

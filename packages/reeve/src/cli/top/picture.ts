@@ -48,7 +48,7 @@ function footLine({ note, paint }: Picture): string {
   return note === '' ? paint('dim', FOOT) : paint('bad', note)
 }
 
-const FOOT = '↑↓ choose   Enter look inside   ? help   q leave'
+const FOOT = '↑↓ select   Enter details   ? help   q quit'
 
 function headLines({ cluster, paint }: Picture): readonly string[] {
   const { Nodes, Jobs, Allocations, CPU, Memory } = cluster.Totals
@@ -129,7 +129,7 @@ function shareCells(share: Share, paint: Paint): readonly string[] {
 function allocationLines(picture: Picture, count: number): readonly string[] {
   const { cluster, chosen, paint } = picture
   const all = cluster.Allocations
-  if (all.length === 0) return ['Nothing runs. "reeve job init" writes a first job file.', '']
+  if (all.length === 0) return ['Nothing runs. "reeve job init" writes an example job file.', '']
   const rows = around(all, chosen, count).map((one) => allocationCells(one, picture))
   const heading = ['  Allocation', 'Job', 'Group', 'Node', 'Status', 'CPU MHz', 'Memory MB', 'Age']
   return listLines([heading, ...rows], paint, hidden(all.length, count))

@@ -3,7 +3,7 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 const PATH: ArgumentSpec = { usage: '<PATH>', help: 'the path of a variable, such as apps/web/db' }
 const CHECK: FlagSpec = {
   usage: '--check-index <INDEX>',
-  help: 'only if nobody changed it since; 0: only if it is new',
+  help: 'only if the variable has this modify index; 0: only if it does not exist',
 }
 
 export const varCommands: readonly CommandSpec[] = [
@@ -11,10 +11,10 @@ export const varCommands: readonly CommandSpec[] = [
     path: 'var list',
     summary: 'List variables, without their values.',
     examples: [
-      { line: 'reeve var list', says: 'those that the token may list' },
-      { line: 'reeve var list apps/web/', says: 'whose path begins so' },
+      { line: 'reeve var list', says: 'all that the token may list' },
+      { line: 'reeve var list apps/web/', says: 'only paths with this prefix' },
     ],
-    args: [{ usage: '[PREFIX]', help: 'the beginning of paths' }],
+    args: [{ usage: '[PREFIX]', help: 'a path prefix' }],
     isRead: true,
     load: async () => (await import('./var.ts')).runVarList,
   },
@@ -22,8 +22,8 @@ export const varCommands: readonly CommandSpec[] = [
     path: 'var get',
     summary: 'Show a variable.',
     examples: [
-      { line: 'reeve var get apps/web/db', says: 'all its items' },
-      { line: 'reeve var get --item password apps/web/db', says: 'one value and nothing else' },
+      { line: 'reeve var get apps/web/db', says: 'all items' },
+      { line: 'reeve var get --item password apps/web/db', says: 'print one value' },
     ],
     args: [PATH],
     flags: [{ usage: '--item <KEY>', help: 'only the value of this item' }],
@@ -32,21 +32,40 @@ export const varCommands: readonly CommandSpec[] = [
   },
   {
     path: 'var put',
-    summary: 'Create or change a variable.',
+    summary: 'Create or update a variable.',
     examples: [
-      { line: 'reeve var put apps/web/db user=web password=@password.txt', says: 'all its items' },
-      { line: 'reeve var put --merge apps/web/db user=api', says: 'one; the others stay' },
+      { line: 'reeve var put apps/web/db user=web password=@password.txt', says: 'all items' },
+      {
+        line: 'reeve var put --merge apps/web/db user=api',
+        says: 'update one item, keep the others',
+      },
+      { line: 'reeve var put db.var.hcl', says: 'path and items from a file' },
       { line: 'reeve var put apps/web/tls key=@- < key.pem', says: 'a value from standard input' },
     ],
-    args: [PATH, { usage: '<ITEMS...>', help: 'KEY=VALUE, or KEY=@FILE for what a file holds' }],
-    flags: [{ usage: '--merge', help: 'keep the items that are not named' }, CHECK],
+    args: [
+      {
+        ...PATH,
+        usage: '<PATH|FILE>',
+        help: 'the path of a variable, or a file that describes it',
+      },
+      { usage: '[ITEMS...]', help: 'KEY=VALUE, or KEY=@FILE for the content of a file' },
+    ],
+    flags: [{ usage: '--merge', help: 'keep existing items that are not given' }, CHECK],
     isRead: true,
     load: async () => (await import('./var.ts')).runVarPut,
   },
   {
+    path: 'var init',
+    summary: 'Write an example file for "var put".',
+    examples: [{ line: 'reeve var init', says: 'writes spec.var.hcl' }],
+    args: [{ usage: '[FILE]', help: 'the file to write (default: spec.var.hcl); "-" prints it' }],
+    flags: [{ usage: '--force', help: 'overwrite an existing file' }],
+    load: async () => (await import('./init.ts')).runVarInit,
+  },
+  {
     path: 'var purge',
     summary: 'Delete a variable.',
-    examples: [{ line: 'reeve var purge apps/web/db', says: 'with all its items' }],
+    examples: [{ line: 'reeve var purge apps/web/db', says: 'with all items' }],
     args: [PATH],
     flags: [CHECK],
     load: async () => (await import('./var.ts')).runVarPurge,

@@ -6,7 +6,8 @@ import { CommandFailure, UsageError } from '../failure.ts'
 import { findOrUndefined } from '../find-or-undefined.ts'
 import { fields, table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
-import { fileText } from '../spec-file/file-text.ts'
+import { fileText, isFileName } from '../spec-file/file-text.ts'
+import type { SpecShape } from '../spec-file/read-spec.ts'
 
 const CONFLICT = 409
 
@@ -61,11 +62,10 @@ function variableText(variable: Variable, nowMs: number): string {
   return `${about}\nItems\n${fields(items)}`
 }
 
-/** Replaces the items of a variable; with `--merge` those that are not named stay. */
+/** Replaces the items of a variable; with `--merge` the other items are kept. */
 export async function runVarPut(invocation: Invocation): Promise<number> {
-  const { args, client, flags, output } = invocation
-  const [path = '', ...pairs] = args
-  const given = await itemsOf(invocation, pairs)
+  const { client, flags, output } = invocation
+  const { path, items: given } = await inputOf(invocation)
   const isMerging = flags.has('merge')
   const known = isMerging
     ? await findOrUndefined(() => client.v1.readVariable({ params: { path } }))
@@ -85,7 +85,26 @@ export async function runVarPut(invocation: Invocation): Promise<number> {
   return EXIT_CODES.ok
 }
 
-/** `KEY=VALUE`, or `KEY=@FILE` for what a file holds. */
+const SHAPE: SpecShape = { path: { wire: 'Path' }, items: { wire: 'Items', block: 'map' } }
+
+/** A path with items, or a file that contains both. */
+async function inputOf(invocation: Invocation) {
+  const [path = '', ...pairs] = invocation.args
+  if (pairs.length > 0 || !isFileName(path))
+    return { path, items: await itemsOf(invocation, pairs) }
+  const { readSpec } = await import('../spec-file/read-spec.ts')
+  const { Path, Items } = await readSpec(invocation, { path, around: 'variable', shape: SHAPE })
+  if (typeof Path !== 'string') throw new UsageError(`${path} needs the attribute "path".`)
+  if (!isTextMap(Items)) throw new UsageError(`${path} needs a block "items" of texts.`)
+  return { path: Path, items: Items }
+}
+
+function isTextMap(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).every((item) => typeof item === 'string')
+}
+
+/** `KEY=VALUE`, or `KEY=@FILE` for the content of a file. */
 async function itemsOf(invocation: Invocation, pairs: readonly string[]) {
   if (pairs.length === 0) throw new UsageError('give items as KEY=VALUE or KEY=@FILE.')
   const items: Record<string, string> = {}
@@ -107,7 +126,7 @@ export async function runVarPurge({ args, client, flags, output }: Invocation): 
   const path = args[0] ?? ''
   const query = { cas: casText(flags.whole('check-index')) }
   await checked(() => client.v1.deleteVariable({ params: { path }, query }))
-  output.say(`Variable "${path}" is gone.`)
+  output.say(`Variable "${path}" is deleted.`)
   return EXIT_CODES.ok
 }
 
@@ -118,9 +137,12 @@ async function checked<T>(call: () => Promise<T>): Promise<T> {
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.status !== CONFLICT) throw thrown
     const index = /"ModifyIndex":(\d+)/.exec(thrown.text)?.[1] ?? 'another one'
-    throw new CommandFailure(`The variable was changed meanwhile: its check index is ${index}.`, {
-      code: EXIT_CODES.conflict,
-      hint: 'Read it again with "reeve var get", then repeat the command.',
-    })
+    throw new CommandFailure(
+      `The variable was modified in the meantime: its check index is ${index}.`,
+      {
+        code: EXIT_CODES.conflict,
+        hint: 'Read it again with "reeve var get", then repeat the command.',
+      },
+    )
   }
 }

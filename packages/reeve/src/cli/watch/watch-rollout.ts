@@ -46,9 +46,7 @@ export async function watchRollout(invocation: Invocation, rollout: Rollout): Pr
     if (!invocation.signal.aborted) throw thrown
     const { jobId, namespace } = rollout
     const again = nextCommand(invocation, ['job', 'status', '--watch', jobId], namespace)
-    invocation.output.note(
-      `The job goes on without being watched. To watch it again:\n\n  ${again}`,
-    )
+    invocation.output.note(`The job keeps running. To watch it again:\n\n  ${again}`)
     return { code: EXIT_CODES.interrupted, state: watch.state }
   }
 }
@@ -155,7 +153,7 @@ class RolloutWatch {
     await this.#readDeploymentAllocations(data.ID)
     const code = this.#endDeployment(data)
     output.note(
-      'Nothing was rolled out: this version has failed before, and is the same as then. ' +
+      'Nothing was deployed: this version failed before and has not changed. ' +
         'Change the job, or run an earlier version:\n\n' +
         `  ${this.#next('job', 'history', this.#rollout.jobId)}`,
     )
@@ -255,7 +253,7 @@ class RolloutWatch {
     this.leave()
     const { output } = this.#invocation
     output.note(`The evaluation failed: ${StatusDescription}.`)
-    if (NextEval !== '') output.note(`It is tried again as evaluation ${shortId(NextEval)}.`)
+    if (NextEval !== '') output.note(`It is retried as evaluation ${shortId(NextEval)}.`)
     return EXIT_CODES.failed
   }
 
@@ -266,7 +264,7 @@ class RolloutWatch {
     for (const [name, metrics] of Object.entries(FailedTGAllocs ?? {}))
       output.note(metricsText(name, metrics, output.paint))
     output.note(
-      'They are placed as soon as there is room. What would make room, and what stands in the way:\n\n' +
+      'They will be placed when capacity is available. To see what is missing:\n\n' +
         `  ${this.#next('job', 'explain', jobId)}`,
     )
     return EXIT_CODES.unplaced
@@ -286,7 +284,7 @@ class RolloutWatch {
     }
     if (!hasEnded(deployment)) {
       output.note(
-        `The canaries are healthy and wait to be promoted:\n\n  ${this.#next('job', 'promote', jobId)}`,
+        `The canaries are healthy. To promote them:\n\n  ${this.#next('job', 'promote', jobId)}`,
       )
       return EXIT_CODES.ok
     }
@@ -306,8 +304,8 @@ class RolloutWatch {
     const id = shortId(first.ID)
     output.note(
       startedTasks(first).length === 0
-        ? `It never started. What happened to it:\n\n  ${this.#next('alloc', 'status', id)}`
-        : `What it wrote:\n\n  ${this.#next('alloc', 'logs', '--stderr', id)}`,
+        ? `It never started. To see its events:\n\n  ${this.#next('alloc', 'status', id)}`
+        : `To see its logs:\n\n  ${this.#next('alloc', 'logs', '--stderr', id)}`,
     )
   }
 

@@ -9,7 +9,7 @@ const PORT_MAX = 65_535
 export function addDevCluster(line: CommandLine, terminal: Terminal): void {
   line
     .add(line.root, 'dev-cluster', {
-      summary: 'Run several servers, a database and a node on this machine, to try things out.',
+      summary: 'Run several servers, a database and a node on this machine, for development.',
       details:
         'Starts a throw-away PostgreSQL, servers that share it and a node, each a process of its ' +
         'own on loopback, and tells who leads. A server that is killed is started again after a few ' +

@@ -58,8 +58,8 @@ export const accessStory: Story = {
     { line: 'acl token read {accessor}', says: /\nName += pipeline\n/ },
     { line: 'acl token list', says: / pipeline +client +no +role dev / },
     { line: 'acl token delete {accessor}', says: /\("pipeline"\) is gone\.\n$/ },
-    { line: 'acl role delete dev', says: /^Role "dev" is gone\.\n$/ },
-    { line: 'acl policy delete look', says: /^Policy "look" is gone\.\n$/ },
+    { line: 'acl role delete dev', says: /^Role "dev" is deleted\.\n$/ },
+    { line: 'acl policy delete look', says: /^Policy "look" is deleted\.\n$/ },
     {
       line: 'login -',
       environment: NOBODY,

@@ -65,7 +65,7 @@ export const clusterStory: Story = {
     {
       line: 'node join-token create --ttl 10m --pool default --name two',
       says: /^ID += \S{36}\nSecret += \S{36}\nNode name += two\nNode pool += default\n/,
-      warns: /^The secret is shown only now\./,
+      warns: /^The secret is shown only once\./,
       keeps: { joinToken: /^ID += (\S+)/ },
     },
     {
@@ -80,7 +80,7 @@ export const clusterStory: Story = {
       line: 'node join-token rotate-shared -',
       input: 'a token of sixteen or more\n',
       says: /^Secret += a token of sixteen or more\n$/,
-      warns: /^The secret is shown only now\. The shared token before it admits no new nodes\.\n$/,
+      warns: /^The secret is shown only once\. The shared token before it admits no new nodes\.\n$/,
     },
     { line: 'node rotate-secret one', says: /\(one\) has a new secret; the old one is invalid/ },
     {
@@ -111,7 +111,7 @@ export const placesStory: Story = {
     { line: 'namespace list', says: /\nprod +Ours\n/ },
     { line: 'namespace status prod', says: /^Name += prod\nDescription += Ours\n/ },
     { line: 'namespace inspect prod', says: /"Name": "prod"/ },
-    { line: 'namespace delete prod', says: /^Namespace "prod" is gone\.\n$/ },
+    { line: 'namespace delete prod', says: /^Namespace "prod" is deleted\.\n$/ },
     {
       line: 'node pool apply -',
       input: 'node_pool "gpu" {\n  description = "Cards"\n}\n',
@@ -121,7 +121,7 @@ export const placesStory: Story = {
     { line: 'node pool info gpu', says: /^Name += gpu\nDescription += Cards\n/ },
     { line: 'node pool nodes gpu', says: /^The pool has no nodes\.\n$/ },
     { line: 'node pool jobs gpu', says: /^No job names the pool\.\n$/ },
-    { line: 'node pool delete gpu', says: /^Node pool "gpu" is gone\.\n$/ },
+    { line: 'node pool delete gpu', says: /^Node pool "gpu" is deleted\.\n$/ },
     {
       line: 'var put apps/db user=web password=@-',
       input: 'hush',
@@ -131,9 +131,9 @@ export const placesStory: Story = {
     {
       line: 'var put --check-index 1 apps/db user=x',
       code: 7,
-      warns: /was changed meanwhile[^]*reeve var get/,
+      warns: /was modified in the meantime[^]*reeve var get/,
     },
     { line: 'var list apps', says: /^Path +Changed[^]*\napps\/db +/ },
-    { line: 'var purge apps/db', says: /^Variable "apps\/db" is gone\.\n$/ },
+    { line: 'var purge apps/db', says: /^Variable "apps\/db" is deleted\.\n$/ },
   ],
 }

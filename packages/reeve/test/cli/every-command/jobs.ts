@@ -19,7 +19,7 @@ export const jobStory: Story = {
   files: { 'shop.hcl': shop(0), 'shop1.hcl': shop(1), 'shop2.hcl': shop(2), 'shop3.hcl': shop(3) },
   rows: [
     { line: 'job init first.hcl', says: /^first\.hcl is written\..*\n\n {2}reeve job plan first/ },
-    { line: 'job validate first.hcl', says: /^Job "example" is right\.\n$/ },
+    { line: 'job validate first.hcl', says: /^Job "example" is valid\.\n$/ },
     {
       line: 'job plan shop.hcl',
       code: 3,
@@ -45,11 +45,11 @@ export const jobStory: Story = {
     { line: 'job action shop greet', says: /^good day\n$/ },
     {
       line: 'job tag shop golden',
-      says: /^Version 0 of job "shop" is called "golden" and kept\.\n$/,
+      says: /^Version 0 of job "shop" is tagged "golden"\.\n$/,
     },
     {
       line: 'job scale --detach shop 1',
-      says: /^Group "app" of job "shop" now has the count 1\.\n/,
+      says: /^Group "app" of job "shop" is scaled to 1\.\n/,
     },
     {
       line: 'alloc status {alloc}',
@@ -79,7 +79,7 @@ export const jobStory: Story = {
       isAwaited: true,
     },
     { line: 'job deployments shop', says: /^ID +Version +Status[^]* successful / },
-    { line: 'job run shop1.hcl', warns: /wait to be promoted:\n\n {2}reeve job promote shop\n$/ },
+    { line: 'job run shop1.hcl', warns: /To promote them:\n\n {2}reeve job promote shop\n$/ },
     {
       line: 'deployment list --job shop',
       says: / shop +1 +running /,
@@ -115,7 +115,7 @@ export const jobStory: Story = {
     { line: 'eval explain {evaluation}', says: /every instance is placed/ },
     {
       line: 'job verdicts shop',
-      says: /^No policy has denied job "shop", and none was passed over\.\n$/,
+      says: /^No policy denied job "shop", and none was overridden\.\n$/,
     },
     {
       line: 'alloc status --job shop',
@@ -131,9 +131,9 @@ export const jobStory: Story = {
     {
       line: 'job stop sho',
       code: 1,
-      warns: /Stop job "shop" of namespace "default"\? There is nobody/,
+      warns: /Stop job "shop" of namespace "default"\? Cannot ask/,
     },
-    { line: 'job stop --purge --yes sho', says: /^Job "shop" is stopped and forgotten/ },
+    { line: 'job stop --purge --yes sho', says: /^Job "shop" is stopped and purged/ },
   ],
 }
 

@@ -12,7 +12,7 @@ export function WithAccessControl({ children }: { readonly children: ReactNode }
   return (
     <EmptyState title="Access control is off" command="reeve agent --dev --acl">
       <p>
-        This server does what it is asked on <code>/v1</code>, whoever asks. Switch access control
+        This server accepts every request on <code>/v1</code>, whoever asks. Switch access control
         on in its configuration (<code>acl {'{ enabled = true }'}</code>), make the first token with{' '}
         <code>reeve acl bootstrap</code>, and come back.
       </p>

@@ -27,7 +27,7 @@ export function AccessPolicyListPage() {
     <>
       <PageHead
         title="Access policies"
-        lead="Rules under a name: tokens and roles have them."
+        lead="Named sets of rules for tokens and roles."
         actions={
           <Link className="button primary" href={paths.newAccessPolicy()}>
             New policy
@@ -60,8 +60,8 @@ function Policies() {
           empty={
             <EmptyState title="No policies" command="reeve acl policy apply readers readers.hcl">
               <p>
-                A policy says what its holders may do in which namespaces, with nodes, and so on.
-                Write one, then make a token that has it.
+                An ACL policy grants capabilities on namespaces, nodes and other resources. Create
+                one, then create a token that uses it.
               </p>
             </EmptyState>
           }

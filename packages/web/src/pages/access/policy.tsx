@@ -94,7 +94,7 @@ function DeletePolicy({ name }: { readonly name: string }) {
   const confirm = useConfirm()
   const remove = async () => {
     const title = `Delete the policy ${name}?`
-    const body = 'Tokens and roles that have it lose what it grants.'
+    const body = 'Tokens and roles lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the policy', isDangerous: true }))) return
     const done = await act({
       call: (api) => api.v1.deleteAclPolicy({ params: { policy_name: name } }),
@@ -119,8 +119,8 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
     policy === undefined || rules !== policy.Rules || description !== policy.Description
   const refusal =
     accessCan.write(rights) ??
-    (name.trim() === '' ? 'Give it a name.' : undefined) ??
-    (isChanged ? undefined : 'Nothing is changed.')
+    (name.trim() === '' ? 'Enter a name.' : undefined) ??
+    (isChanged ? undefined : 'There are no changes.')
   const store = async () => {
     const body = {
       Name: name.trim(),
@@ -166,7 +166,7 @@ function PolicyForm({ policy }: { readonly policy: AclPolicy | undefined }) {
       </Panel>
       <div className="row">
         <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
-          {policy === undefined ? 'Make the policy' : 'Store'}
+          {policy === undefined ? 'Create the policy' : 'Store'}
         </ActionButton>
       </div>
     </form>

@@ -25,7 +25,7 @@ export function RoleForm({ role, onClose }: RoleFormProps) {
   const known = useRead(['access-policies'], (api, signal) => api.v1.listAclPolicies({ signal }))
   const refusal =
     accessCan.write(rights) ??
-    (name.trim() === '' ? 'Give it a name.' : undefined) ??
+    (name.trim() === '' ? 'Enter a name.' : undefined) ??
     (policies.length === 0 ? 'Choose a policy.' : undefined)
   const store = async () => {
     const body = {

@@ -25,7 +25,7 @@ export function RoleListPage() {
     <>
       <PageHead
         title="Roles"
-        lead="Policies under one name: change the role and all its tokens follow."
+        lead="Named sets of policies. Changing a role changes all its tokens."
         actions={
           <ActionButton
             kind="primary"
@@ -64,7 +64,7 @@ function Roles({ onEdit }: { readonly onEdit: (role: AclRole) => void }) {
           keyOf={({ ID }) => ID}
           empty={
             <EmptyState title="No roles" command="reeve acl role create --name dev --policy deploy">
-              <p>A role gathers policies. Give it to tokens instead of the policies themselves.</p>
+              <p>A role groups policies, so that tokens can refer to the role.</p>
             </EmptyState>
           }
         />
@@ -109,7 +109,7 @@ function Controls({ role, onEdit }: ControlsProps) {
   const refusal = accessCan.write(rights)
   const remove = async () => {
     const title = `Delete the role ${role.Name}?`
-    const body = 'Tokens that have it lose what it grants.'
+    const body = 'Tokens lose the permissions it grants.'
     if (!(await confirm({ title, body, action: 'Delete the role', isDangerous: true }))) return
     await act({
       call: (api) => api.v1.deleteAclRole({ params: { role_id: role.ID } }),

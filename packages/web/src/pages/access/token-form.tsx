@@ -62,7 +62,7 @@ function Form({ token, onClose, onMade }: FormProps) {
         token === undefined
           ? api.v1.createAclToken({ body })
           : api.v1.updateAclToken({ params: { accessor_id: token.AccessorID }, body }),
-      done: token === undefined ? 'The token is made.' : 'The token is changed.',
+      done: token === undefined ? 'The token is created.' : 'The token is changed.',
     })
     if (reply === undefined) return
     if (token === undefined) onMade(reply.data)
@@ -70,12 +70,12 @@ function Form({ token, onClose, onMade }: FormProps) {
   }
   return (
     <DialogForm
-      action={token === undefined ? 'Make the token' : 'Store'}
+      action={token === undefined ? 'Create the token' : 'Store'}
       refusal={refusal}
       onSubmit={store}
       onClose={onClose}
     >
-      <Field label="Name" isOptional hint="Who or what holds it.">
+      <Field label="Name" isOptional hint="Its holder, such as a person or a pipeline.">
         {(attributes) => (
           <input {...attributes} value={name} onChange={(event) => setName(event.target.value)} />
         )}

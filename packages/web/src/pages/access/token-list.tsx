@@ -64,7 +64,7 @@ export function TokenListPage({ search }: PageProps<'/access/tokens'>) {
     <>
       <PageHead
         title="Tokens"
-        lead="What callers show to say who they are, and what each may do."
+        lead="Credentials of API clients, with their permissions."
         actions={
           <ActionButton
             kind="primary"
@@ -103,7 +103,7 @@ function Tokens({ reverse }: { readonly reverse: boolean }) {
       hrefOf={({ AccessorID }) => paths.token(AccessorID)}
       empty={
         <EmptyState title="No tokens" command="reeve acl token create --name ci --policy deploy">
-          <p>A token has policies, or roles that have them: they say what its holder may do.</p>
+          <p>The policies and roles of a token define its permissions.</p>
         </EmptyState>
       }
     />

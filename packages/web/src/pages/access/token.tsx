@@ -58,7 +58,7 @@ function TokenView({ accessor }: { readonly accessor: string }) {
             }
             actions={<TokenActions token={token} />}
           />
-          <Panel title="What it may do">
+          <Panel title="Permissions">
             <Facts facts={factsOf(token)} />
           </Panel>
           <CommandLine
@@ -110,7 +110,7 @@ function TokenActions({ token }: { readonly token: AclToken }) {
   const [isEditing, setEditing] = useState(false)
   const remove = async () => {
     const title = `Delete the token ${token.Name || token.AccessorID.slice(0, 8)}?`
-    const body = 'Whoever uses it is refused from then on. This cannot be taken back.'
+    const body = 'Requests with it are rejected from then on. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Delete the token', isDangerous: true }))) return
     const done = await act({
       call: (api) => api.v1.deleteAclToken({ params: { accessor_id: token.AccessorID } }),

@@ -43,21 +43,21 @@ function useAllocationDeeds({ ID, Name, Namespace: namespace }: Allocation) {
   return {
     restart: async () => {
       const title = `Restart ${Name}?`
-      const body = 'Its running tasks are ended and started again, on the same node.'
+      const body = 'Its running tasks are restarted on the same node.'
       if (!(await confirm({ title, body, action: 'Restart the tasks' }))) return
       await act({
         call: (api) => api.v1.restartAllocation({ params, query, body: {} }),
-        done: 'The tasks start again.',
+        done: 'The tasks are restarting.',
       })
     },
     stop: async () => {
       const title = `Stop ${Name}?`
-      const body = 'The scheduler places another one in its stead, perhaps on another node.'
+      const body = 'The scheduler places a replacement, possibly on another node.'
       const action = 'Stop the allocation'
       if (!(await confirm({ title, body, action, isDangerous: true }))) return
       await act({
         call: (api) => api.v1.stopAllocation({ params, query }),
-        done: 'The allocation stops; another takes its place.',
+        done: 'The allocation is stopping and will be replaced.',
       })
     },
   }

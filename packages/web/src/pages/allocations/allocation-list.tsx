@@ -33,7 +33,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
   )
   return (
     <>
-      <PageHead title="Allocations" lead="Task groups of jobs, each placed on a node." />
+      <PageHead title="Allocations" lead="Instances of task groups, each placed on a node." />
       <search className="filters">
         <StatusSelect statuses={CLIENT_STATUSES} current={status} />
         <OrderSelect search={search} />

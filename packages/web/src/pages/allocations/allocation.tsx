@@ -99,7 +99,7 @@ function Replacement({ allocation }: { readonly allocation: Allocation }) {
   const { PreemptedByAllocation } = allocation
   return (
     <>
-      {sentence(ClientDescription)} <Other id={PreviousAllocation} words="In place of" />
+      {sentence(ClientDescription)} <Other id={PreviousAllocation} words="Replaces" />
       <Other id={NextAllocation} words="Replaced by" />
       <Other id={PreemptedByAllocation} words="Preempted by" />
     </>
@@ -159,7 +159,7 @@ function TabView({ tab, view }: { readonly tab: AllocationTab; readonly view: Al
   }
 }
 
-/** The same in a terminal, by tab. */
+/** CLI & API, by tab. */
 const COMMANDS = {
   overview: (id: string) => ({
     cli: `reeve alloc status ${id}`,

@@ -57,7 +57,7 @@ export function FileView({ allocation, path, file }: FileViewProps) {
 function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8Array }) {
   if (bytes.length === 0) return <p className="log quiet">The file is empty.</p>
   if (!isText(bytes))
-    return <p className="log quiet">This is not a text. Download it to look into it.</p>
+    return <p className="log quiet">This is a binary file. Download it to inspect it.</p>
   return (
     <pre className="log" tabIndex={0} role="region" aria-label={`Text of ${name}`}>
       {visibleText(new TextDecoder().decode(bytes))}

@@ -62,7 +62,7 @@ export function SignalForm({ allocation, onClose }: SignalFormProps) {
       <Field label="Task">
         {(attributes) => (
           <select {...attributes} value={task} onChange={(event) => setTask(event.target.value)}>
-            <option value="">All that run</option>
+            <option value="">All running tasks</option>
             {runningTasks(allocation).map((one) => (
               <option key={one}>{one}</option>
             ))}

@@ -25,7 +25,7 @@ export function OverviewTab({ allocation }: AllocationView) {
         <Tasks allocation={allocation} />
       </Panel>
       <ChecksPanel allocation={allocation} />
-      <Panel title="What happened">
+      <Panel title="Events">
         <Timeline allocation={allocation} />
       </Panel>
     </>
@@ -149,7 +149,7 @@ function Tasks({ allocation }: { readonly allocation: Allocation }) {
       keyOf={({ name }) => name}
       empty={
         <EmptyState title="No tasks">
-          <p>The job that it was made of is not known any more.</p>
+          <p>Its job has been purged.</p>
         </EmptyState>
       }
     />
@@ -158,8 +158,7 @@ function Tasks({ allocation }: { readonly allocation: Allocation }) {
 
 function Timeline({ allocation }: { readonly allocation: Allocation }) {
   const moments = momentsOf(allocation)
-  if (moments.length === 0)
-    return <p className="quiet">The node has not said anything about it yet.</p>
+  if (moments.length === 0) return <p className="quiet">The node has not reported its state yet.</p>
   return (
     <ol className="timeline">
       {moments.map(({ key, timeNs, task, type, text, tone }) => (

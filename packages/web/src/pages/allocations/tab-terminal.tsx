@@ -46,7 +46,7 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
   const command = splitCommand(text)
   const refusal =
     (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.') ??
-    (command.length === 0 ? 'Say what to run.' : undefined)
+    (command.length === 0 ? 'Enter a command.' : undefined)
   const connect = () => setSession({ id: (session?.id ?? 0) + 1, command, hasEnded: false })
   return (
     <>

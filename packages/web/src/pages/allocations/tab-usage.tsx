@@ -17,7 +17,7 @@ export function UsageTab({ allocation }: AllocationView) {
   const refusal = allocationCan.readUsage(allocation)
   if (refusal !== undefined)
     return (
-      <EmptyState title="Nothing is used any more">
+      <EmptyState title="No usage">
         <p>{refusal} Usage is measured while tasks run and is not kept.</p>
       </EmptyState>
     )
@@ -106,7 +106,7 @@ function taskFacts(allocation: Allocation, task: string, usage: ResourceUsage) {
       name: 'Memory',
       value: `${bytesText(memoryOf(usage))} of ${megabytesText(given?.MemoryMB ?? 0)}`,
     },
-    { name: 'Most memory', value: bytesText(usage.MemoryStats.MaxUsage) },
+    { name: 'Peak memory', value: bytesText(usage.MemoryStats.MaxUsage) },
     { name: 'Throttled periods', value: usage.CpuStats.ThrottledPeriods },
   ]
 }

@@ -23,7 +23,7 @@ export function TaskControls({ allocation, task }: TaskControlsProps) {
     (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.')
   const restart = async () => {
     const title = `Restart the task ${task}?`
-    const body = 'Its process is ended and started again, on the same node.'
+    const body = 'Its process is restarted on the same node.'
     if (!(await confirm({ title, body, action: 'Restart the task' }))) return
     await act({
       call: (api) =>
@@ -32,7 +32,7 @@ export function TaskControls({ allocation, task }: TaskControlsProps) {
           query: { namespace },
           body: { TaskName: task },
         }),
-      done: `${task} starts again.`,
+      done: `${task} is restarting.`,
     })
   }
   return (

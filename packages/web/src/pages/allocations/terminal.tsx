@@ -82,7 +82,7 @@ export function Terminal({ allocation, task, command, onEnd }: TerminalProps) {
 
 function wordsOf(error: unknown): string {
   if (error instanceof ExecError)
-    return `The session ended: ${error.reason === '' ? 'the connection broke off' : error.reason}.`
+    return `The session ended: ${error.reason === '' ? 'the connection was lost' : error.reason}.`
   const { title, text } = describeFailure(error)
   return `${title} ${text}`
 }

@@ -90,7 +90,7 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
   )
   return (
     <>
-      <PageHead title="Deployments" lead="Roll-outs of new versions, step by step." />
+      <PageHead title="Deployments" lead="Rollouts of new job versions." />
       <search className="filters">
         <StatusSelect statuses={DEPLOYMENT_STATUSES} current={status} />
         <OrderSelect search={search} />
@@ -108,9 +108,9 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
             command="reeve job run job.hcl"
           >
             <p>
-              A service with an <code>update</code> block is rolled out step by step: some instances
-              are replaced, and the next ones only when those are healthy. Each roll-out is a
-              deployment.
+              A service with an <code>update</code> block is rolled out step by step: allocations
+              are replaced a few at a time, and the next ones only when these are healthy. Each
+              rollout is a deployment.
             </p>
           </EmptyState>
         }

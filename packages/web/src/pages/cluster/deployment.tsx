@@ -107,8 +107,8 @@ function Allocations({ id }: { readonly id: string }) {
             keyOf={({ ID }) => ID}
             hrefOf={({ ID }) => paths.allocation(ID)}
             empty={
-              <EmptyState title="Nothing is placed yet">
-                <p>The first allocations of the new version appear here.</p>
+              <EmptyState title="No allocations yet">
+                <p>Allocations of the new version will appear here.</p>
               </EmptyState>
             }
           />

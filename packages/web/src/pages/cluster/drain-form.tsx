@@ -15,11 +15,11 @@ const NS_PER_MINUTE = 60e9
 
 /** Drain: 0 waits without end, below 0 stops everything at once. */
 const DEADLINES = [
-  { id: 'now', text: 'Stop everything at once', ns: -1 },
+  { id: 'now', text: 'Force: stop all allocations at once', ns: -1 },
   { id: '10m', text: '10 minutes', ns: 10 * NS_PER_MINUTE },
   { id: '1h', text: '1 hour', ns: 60 * NS_PER_MINUTE },
   { id: '6h', text: '6 hours', ns: 360 * NS_PER_MINUTE },
-  { id: 'none', text: 'None: wait as long as it takes', ns: 0 },
+  { id: 'none', text: 'No deadline', ns: 0 },
 ] as const
 
 /** Moves the allocations off a node, as fast as their jobs allow. */
@@ -50,10 +50,10 @@ export function DrainForm({ node, onClose }: DrainFormProps) {
       onClose={onClose}
     >
       <p>
-        The node takes no more work and its allocations move to other nodes. How many at once is in
-        the <code>migrate</code> block of their job.
+        The node becomes ineligible and its allocations migrate to other nodes. How many at a time
+        is set in the <code>migrate</code> block of their jobs.
       </p>
-      <Field label="Deadline" hint="What is still there then is stopped.">
+      <Field label="Deadline" hint="Remaining allocations are stopped then.">
         {(attributes) => (
           <select
             {...attributes}
@@ -74,7 +74,7 @@ export function DrainForm({ node, onClose }: DrainFormProps) {
           checked={isIgnoringSystem}
           onChange={(event) => setIgnoringSystem(event.target.checked)}
         />
-        Leave system jobs running
+        Keep system jobs running
       </label>
     </FormDialog>
   )

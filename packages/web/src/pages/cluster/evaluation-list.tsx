@@ -87,7 +87,7 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
     <>
       <PageHead
         title="Evaluations"
-        lead="Each is one look of the scheduler at a job: what it found, and what it could not place."
+        lead="What the scheduler decided, and what it could not place."
       />
       <search className="filters">
         <StatusSelect statuses={EVALUATION_STATUSES} current={status} />
@@ -110,7 +110,9 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
             title={status === undefined ? 'No evaluations' : `No evaluation is ${status}`}
             command="reeve eval list"
           >
-            <p>Old ones are removed. A change of a job or of a node makes a new one.</p>
+            <p>
+              Old evaluations are garbage-collected. A change of a job or node creates a new one.
+            </p>
           </EmptyState>
         }
       />

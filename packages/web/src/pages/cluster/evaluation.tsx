@@ -38,7 +38,7 @@ export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId
       {(evaluation) => (
         <>
           <EvaluationHead evaluation={evaluation} />
-          <Panel title="What was asked">
+          <Panel title="Request">
             <Facts facts={factsOf(evaluation)} />
           </Panel>
           <Failures evaluation={evaluation} />
@@ -85,7 +85,7 @@ function factsOf(evaluation: Evaluation) {
     { name: 'Priority', value: Priority },
     { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
     { name: 'Changed', value: <Ago date={dateOfNs(ModifyTime)} /> },
-    ...(waits === undefined ? [] : [{ name: 'Waits until', value: waits.toISOString() }]),
+    ...(waits === undefined ? [] : [{ name: 'Wait until', value: waits.toISOString() }]),
     ...(NodeID === ''
       ? []
       : [{ name: 'Node', value: <Link href={paths.node(NodeID)}>{NodeID.slice(0, 8)}</Link> }]),
@@ -98,7 +98,7 @@ function factsOf(evaluation: Evaluation) {
           },
         ]),
     ...Object.entries(evaluation.QueuedAllocations ?? {}).map(([group, count]) => ({
-      name: `${group}: still to place`,
+      name: `${group}: queued`,
       value: count,
     })),
   ]
@@ -117,7 +117,7 @@ function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
   return (
     <>
       {failed.length > 0 && (
-        <Panel title="What was not placed then">
+        <Panel title="Failed placements">
           <ul className="reasons">
             {failed.map(([group, metrics]) => (
               <Failed key={group} group={group} metrics={metrics} />
@@ -162,7 +162,7 @@ function Placed({ id }: { readonly id: string }) {
     { watches: [{ topic: 'Evaluation', key: id }] },
   )
   return (
-    <Panel title="What it placed" isFlush>
+    <Panel title="Placed allocations" isFlush>
       <QueryView query={allocations} what="the allocations">
         {(list) => (
           <DataTable
@@ -173,7 +173,7 @@ function Placed({ id }: { readonly id: string }) {
             hrefOf={({ ID }) => paths.allocation(ID)}
             empty={
               <EmptyState title="Nothing" command={`reeve eval explain ${id}`}>
-                <p>Either nothing was to be placed, or no node took it.</p>
+                <p>There was nothing to place, or no node was feasible.</p>
               </EmptyState>
             }
           />
@@ -187,7 +187,7 @@ function Related({ evaluation }: { readonly evaluation: Evaluation }) {
   const related = evaluation.RelatedEvals ?? []
   if (related.length === 0) return null
   return (
-    <Panel title="Before and after it">
+    <Panel title="Related evaluations">
       <ul className="reasons">
         {related.map((one) => (
           <li key={one.ID}>
@@ -202,8 +202,8 @@ function Related({ evaluation }: { readonly evaluation: Evaluation }) {
 }
 
 function relationOf(evaluation: Evaluation, other: EvaluationStub): string {
-  if (evaluation.PreviousEval === other.ID) return 'made this one'
-  if (evaluation.BlockedEval === other.ID) return 'waits for room on behalf of this one'
-  if (evaluation.NextEval === other.ID) return 'is to follow this one'
+  if (evaluation.PreviousEval === other.ID) return 'created this evaluation'
+  if (evaluation.BlockedEval === other.ID) return 'is blocked until capacity is available'
+  if (evaluation.NextEval === other.ID) return 'follows this evaluation'
   return ''
 }

@@ -32,7 +32,7 @@ export function EventTable({ events, empty }: EventTableProps) {
           onClose={() => setOpen(undefined)}
         >
           <Editor
-            label="What the event carries"
+            label="Payload"
             language="json"
             value={JSON.stringify(open, null, 2)}
             isReadOnly
@@ -63,7 +63,7 @@ function columnsOf(open: (event: Event) => void): readonly Column<Heard>[] {
     { id: 'key', head: 'About', cell: ({ event }) => <About event={event} /> },
     {
       id: 'job',
-      head: 'Also about',
+      head: 'Filter keys',
       width: '22%',
       isExtra: true,
       cell: ({ event }) => alsoAbout(event),

@@ -26,7 +26,7 @@ export function EventsPage({ search }: PageProps<'/events'>) {
     <>
       <PageHead
         title="Events"
-        lead="Every change of every record, as the server commits it. The newest comes first."
+        lead="All changes as the server commits them, newest first."
         actions={
           <>
             <ActionButton onAct={() => setPaused(!isPaused)}>
@@ -86,7 +86,7 @@ function StreamNote() {
   const words = {
     connecting: 'Connecting to the event stream…',
     polling: 'Your token may not read the event stream.',
-    lost: 'The connection to the server is lost; it is tried again.',
+    lost: 'The connection to the server is lost. Reconnecting…',
   }
   return <p className="note tone-warn node-note">{words[status]}</p>
 }
@@ -94,13 +94,13 @@ function StreamNote() {
 function NoEvents({ hasAny }: { readonly hasAny: boolean }) {
   return (
     <EmptyState
-      title={hasAny ? 'No event is like that' : 'Waiting for the first event'}
+      title={hasAny ? 'No matching events' : 'Waiting for the first event'}
       command="reeve event stream"
     >
       <p>
         {hasAny
-          ? 'Take a filter away.'
-          : 'Run a job, drain a node, change a policy: what happens appears here at once.'}
+          ? 'Remove a filter.'
+          : 'Run a job, drain a node, change a policy: events appear here at once.'}
       </p>
     </EmptyState>
   )

@@ -60,9 +60,9 @@ function saysSomething(part: object): boolean {
 
 /** Of allowing and denying, a rule does one. */
 export function faultIn({ name, drivers, noDrivers, pools, noPools }: NamespaceDraft) {
-  if (name.trim() === '') return 'Give it a name.'
+  if (name.trim() === '') return 'Enter a name.'
   if (listOf(pools) !== null && listOf(noPools) !== null)
-    return 'Name the pools that are allowed, or those that are not: one of them.'
+    return 'Set either allowed or denied node pools, not both.'
   const both = namesIn(drivers).find((driver) => namesIn(noDrivers).includes(driver))
-  return both === undefined ? undefined : `The driver ${both} is allowed and not allowed.`
+  return both === undefined ? undefined : `The driver ${both} is both allowed and denied.`
 }

@@ -52,8 +52,8 @@ export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
             keyOf={({ Name }) => Name}
             hrefOf={({ Name }) => paths.jobs({ namespace: Name })}
             empty={
-              <EmptyState title="None that you may see" command="reeve namespace list">
-                <p>A token sees a namespace when it has a capability in it.</p>
+              <EmptyState title="No namespaces" command="reeve namespace list">
+                <p>Only namespaces in which the token has a capability are listed.</p>
               </EmptyState>
             }
           />
@@ -112,7 +112,7 @@ function Controls({ namespace, onEdit }: ControlsProps) {
   const { Name } = namespace
   const remove = async () => {
     const title = `Delete ${Name}?`
-    const body = 'Only a namespace without live jobs and variables is deleted.'
+    const body = 'Only namespaces without running jobs and variables can be deleted.'
     if (!(await confirm({ title, body, action: 'Delete it', isDangerous: true }))) return
     await act({
       call: (api) => api.v1.deleteNamespace({ params: { namespace_name: Name } }),

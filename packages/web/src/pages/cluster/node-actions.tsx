@@ -21,11 +21,11 @@ export function NodeActions({ node }: { readonly node: Node }) {
         refusal={nodeCan.changeEligibility(node, rights)}
         onAct={() => does.setEligibility(isEligible ? 'ineligible' : 'eligible')}
       >
-        {isEligible ? 'Take no more work' : 'Take work again'}
+        {isEligible ? 'Mark ineligible' : 'Mark eligible'}
       </ActionButton>
       {node.Drain && (
         <ActionButton refusal={nodeCan.endDrain(node, rights)} onAct={does.endDrain}>
-          End the drain
+          Stop draining
         </ActionButton>
       )}
       <ActionButton
@@ -55,23 +55,23 @@ function useNodeDeeds({ ID, Name }: Node) {
         call: (api) => api.v1.setNodeEligibility({ params, body: { Eligibility } }),
         done:
           Eligibility === 'eligible'
-            ? 'The node takes work again.'
-            : 'The node keeps what it has and takes no more.',
+            ? 'The node is eligible.'
+            : 'The node is ineligible: it keeps its allocations and accepts no new ones.',
       })
     },
     endDrain: async () => {
       await act({
         call: (api) => api.v1.drainNode({ params, body: { DrainSpec: null, MarkEligible: true } }),
-        done: 'The drain has ended: the node takes work again.',
+        done: 'The drain is stopped and the node is eligible.',
       })
     },
     purge: async () => {
-      const title = `Forget ${Name}?`
-      const body = 'Its jobs are placed elsewhere. The agent may register again if it comes back.'
-      if (!(await confirm({ title, body, action: 'Forget the node', isDangerous: true }))) return
+      const title = `Purge ${Name}?`
+      const body = 'Its allocations are rescheduled. The agent may register again when it returns.'
+      if (!(await confirm({ title, body, action: 'Purge the node', isDangerous: true }))) return
       const done = await act({
         call: (api) => api.v1.purgeNode({ params }),
-        done: 'The node is forgotten.',
+        done: 'The node is purged.',
       })
       if (done !== undefined) navigate(paths.nodes())
     },

@@ -35,7 +35,7 @@ export function NodeAllocations({ node }: { readonly node: Node }) {
       keyOf={({ ID }) => ID}
       hrefOf={({ ID }) => paths.allocation(ID)}
       empty={
-        <EmptyState title="Nothing was placed here" command={`reeve node status ${node.ID}`}>
+        <EmptyState title="No allocations" command={`reeve node status ${node.ID}`}>
           <p>The scheduler places allocations on nodes that are ready and eligible.</p>
         </EmptyState>
       }

@@ -53,8 +53,8 @@ function NoNodes() {
   return (
     <EmptyState title="No nodes yet" command="reeve agent --config client.hcl">
       <p>
-        A node is a machine with an agent on it that runs what the servers place there. Start an
-        agent with the address of a server: it registers itself and appears here.
+        A node is a machine whose agent runs allocations. Start an agent with the address of a
+        server: it registers itself and appears here.
       </p>
     </EmptyState>
   )
@@ -62,9 +62,9 @@ function NoNodes() {
 
 function NoMatch() {
   return (
-    <EmptyState title="No node is like that">
+    <EmptyState title="No matching nodes">
       <p>
-        Take a filter away. The field also takes expressions, such as{' '}
+        Remove a filter. The field also takes expressions, such as{' '}
         <code>NodeClass == "gpu" and Datacenter != "dc2"</code>.
       </p>
     </EmptyState>

@@ -23,7 +23,7 @@ export function NodeOverview({ node }: { readonly node: Node }) {
           ))}
         </ul>
       </Panel>
-      <Panel title="What happened">
+      <Panel title="Events">
         <Events node={node} />
       </Panel>
     </>
@@ -77,7 +77,7 @@ function capacityFacts({ NodeResources, ReservedResources, HTTPAddr }: Node) {
     { name: 'Memory', value: megabytesText(Memory.MemoryMB) },
     { name: 'Disk', value: megabytesText(Disk.DiskMB) },
     {
-      name: 'Kept for itself',
+      name: 'Reserved',
       value: `${ReservedResources.Cpu.CpuShares} MHz, ${megabytesText(ReservedResources.Memory.MemoryMB)}`,
     },
     ...(Devices ?? []).map(({ Vendor, Type, Name, Instances }) => ({

@@ -25,7 +25,7 @@ export function NodePoolForm({ pool, onClose }: NodePoolFormProps) {
   const [algorithm, setAlgorithm] = useState(kept?.SchedulerAlgorithm ?? OF_REGION)
   const refusal =
     (pool === undefined ? mayMakePool(rights) : undefined) ??
-    (name.trim() === '' ? 'Give it a name.' : nodePoolCan.write(name.trim(), rights))
+    (name.trim() === '' ? 'Enter a name.' : nodePoolCan.write(name.trim(), rights))
   const write = async () => {
     const own = { MemoryOversubscriptionEnabled: null, ...kept, SchedulerAlgorithm: algorithm }
     const isOwn = algorithm !== OF_REGION || own.MemoryOversubscriptionEnabled !== null

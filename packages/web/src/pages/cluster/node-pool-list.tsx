@@ -51,7 +51,7 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
     <>
       <PageHead
         title="Node pools"
-        lead="Nodes that jobs name together. A node is in one pool; a job runs in one."
+        lead="Groups of nodes. Each node belongs to one pool, and each job runs in one."
         actions={
           <ActionButton kind="primary" refusal={mayMakePool(rights)} onAct={() => setMaking(true)}>
             New node pool…
@@ -59,7 +59,7 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
         }
       />
       <search className="filters">
-        <SearchField label="Beginning of the name" value={prefix} />
+        <SearchField label="Name prefix" value={prefix} />
       </search>
       <PagedTable
         label="Node pools"
@@ -70,7 +70,7 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
         hrefOf={({ Name }) => paths.nodePool(Name)}
         empty={
           <EmptyState
-            title={prefix === '' ? 'None that you may see' : 'No pool is called that'}
+            title={prefix === '' ? 'No namespaces' : 'No matching node pools'}
             command={'reeve node pool apply --description "With graphics cards" gpu'}
           >
             <p>

@@ -77,7 +77,7 @@ function factsOf({ SchedulerConfiguration: own, Meta }: NodePool) {
   return [
     { name: 'Places by', value: own?.SchedulerAlgorithm || 'the way of the region' },
     {
-      name: 'More memory than asked for',
+      name: 'Memory oversubscription',
       value: mayOverbook === null ? 'as in the region' : mayOverbook ? 'allowed' : 'not allowed',
     },
     ...Object.entries(Meta ?? {}).map(([name, value]) => ({ name: `Meta ${name}`, value })),
@@ -100,7 +100,7 @@ function PoolNodes({ pool }: { readonly pool: string }) {
       keyOf={({ ID }) => ID}
       hrefOf={({ ID }) => paths.node(ID)}
       empty={
-        <EmptyState title="No node is in it" command="reeve agent --config client.hcl">
+        <EmptyState title="No nodes" command="reeve agent --config client.hcl">
           <p>
             A node comes into a pool by the configuration of its agent:{' '}
             <code>client {`{ node_pool = "${pool}" }`}</code>.
@@ -157,9 +157,9 @@ function PoolJobs({ pool }: { readonly pool: string }) {
       keyOf={({ Namespace, ID }) => `${Namespace}/${ID}`}
       hrefOf={({ Namespace, ID }) => paths.job({ namespace: Namespace, id: ID })}
       empty={
-        <EmptyState title="No job names it" command="reeve job run job.hcl">
+        <EmptyState title="No jobs" command="reeve job run job.hcl">
           <p>
-            A job runs in the pool that it names: <code>{`node_pool = "${pool}"`}</code>.
+            A job selects its pool with node_pool: <code>{`node_pool = "${pool}"`}</code>.
           </p>
         </EmptyState>
       }

@@ -118,7 +118,7 @@ function Revoke({ token, refusal }: RevokeProps) {
   const name = token.attributes.description ?? token.id
   const revoke = async () => {
     const title = `Revoke ${name}?`
-    const body = 'Whoever uses it is refused from then on. This cannot be taken back.'
+    const body = 'Requests with it are rejected from then on. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Revoke the token', isDangerous: true }))) return
     await act({
       call: (api) => api.v2.deleteAuthenticationToken({ params: { token_id: token.id } }),

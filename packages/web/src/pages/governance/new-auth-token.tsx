@@ -37,7 +37,7 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
     }
     const made = await act({
       call: (api) => create(api, { data: { type: 'authentication-tokens', attributes } }),
-      done: 'The token is made.',
+      done: 'The token is created.',
     })
     if (made !== undefined) setSecret(made.data.data.attributes.token)
   }
@@ -47,7 +47,7 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
         <SecretOnce secret={secret} onClose={onClose} />
       ) : (
         <DialogForm
-          action="Make the token"
+          action="Create the token"
           refusal={isMissing ? 'Say who or what holds it.' : undefined}
           onSubmit={make}
           onClose={onClose}
@@ -58,7 +58,7 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
               attribute="description"
               value={description}
               onChange={setDescription}
-              hint="Who or what holds it."
+              hint="Its holder, such as a person or a pipeline."
             />
           )}
           <Field

@@ -99,7 +99,7 @@ function NewOrganization({ onClose }: { readonly onClose: () => void }) {
     const made = await act({
       call: (api) =>
         api.v2.createOrganization({ body: resource('organizations', { name, email }) }),
-      done: `The organization ${name} was made.`,
+      done: `The organization ${name} is created.`,
     })
     if (made !== undefined) navigate(paths.organization(name))
     return made !== undefined

@@ -112,7 +112,7 @@ function NewProject({ organization, onClose }: NewProjectProps) {
             },
           ),
         }),
-      done: `The project ${name} was made.`,
+      done: `The project ${name} is created.`,
     })
     if (made !== undefined) navigate(paths.project(organization, made.data.data.id))
     return made !== undefined
@@ -121,7 +121,7 @@ function NewProject({ organization, onClose }: NewProjectProps) {
     <FormDialog
       title="New project"
       action="Create"
-      refusal={name === '' ? 'Give it a name.' : undefined}
+      refusal={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

@@ -92,7 +92,7 @@ function NewTeam({ organization, onClose }: NewTeamProps) {
           params: { organization_name: organization },
           body: resource('teams', { name, visibility }),
         }),
-      done: `The team ${name} was made.`,
+      done: `The team ${name} is created.`,
     })
     if (made !== undefined) navigate(paths.team(organization, made.data.data.id))
     return made !== undefined
@@ -101,7 +101,7 @@ function NewTeam({ organization, onClose }: NewTeamProps) {
     <FormDialog
       title="New team"
       action="Create"
-      refusal={name === '' ? 'Give it a name.' : undefined}
+      refusal={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

@@ -136,7 +136,7 @@ function NewWorkspace({ organization, project, onClose }: NewWorkspaceProps) {
           params: { organization_name: organization },
           body: resource('workspaces', { name, description }, within),
         }),
-      done: `The workspace ${name} was made.`,
+      done: `The workspace ${name} is created.`,
     })
     if (made !== undefined) navigate(paths.workspace(organization, name))
     return made !== undefined
@@ -145,7 +145,7 @@ function NewWorkspace({ organization, project, onClose }: NewWorkspaceProps) {
     <FormDialog
       title="New workspace"
       action="Create"
-      refusal={name === '' ? 'Give it a name.' : undefined}
+      refusal={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

@@ -142,7 +142,7 @@ function NoJobs({ namespace }: { readonly namespace: string }) {
 
 function NoMatch() {
   return (
-    <EmptyState title="No job is like that">
+    <EmptyState title="No matching jobs">
       <p>
         Take a filter away, or search in all namespaces. The field also takes expressions, such as{' '}
         <code>Priority &gt; 50 and Meta.team == "web"</code>.

@@ -122,8 +122,8 @@ function Squares({ allocations, missing, version }: SquaresProps) {
         <Square key={allocation.ID} allocation={allocation} version={version} />
       ))}
       {Array.from({ length: missing }, (_, index) => (
-        <span key={index} className="square missing tone-warn" title="Not placed yet">
-          <Icon name="pending" label="Not placed yet" />
+        <span key={index} className="square missing tone-warn" title="Not placed">
+          <Icon name="pending" label="Not placed" />
         </span>
       ))}
     </div>

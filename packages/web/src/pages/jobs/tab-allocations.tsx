@@ -66,7 +66,7 @@ interface AllocationsProps {
 function NonePlaced({ name }: { readonly name: JobName }) {
   return (
     <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
-      <p>Nothing of this job was placed on a node. Explain says why.</p>
+      <p>No allocation of this job was placed. See Explain for the reasons.</p>
     </EmptyState>
   )
 }

@@ -116,7 +116,7 @@ function DefinitionEditor({ job, begun, source, onTakeTheirs }: DefinitionEditor
       title="Edit the definition"
       actions={
         <button type="button" className="button" onClick={leave}>
-          {draft.isChanged ? 'Throw the changes away' : 'Leave it as it is'}
+          {draft.isChanged ? 'Discard changes' : 'Keep as is'}
         </button>
       }
     >
@@ -148,7 +148,7 @@ function ChangedNote({ from, to, onTakeTheirs }: ChangedNoteProps) {
         is lost. Plan it to see what would change of theirs.
       </p>
       <div className="row">
-        <ActionButton onAct={onTakeTheirs}>Take theirs</ActionButton>
+        <ActionButton onAct={onTakeTheirs}>Use theirs</ActionButton>
       </div>
     </div>
   )

@@ -59,7 +59,10 @@ export function EvaluationsTab({ name }: JobView) {
           hrefOf={({ ID }) => paths.evaluation(ID)}
           empty={
             <EmptyState title="No evaluations">
-              <p>Old ones are removed. A change of the job, or of a node, makes a new one.</p>
+              <p>
+                Old evaluations are garbage-collected. A change of the job or of a node creates a
+                new one.
+              </p>
             </EmptyState>
           }
         />

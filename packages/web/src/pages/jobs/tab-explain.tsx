@@ -14,7 +14,7 @@ export function ExplainTab({ name }: JobView) {
     <QueryView query={explanation} what="the reasons">
       {({ Groups, Text, EvalID }) =>
         Groups.length === 0 ? (
-          <EmptyState title="Everything is placed">
+          <EmptyState title="All allocations are placed">
             <p>{Text}</p>
           </EmptyState>
         ) : (
@@ -44,7 +44,7 @@ export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
     <Panel title={`${TaskGroup}: ${Unplaced} of ${Desired} not placed`}>
       {Changes.length > 0 && (
         <>
-          <h3>What would place them</h3>
+          <h3>Would be placed with</h3>
           <ul className="reasons">
             {Changes.map(({ Text, Places, Nodes }) => (
               <li key={Text}>
@@ -60,7 +60,7 @@ export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
       )}
       {waiting.length > 0 && (
         <>
-          <h3>What waits by itself</h3>
+          <h3>Waiting</h3>
           <ul className="reasons">
             {waiting.map(({ Name, State, Text }) => (
               <li key={Name}>
@@ -70,7 +70,7 @@ export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
           </ul>
         </>
       )}
-      <h3>What the nodes say, the nearest first</h3>
+      <h3>Nodes, closest first</h3>
       <ul className="reasons">
         {Refusals.map((refusal) => (
           <Refusal key={refusal.ComputedClass + refusal.Distance} refusal={refusal} />

@@ -31,13 +31,12 @@ export function VerdictsTab({ name }: JobView) {
   if (list.items.length === 0)
     return (
       <EmptyState
-        title="No policy had anything against it"
+        title="No policy denied it"
         command="reeve policy-set create jobs --policy limits --jobs-of default"
       >
         <p>
-          A policy set with namespaces judges the jobs that are submitted to them. Changes of this
-          job that were denied, or let through although a policy did not pass, appear here with the
-          line that said so.
+          Policy sets apply to the jobs of their namespaces. Denied and overridden changes of this
+          job appear here with the failing rule.
         </p>
       </EmptyState>
     )
@@ -46,7 +45,7 @@ export function VerdictsTab({ name }: JobView) {
       {list.items.map((verdict) => (
         <VerdictPanel key={verdict.ID} verdict={verdict} />
       ))}
-      {list.hasMore && <ActionButton onAct={list.loadMore}>Older ones</ActionButton>}
+      {list.hasMore && <ActionButton onAct={list.loadMore}>Load older</ActionButton>}
     </>
   )
 }
@@ -57,7 +56,7 @@ function VerdictPanel({ verdict }: { readonly verdict: PolicyVerdict }) {
   return (
     <Panel
       title={`${Operation}, ${Result}`}
-      actions={<Link href={paths.verdict(Namespace, ID)}>Whole verdict</Link>}
+      actions={<Link href={paths.verdict(Namespace, ID)}>Details</Link>}
     >
       <div className="row legend">
         <StateBadge state={Result} />

@@ -123,12 +123,12 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
   const isCurrent = version.Version === job.Version
   const revert = async () => {
     const title = `Revert to version ${version.Version}?`
-    const text = 'Its definition is registered again as a new version and rolled out.'
+    const text = 'Its definition is submitted as a new version and deployed.'
     if (!(await confirm({ title, body: text, action: 'Revert' }))) return
     const body = { JobID: job.ID, JobVersion: version.Version, EnforcePriorVersion: job.Version }
     await act({
       call: (api) => api.v1.revertJob({ params, query, body }),
-      done: `Version ${version.Version} comes back.`,
+      done: `Version ${version.Version} is being deployed.`,
     })
   }
   const setStable = async () => {

@@ -23,8 +23,8 @@ export function WhyPanel({ job, alive }: WhyPanelProps) {
   if (!isMissing || data === undefined || data.Groups.length === 0) return null
   return (
     <Panel
-      title="Why not everything is placed"
-      actions={<Link href={paths.job({ namespace, id }, 'explain')}>All reasons</Link>}
+      title="Failed placements"
+      actions={<Link href={paths.job({ namespace, id }, 'explain')}>Details</Link>}
     >
       <p className="note tone-warn">{data.Text}</p>
     </Panel>

@@ -36,7 +36,7 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
     <FormDialog
       title="New policy"
       action="Create"
-      refusal={name === '' ? 'Give it a name.' : undefined}
+      refusal={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >
@@ -60,7 +60,7 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
           attribute="query"
           value={query}
           onChange={setQuery}
-          hint="What is asked: what it gives is what is denied."
+          hint="The query whose results are denials."
         />
       )}
       <ChoiceField<v2.EnforcementLevel>
@@ -83,7 +83,7 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
 
 type PolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
 
-/** Makes it and goes to it; gives whether it was made. */
+/** Makes it and goes to it; gives whether it is created. */
 function useCreatePolicy(organization: string) {
   const act = useAct()
   return async (attributes: PolicyAttributes) => {
@@ -93,7 +93,7 @@ function useCreatePolicy(organization: string) {
           params: { organization_name: organization },
           body: resource('policies', attributes),
         }),
-      done: `The policy ${attributes.name} was made. Write its code.`,
+      done: `The policy ${attributes.name} is created. Write its code.`,
     })
     if (made !== undefined) navigate(paths.policy(organization, made.data.data.id))
     return made !== undefined

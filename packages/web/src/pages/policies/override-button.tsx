@@ -18,7 +18,7 @@ export function OverrideButton({ refusal, call }: OverrideButtonProps) {
   const override = async () => {
     const done = await act({
       call: (api) => call(api, comment),
-      done: 'The policies are passed over.',
+      done: 'The policies are overridden.',
     })
     return done !== undefined
   }
@@ -29,7 +29,7 @@ export function OverrideButton({ refusal, call }: OverrideButtonProps) {
       </ActionButton>
       {isAsking && (
         <FormDialog
-          title="Pass over the policies"
+          title="Override the policies"
           action="Override"
           onSubmit={override}
           onClose={() => setAsking(false)}
@@ -39,7 +39,7 @@ export function OverrideButton({ refusal, call }: OverrideButtonProps) {
             isOptional
             value={comment}
             onChange={setComment}
-            hint="Kept with your name in the run and in the audit trail."
+            hint="Recorded with your name in the run and in the audit trail."
           />
         </FormDialog>
       )}

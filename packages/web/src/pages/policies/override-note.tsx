@@ -7,7 +7,7 @@ export function OverrideNote({ override }: { readonly override: v2.OverrideRecor
   if (override === null) return null
   return (
     <p className="override-note">
-      Passed over by <strong>{override.username}</strong>{' '}
+      Overridden by <strong>{override.username}</strong>{' '}
       <Ago date={dateOfText(override['overridden-at'])} />
       {override.comment === null || override.comment === '' ? '.' : `: “${override.comment}”`}
     </p>

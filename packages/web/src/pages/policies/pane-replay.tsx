@@ -57,8 +57,7 @@ export function ReplayPane(props: PaneProps) {
       <div className="stack">
         {judged === undefined && (
           <p className="quiet">
-            Asks the code in the editor about the latest runs and job registrations: what would it
-            have denied?
+            Evaluates the code in the editor against recent runs and job registrations.
           </p>
         )}
         {error !== undefined && <Failure error={error} />}
@@ -66,7 +65,7 @@ export function ReplayPane(props: PaneProps) {
         {judged !== undefined && judged.cursor !== null && (
           <div>
             <ActionButton refusal={refusal} onAct={() => replay(judged)}>
-              Go on with older ones
+              Continue with older ones
             </ActionButton>
           </div>
         )}

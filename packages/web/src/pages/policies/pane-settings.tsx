@@ -46,7 +46,7 @@ export function SettingsPane({ organization, policy }: PaneProps) {
               label="Query"
               value={query}
               onChange={setQuery}
-              hint="What is asked: what it gives is what is denied."
+              hint="The query whose results are denials."
             />
           )}
           <TextField label="Description" isOptional value={description} onChange={setDescription} />
@@ -68,8 +68,8 @@ export function SettingsPane({ organization, policy }: PaneProps) {
 }
 
 const LEVEL_HINTS: Readonly<Record<v2.EnforcementLevel, string>> = {
-  advisory: 'It warns, and nothing is stopped.',
-  'soft-mandatory': 'It denies; who may pass over policies can let it go on.',
-  'hard-mandatory': 'It denies, and nobody passes over it.',
-  mandatory: 'It denies; an overridable set may be passed over.',
+  advisory: 'A failure is a warning.',
+  'soft-mandatory': 'It denies; users who may override policies can allow it.',
+  'hard-mandatory': 'It denies, and cannot be overridden.',
+  mandatory: 'It denies; a set that allows overrides can be overridden.',
 }

@@ -84,9 +84,7 @@ function Verdict({ trial, policy, place }: VerdictProps) {
     <Panel title="Verdict" actions={<StateBadge state={status} />}>
       <div className="stack" role="status">
         {skipped !== undefined && <p className="warn">The policy was not asked: {skipped}.</p>}
-        {status === 'passed' && skipped === undefined && (
-          <p>The policy has nothing against this input.</p>
-        )}
+        {status === 'passed' && skipped === undefined && <p>The policy passes for this input.</p>}
         {warnings.map((warning) => (
           <p key={warning} className="warn">
             {warning}
@@ -105,7 +103,7 @@ function Verdict({ trial, policy, place }: VerdictProps) {
         />
         {output.length > 0 && (
           <details>
-            <summary>What it gave out</summary>
+            <summary>Output</summary>
             <pre className="excerpt" tabIndex={0}>
               {output.map(textOf).join('\n')}
             </pre>

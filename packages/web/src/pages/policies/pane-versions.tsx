@@ -20,7 +20,7 @@ export function VersionsPane({ policy, onCode }: VersionsPaneProps) {
     const reply = await act({
       call: (api) =>
         api.v2.downloadPolicy({ params: { policy_id: policy.id }, query: { version } }),
-      done: 'The code of that upload is in the editor. Save puts it in force.',
+      done: 'The editor shows this version. Save activates it.',
     })
     if (reply !== undefined) onCode(textOf(reply.data))
   }
@@ -34,7 +34,7 @@ export function VersionsPane({ policy, onCode }: VersionsPaneProps) {
       <QueryView query={versions} what="the versions">
         {({ data }) =>
           data.length === 0 ? (
-            <p className="quiet">Nothing was uploaded yet.</p>
+            <p className="quiet">No uploads yet.</p>
           ) : (
             <ol className="verdicts">
               {data.map(({ id, attributes }) => (

@@ -45,7 +45,7 @@ export function ParametersPanel({ set, refusal }: ParametersPanelProps) {
             columns={columnsOf({ set: set.id, refusal, onEdit: setEdited })}
             rows={data}
             keyOf={({ id }) => id}
-            empty={<p className="quiet padded">None. Policies read them by name.</p>}
+            empty={<p className="quiet padded">No parameters. Policies read them by name.</p>}
           />
         )}
       </QueryView>
@@ -167,7 +167,7 @@ function ParameterForm({ set, parameter, onClose }: ParameterFormProps) {
         attribute="sensitive"
         value={isSensitive}
         onChange={setSensitive}
-        hint="The value is never shown again. It cannot be turned off."
+        hint="The value is never shown again. This cannot be undone."
       />
     </FormDialog>
   )

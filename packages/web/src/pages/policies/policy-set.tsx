@@ -174,7 +174,7 @@ function EditSet({ set, onClose }: EditSetProps) {
       />
       {attributes.overridable !== null && (
         <CheckField
-          label="Its policies may be passed over"
+          label="Its policies may be overridden"
           attribute="overridable"
           value={isOverridable}
           onChange={setOverridable}

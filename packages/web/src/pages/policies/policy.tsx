@@ -119,7 +119,7 @@ function PolicyHead({ organization, policy }: PolicyHeadProps) {
       actions={
         <DeleteButton
           what={`the policy ${attributes.name}`}
-          body={<p>It leaves all policy sets and judges nothing any more.</p>}
+          body={<p>It is removed from all policy sets and no longer enforced.</p>}
           refusal={organizationCan.updatePolicies(organization)}
           call={(api) => api.v2.deletePolicy({ params: { policy_id: policy.id } })}
           after={paths.organization(organization.id, 'policies')}
@@ -218,7 +218,7 @@ function CodePanel(props: CodePanelProps) {
       done: ({ data }) =>
         data.data.attributes.diagnostics.length === 0
           ? 'The code is saved.'
-          : 'The code is saved, and does not read: see its marks.',
+          : 'The code is saved but has errors; see the marks.',
     })
     if (saved !== undefined) onSaved(saved.data.data.attributes['code-sha256'])
   }
@@ -228,15 +228,13 @@ function CodePanel(props: CodePanelProps) {
       isFlush
       actions={
         <>
-          {onDiscard !== undefined && (
-            <ActionButton onAct={onDiscard}>Throw the draft away</ActionButton>
-          )}
+          {onDiscard !== undefined && <ActionButton onAct={onDiscard}>Discard draft</ActionButton>}
           <ActionButton
             kind="primary"
             refusal={
               refusal ??
               (isChanged ? undefined : 'Nothing was changed.') ??
-              (isOvertaken ? 'Somebody uploaded other code: see below.' : undefined)
+              (isOvertaken ? 'Another user uploaded a new version: see below.' : undefined)
             }
             onAct={save}
           >
@@ -283,11 +281,11 @@ interface OvertakenNoteProps {
 function OvertakenNote({ refusal, onTake, onSave }: OvertakenNoteProps) {
   return (
     <div className="note tone-warn" role="alert">
-      <p>Somebody uploaded other code while you edited. Nothing of yours is lost.</p>
+      <p>Another user uploaded a new version while you were editing. Your draft is kept.</p>
       <div className="row">
-        <ActionButton onAct={onTake}>Take theirs</ActionButton>
+        <ActionButton onAct={onTake}>Use theirs</ActionButton>
         <ActionButton kind="danger" refusal={refusal} onAct={onSave}>
-          Save mine over theirs
+          Overwrite with mine
         </ActionButton>
       </div>
     </div>

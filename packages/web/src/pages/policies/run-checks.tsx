@@ -57,7 +57,7 @@ function Check({ organization, check }: CheckProps) {
     >
       <OverrideNote override={override} />
       {result === null ? (
-        <p className="quiet">{isWaiting ? 'It is not their turn yet.' : 'They were not asked.'}</p>
+        <p className="quiet">{isWaiting ? 'Pending.' : 'Not evaluated.'}</p>
       ) : (
         <SetVerdicts organization={organization} sets={setsIn(result)} />
       )}

@@ -21,7 +21,7 @@ export function SelectorsPanel({ set, refusal }: SelectorsPanelProps) {
     if (refusal !== undefined) return
     await act({
       call: (api) => api.v2.removePolicySetTagSelectors({ params, body: { data: [selector] } }),
-      done: 'The tag no longer counts.',
+      done: 'The tag selector is removed.',
     })
   }
   return (
@@ -72,7 +72,7 @@ function NewSelector({ set, refusal }: SelectorsPanelProps) {
         })
         return true
       },
-      done: 'The tag counts from now on.',
+      done: 'The tag selector is added.',
     })
     if (done === undefined) return
     setKey('')

@@ -70,7 +70,7 @@ const WORDS: Readonly<Record<MemberKind, Words>> = {
   policies: {
     title: 'Policies',
     label: 'Policy',
-    none: 'None yet: the set judges nothing.',
+    none: 'No policies yet.',
     group: 'policies',
   },
   projects: { title: 'Projects', label: 'Project', none: 'None by name.', group: 'projects' },

@@ -84,8 +84,8 @@ function Upload({ set, refusal }: SetVersionsProps) {
       call: (api) => uploadVersion(api, set.id, file),
       done: ({ attributes }) =>
         attributes.status === 'errored'
-          ? `The archive is there, and not in force: ${attributes.error ?? ''}`
-          : `${file.name} is in force.`,
+          ? `The archive was uploaded but is not active: ${attributes.error ?? ''}`
+          : `${file.name} is active.`,
     })
   }
   return (

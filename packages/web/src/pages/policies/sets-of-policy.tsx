@@ -33,7 +33,7 @@ export function SetsOfPolicy({ organization, policy }: SetsOfPolicyProps) {
               <p className="quiet">
                 None: it judges nothing yet.{' '}
                 <Link href={paths.organization(organization, 'policy-sets')}>
-                  Put it into a policy set
+                  Add to a policy set
                 </Link>
                 .
               </p>

@@ -101,8 +101,8 @@ function NoPolicies() {
   return (
     <EmptyState title="No policies here" command="reeve policy create limits --code limits.native">
       <p>
-        A policy says what plans and jobs may do. Write it, try it on an input, replay it on what
-        has happened, then put it into a policy set: there it takes effect.
+        A policy decides which plans and jobs are allowed. Write it, test it on an input, replay it
+        on past runs, then add it to a policy set to enforce it.
       </p>
     </EmptyState>
   )

@@ -63,7 +63,7 @@ export function PolicySetsTab({ organization, search }: OrganizationView) {
           command="reeve policy-set create jobs --policy limits --jobs-of default"
         >
           <p>
-            A set puts policies into effect: everywhere, or for projects, workspaces, tags, or the
+            A policy set enforces policies everywhere, or for projects, workspaces, tags, or the
             jobs of namespaces.
           </p>
         </EmptyState>
@@ -95,7 +95,7 @@ function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
           params: { organization_name: organization },
           body: resource('policy-sets', { name, description, kind, global: isGlobal }),
         }),
-      done: `The policy set ${name} was made.`,
+      done: `The policy set ${name} is created.`,
     })
     if (made !== undefined) navigate(paths.policySet(organization, made.data.data.id))
     return made !== undefined
@@ -104,7 +104,7 @@ function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
     <FormDialog
       title="New policy set"
       action="Create"
-      refusal={name === '' ? 'Give it a name.' : undefined}
+      refusal={name === '' ? 'Enter a name.' : undefined}
       onSubmit={create}
       onClose={onClose}
     >

@@ -70,7 +70,7 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
     <>
       <PageHead
         title="Verdicts on jobs"
-        lead="Submissions that policies denied, and those that were let through although they did."
+        lead="Job submissions that policies denied, and overrides."
       />
       <search className="filters">
         <OrderSelect search={search} />
@@ -88,8 +88,8 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
             command="reeve policy-set create jobs --policy limits --jobs-of default"
           >
             <p>
-              A policy set with namespaces judges the jobs that are submitted to them. Denials and
-              overrides appear here, with the line of the policy.
+              Policy sets apply to the jobs of their namespaces. Denials and overrides appear here
+              with the failing rule.
             </p>
           </EmptyState>
         }

@@ -76,12 +76,12 @@ function VerdictView({ verdict }: { readonly verdict: PolicyVerdict }) {
             { name: 'Namespace', value: Namespace },
             { name: 'When', value: <Ago date={dateOfNs(verdict.Time)} /> },
             { name: 'Asked by', value: verdict.TokenName || verdict.AccessorID || 'anyone' },
-            { name: 'Policies asked', value: verdict.Asked },
-            ...(Comment === '' ? [] : [{ name: 'Why it was let through', value: Comment }]),
+            { name: 'Evaluated policies', value: verdict.Asked },
+            ...(Comment === '' ? [] : [{ name: 'Override', value: Comment }]),
           ]}
         />
       </Panel>
-      <Panel title="Policies that did not pass">
+      <Panel title="Failed policies">
         <JobOutcomes outcomes={verdict.Outcomes} />
         {verdict.OutcomesOmitted > 0 && (
           <p className="quiet">And {verdict.OutcomesOmitted} more.</p>

@@ -73,7 +73,7 @@ function Account() {
         <Facts
           facts={[
             { name: 'User', value: attributes.username },
-            { name: 'Stands for', value: relationships['authenticated-resource'].data.type },
+            { name: 'Identity', value: relationships['authenticated-resource'].data.type },
             { name: 'Site administrator', value: attributes['is-admin'] ? 'yes' : 'no' },
           ]}
         />
@@ -97,8 +97,8 @@ function OwnTokens() {
 }
 
 function withoutToken(identity: ReturnType<typeof useSession>['identity']): string {
-  if (identity === undefined) return 'The server has not said who you are yet.'
+  if (identity === undefined) return 'The server has not confirmed your identity yet.'
   if (!identity.isAclEnabled)
-    return 'Access control is off: the workload API does what it is asked.'
+    return 'Access control is off: the workload API accepts every request.'
   return `Not signed in. ${identity.refusal ?? ''}`
 }

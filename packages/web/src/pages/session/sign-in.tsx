@@ -60,8 +60,8 @@ function LinkSignIn({ exchange }: LinkSignInProps) {
   if (error === undefined) return <Loading what="your session" />
   return (
     <>
-      <SignInFailure error={error} title="The link does not sign in any more.">
-        It works once, and not for long. <code>reeve ui</code> prints another one.
+      <SignInFailure error={error} title="The sign-in link has expired.">
+        It works once and only for a few minutes. <code>reeve ui</code> prints a new one.
       </SignInFailure>
       <TokenForm />
     </>
@@ -127,9 +127,8 @@ function TokenForm() {
             )}
           </Field>
           {error !== undefined && (
-            <SignInFailure error={error} title="The server knows no such token.">
-              It may be mistyped, too old or deleted. What is asked for is its secret, not its
-              accessor.
+            <SignInFailure error={error} title="The server does not know this token.">
+              It may be mistyped, expired or deleted. Enter its secret, not its accessor ID.
             </SignInFailure>
           )}
           <button type="submit" className="button primary">
@@ -145,8 +144,8 @@ function TokenForm() {
       </Panel>
       <Panel title="On a new server">
         <p>
-          With access control on, a server has no token at first: <code>reeve acl bootstrap</code>{' '}
-          makes the first one, once, which may do everything.
+          A new server with access control has no tokens yet: <code>reeve acl bootstrap</code> makes
+          the first one, once, which may do everything.
         </p>
       </Panel>
       <CommandLine cli="reeve login" call={{ path: '/v1/acl/token/self' }} />

@@ -45,13 +45,13 @@ export function EditVariable({ variable, refresh }: EditVariableProps) {
               {variable.ModifyIndex}). Nothing of yours is stored, and nothing of it is lost.
             </p>
             <div className="row">
-              <ActionButton onAct={takeTheirs}>Take theirs</ActionButton>
+              <ActionButton onAct={takeTheirs}>Use theirs</ActionButton>
               <ActionButton
                 kind="danger"
                 refusal={refusal}
                 onAct={() => save(variable.ModifyIndex)}
               >
-                Store mine over theirs
+                Overwrite with mine
               </ActionButton>
             </div>
           </div>

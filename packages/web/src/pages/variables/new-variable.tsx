@@ -49,7 +49,7 @@ function VariableForm({ initial }: { readonly initial: string }) {
   const [rows, setRows] = useState(() => rowsOf({}))
   const { write, hasConflict } = useVariableWrite({ namespace, path })
   const refusal =
-    (path === '' ? 'Fill in the path.' : undefined) ??
+    (path === '' ? 'Enter a path.' : undefined) ??
     variableCan.write({ namespace, path, lock: undefined }, rights) ??
     faultIn(rows)
   const make = async () => {
@@ -78,7 +78,7 @@ function VariableForm({ initial }: { readonly initial: string }) {
       )}
       <div>
         <ActionButton kind="primary" refusal={refusal} onAct={make} isSubmit>
-          Make the variable
+          Create the variable
         </ActionButton>
       </div>
     </form>

@@ -60,7 +60,7 @@ export function VariableListPage({ search }: PageProps<'/variables'>) {
     <>
       <PageHead
         title="Variables"
-        lead="Values that are kept encrypted, by path."
+        lead="Encrypted values, by path."
         actions={
           <ActionButton
             kind="primary"
@@ -72,7 +72,7 @@ export function VariableListPage({ search }: PageProps<'/variables'>) {
         }
       />
       <search className="filters">
-        <SearchField label="Beginning of the path" value={prefix} />
+        <SearchField label="Path prefix" value={prefix} />
       </search>
       <PagedTable
         label="Variables"
@@ -83,7 +83,7 @@ export function VariableListPage({ search }: PageProps<'/variables'>) {
         hrefOf={({ Namespace, Path }) => paths.variable({ namespace: Namespace, id: Path })}
         empty={
           <EmptyState
-            title={prefix === '' ? 'No variables' : 'No path begins so'}
+            title={prefix === '' ? 'No variables' : 'No matching paths'}
             command="reeve var put apps/web/db user=web password=@password.txt"
           >
             <p>

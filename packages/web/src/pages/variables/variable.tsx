@@ -81,7 +81,7 @@ function VariableHead({ variable }: { readonly variable: Variable }) {
   const { Namespace: namespace, Path: path, ModifyIndex, Lock } = variable
   const remove = async () => {
     const title = `Delete ${path}?`
-    const body = 'Whoever reads it finds nothing from then on. This cannot be taken back.'
+    const body = 'Jobs that read it will fail. This cannot be undone.'
     if (!(await confirm({ title, body, action: 'Delete the variable', isDangerous: true }))) return
     const done = await act({
       call: async (api) => {
@@ -132,7 +132,7 @@ function Items({ variable }: { readonly variable: Variable }) {
             aria-pressed={isShown}
             onClick={() => setShown(!isShown)}
           >
-            {isShown ? 'Hide the values' : 'Show the values'}
+            {isShown ? 'Hide values' : 'Show values'}
           </button>
           <ActionButton
             kind="primary"

@@ -4,25 +4,29 @@ import { ORGANIZATION_FLAG } from '../organization.ts'
 const POLICY: ArgumentSpec = { usage: '<POLICY>', help: 'the name or id of a policy' }
 const FILE: ArgumentSpec = {
   usage: '<FILE>',
-  help: 'its code; "-" reads standard input',
+  help: 'a file with the source; "-" reads standard input',
   completes: 'file',
 }
 
 const SETTINGS: readonly FlagSpec[] = [
-  { usage: '--description <TEXT>', help: 'what it is for' },
+  { usage: '--description <TEXT>', help: 'description' },
   {
     usage: '--level <LEVEL>',
     help: 'native: hard-mandatory, soft-mandatory or advisory; opa: mandatory or advisory',
   },
-  { usage: '--query <QUERY>', help: 'what a policy of kind opa is asked, such as data.jobs.deny' },
+  { usage: '--query <QUERY>', help: 'query of an opa policy, such as data.jobs.deny' },
   ORGANIZATION_FLAG,
 ]
 
 const TRIAL: readonly FlagSpec[] = [
-  { usage: '--code <FILE>', help: 'code to ask in place of the stored one', completes: 'file' },
+  {
+    usage: '--code <FILE>',
+    help: 'evaluate this source instead of the stored one',
+    completes: 'file',
+  },
   {
     usage: '--param <KEY=VALUE>',
-    help: 'a parameter, as "reeve policy-set param" would set it',
+    help: 'a parameter value',
     isRepeated: true,
   },
   ORGANIZATION_FLAG,
@@ -32,10 +36,10 @@ export const policyCommands: readonly CommandSpec[] = [
   {
     path: 'policy list',
     summary: 'List the policies of an organization.',
-    examples: [{ line: 'reeve policy list --kind opa', says: 'of one language' }],
+    examples: [{ line: 'reeve policy list --kind opa', says: 'policies of one kind' }],
     flags: [
       { usage: '--kind <KIND>', help: 'native or opa' },
-      { usage: '--search <TEXT>', help: 'only names with this in them' },
+      { usage: '--search <TEXT>', help: 'only names that contain this text' },
       ORGANIZATION_FLAG,
     ],
     isRead: true,
@@ -43,7 +47,7 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy show',
-    summary: 'Show a policy, its sets, and what is wrong with its code.',
+    summary: 'Show a policy, its policy sets and compile errors.',
     examples: [{ line: 'reeve policy show limits', says: 'by its name' }],
     args: [POLICY],
     flags: [ORGANIZATION_FLAG],
@@ -52,22 +56,25 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy create',
-    summary: 'Make a policy from a file and upload its code.',
+    summary: 'Create a policy from a file.',
     details:
       'The kind is told by the end of the file, .native or .rego, and the name by its beginning. ' +
       'It is enforced once it is in a policy set: "reeve policy-set add".',
     examples: [
-      { line: 'reeve policy create limits.native --level hard-mandatory', says: 'called "limits"' },
+      {
+        line: 'reeve policy create limits.native --level hard-mandatory',
+        says: 'the policy is named "limits"',
+      },
       {
         line: 'reeve policy create deny.rego --query data.jobs.deny --level mandatory --set jobs',
-        says: 'in a set at once',
+        says: 'and add it to a policy set',
       },
     ],
     args: [FILE],
     flags: [
-      { usage: '--name <NAME>', help: 'its name, when not that of the file' },
-      { usage: '--kind <KIND>', help: 'native or opa, when the file does not tell' },
-      { usage: '--set <SET>', help: 'a policy set it goes into', isRepeated: true },
+      { usage: '--name <NAME>', help: 'name of the policy (default: the file name)' },
+      { usage: '--kind <KIND>', help: 'native or opa (default: by the file extension)' },
+      { usage: '--set <SET>', help: 'add the policy to this set', isRepeated: true },
       ...SETTINGS,
     ],
     isRead: true,
@@ -75,8 +82,13 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy update',
-    summary: 'Change the record of a policy; "upload" changes its code.',
-    examples: [{ line: 'reeve policy update limits --level advisory', says: 'only warn' }],
+    summary: 'Update the settings of a policy; "upload" replaces its source.',
+    examples: [
+      {
+        line: 'reeve policy update limits --level advisory',
+        says: 'set the enforcement level to advisory',
+      },
+    ],
     args: [POLICY],
     flags: SETTINGS,
     isRead: true,
@@ -84,11 +96,11 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy upload',
-    summary: 'Replace the code of a policy.',
+    summary: 'Replace the source of a policy.',
     examples: [{ line: 'reeve policy upload limits limits.native', says: 'from a file' }],
     args: [POLICY, FILE],
     flags: [
-      { usage: '--strict', help: 'refuse code that cannot be compiled, and keep the old' },
+      { usage: '--strict', help: 'reject a source that does not compile' },
       ORGANIZATION_FLAG,
     ],
     isRead: true,
@@ -96,20 +108,20 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy download',
-    summary: 'Write the code of a policy to standard output, byte for byte.',
-    examples: [{ line: 'reeve policy download limits > limits.native', says: 'into a file' }],
+    summary: 'Print the source of a policy.',
+    examples: [{ line: 'reeve policy download limits > limits.native', says: 'save it to a file' }],
     args: [POLICY],
     flags: [
-      { usage: '--version <ID>', help: 'an earlier upload; "reeve policy versions" lists them' },
+      { usage: '--version <ID>', help: 'an earlier version, from "reeve policy versions"' },
       ORGANIZATION_FLAG,
     ],
     load: async () => (await import('./policy.ts')).runPolicyDownload,
   },
   {
     path: 'policy versions',
-    summary: 'List the uploads of a policy that are kept, the newest first.',
+    summary: 'List the retained versions of a policy, newest first.',
     examples: [
-      { line: 'reeve policy versions limits', says: 'when each was uploaded, and by whom' },
+      { line: 'reeve policy versions limits', says: 'upload time and user of each version' },
     ],
     args: [POLICY],
     flags: [ORGANIZATION_FLAG],
@@ -118,19 +130,24 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy delete',
-    summary: 'Delete a policy; it leaves all its sets.',
-    examples: [{ line: 'reeve policy delete limits', says: 'after asking' }],
+    summary: 'Delete a policy and remove it from all policy sets.',
+    examples: [{ line: 'reeve policy delete limits', says: 'asks for confirmation' }],
     args: [POLICY],
-    flags: [{ usage: '-y, --yes', help: 'do not ask' }, ORGANIZATION_FLAG],
+    flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }, ORGANIZATION_FLAG],
     load: async () => (await import('./change.ts')).runPolicyDelete,
   },
   {
     path: 'policy try',
-    summary: 'Ask a policy about a document, without enforcing anything.',
-    details: 'The document is {"job": …} or {"plan": …, "run": …}. Ends with 8 when it says no.',
+    summary: 'Evaluate a policy against a document without enforcing it.',
+    details:
+      'The document is {"job": …} or {"plan": …, "run": …}. Exits with 8 if the policy ' +
+      'denies it.',
     examples: [
-      { line: 'reeve policy try limits job.json', says: 'as it is stored' },
-      { line: 'reeve policy try limits job.json --code new.native', says: 'with other code' },
+      { line: 'reeve policy try limits job.json', says: 'evaluate the stored source' },
+      {
+        line: 'reeve policy try limits job.json --code new.native',
+        says: 'evaluate a local source',
+      },
       { line: 'reeve policy try limits job.json --param most=3', says: 'with a parameter' },
     ],
     args: [POLICY, { usage: '<INPUT>', help: 'JSON; "-" reads standard input', completes: 'file' }],
@@ -140,13 +157,16 @@ export const policyCommands: readonly CommandSpec[] = [
   },
   {
     path: 'policy replay',
-    summary: 'Say what a policy would have denied of what has happened.',
+    summary: 'Replay a policy against past jobs and runs.',
     examples: [
-      { line: 'reeve policy replay limits', says: 'jobs and runs, the newest first' },
-      { line: 'reeve policy replay limits --code new.native --limit 100', says: 'with other code' },
+      { line: 'reeve policy replay limits', says: 'recent jobs and runs, newest first' },
+      {
+        line: 'reeve policy replay limits --code new.native --limit 100',
+        says: 'evaluate a local source',
+      },
     ],
     args: [POLICY],
-    flags: [{ usage: '--limit <COUNT>', help: 'how many are judged' }, ...TRIAL],
+    flags: [{ usage: '--limit <COUNT>', help: 'number of subjects' }, ...TRIAL],
     isRead: true,
     load: async () => (await import('./trial.ts')).runPolicyReplay,
   },

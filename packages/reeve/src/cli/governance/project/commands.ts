@@ -2,13 +2,15 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 import { TAG_FLAG } from '../tags.ts'
 
-const PROJECT: ArgumentSpec = { usage: '<PROJECT>', help: 'the name or id of a project' }
+const PROJECT: ArgumentSpec = { usage: '<PROJECT>', help: 'the name or ID of a project' }
 
 const SETTINGS: readonly FlagSpec[] = [
-  { usage: '--description <TEXT>', help: 'what it is for; "" for none' },
+  { usage: '--description <TEXT>', help: 'description; "" removes it' },
   {
     usage: '--auto-destroy <DURATION>',
-    help: 'idle time after which workspaces are marked for destruction, such as 14d or 24h; "" for never',
+    help:
+      'auto-destroy workspaces after this time of inactivity, such as 14d or 24h; "" ' +
+      'disables it',
   },
   TAG_FLAG,
   ORGANIZATION_FLAG,
@@ -20,15 +22,18 @@ export const projectCommands: readonly CommandSpec[] = [
     summary: 'List projects.',
     examples: [
       { line: 'reeve project list', says: 'all of the organization' },
-      { line: 'reeve project list --search pay --json', says: 'with "pay" in their names' },
+      { line: 'reeve project list --search pay --json', says: 'names that contain "pay"' },
     ],
-    flags: [{ usage: '--search <TEXT>', help: 'only names with this in them' }, ORGANIZATION_FLAG],
+    flags: [
+      { usage: '--search <TEXT>', help: 'only names that contain this text' },
+      ORGANIZATION_FLAG,
+    ],
     isRead: true,
     load: async () => (await import('./project.ts')).runProjectList,
   },
   {
     path: 'project show',
-    summary: 'Show a project with its tags.',
+    summary: 'Show a project and its tags.',
     examples: [{ line: 'reeve project show payments', says: 'by its name' }],
     args: [PROJECT],
     flags: [ORGANIZATION_FLAG],
@@ -37,43 +42,46 @@ export const projectCommands: readonly CommandSpec[] = [
   },
   {
     path: 'project create',
-    summary: 'Make a project.',
+    summary: 'Create a project.',
     examples: [{ line: 'reeve project create payments --tag env=prod', says: 'with a tag' }],
-    args: [{ usage: '<NAME>', help: 'its name, 3 to 40 characters' }],
+    args: [{ usage: '<NAME>', help: 'name, 3 to 40 characters' }],
     flags: SETTINGS,
     isRead: true,
     load: async () => (await import('./change.ts')).runProjectCreate,
   },
   {
     path: 'project update',
-    summary: 'Change a project. Tags that are given replace all it has.',
+    summary: 'Update a project. Tags replace all existing tags.',
     examples: [
-      { line: 'reeve project update payments --name billing', says: 'another name' },
-      { line: 'reeve project update payments --auto-destroy 14d', says: 'mark idle workspaces' },
+      { line: 'reeve project update payments --name billing', says: 'rename it' },
+      {
+        line: 'reeve project update payments --auto-destroy 14d',
+        says: 'destroy inactive workspaces',
+      },
     ],
     args: [PROJECT],
-    flags: [{ usage: '--name <NAME>', help: 'its new name' }, ...SETTINGS],
+    flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
     load: async () => (await import('./change.ts')).runProjectUpdate,
   },
   {
     path: 'project delete',
-    summary: 'Delete a project that has no workspaces and no namespaces.',
+    summary: 'Delete a project without workspaces and namespaces.',
     examples: [
-      { line: 'reeve project delete payments', says: 'after asking' },
-      { line: 'reeve project delete payments --force', says: 'with all that is in it' },
+      { line: 'reeve project delete payments', says: 'asks for confirmation' },
+      { line: 'reeve project delete payments --force', says: 'with its workspaces' },
     ],
     args: [PROJECT],
     flags: [
-      { usage: '--force', help: 'delete its workspaces too, and let its namespaces go' },
-      { usage: '-y, --yes', help: 'do not ask' },
+      { usage: '--force', help: 'also delete its workspaces and detach its namespaces' },
+      { usage: '-y, --yes', help: 'skip the confirmation' },
       ORGANIZATION_FLAG,
     ],
     load: async () => (await import('./change.ts')).runProjectDelete,
   },
   {
     path: 'project tag',
-    summary: 'Add tags to a project, or change their values.',
+    summary: 'Add tags to a project, or update their values.',
     examples: [{ line: 'reeve project tag payments env=prod audited', says: 'two tags' }],
     args: [PROJECT, { usage: '<TAG...>', help: 'KEY or KEY=VALUE' }],
     flags: [ORGANIZATION_FLAG],
@@ -82,18 +90,18 @@ export const projectCommands: readonly CommandSpec[] = [
   },
   {
     path: 'project move',
-    summary: 'Move workspaces into a project, all or none.',
+    summary: 'Move workspaces to a project, all or none.',
     examples: [{ line: 'reeve project move payments api web', says: 'two workspaces' }],
-    args: [PROJECT, { usage: '<WORKSPACE...>', help: 'names or ids of workspaces' }],
+    args: [PROJECT, { usage: '<WORKSPACE...>', help: 'names or IDs of workspaces' }],
     flags: [ORGANIZATION_FLAG],
     load: async () => (await import('./change.ts')).runProjectMove,
   },
   {
     path: 'project namespaces',
-    summary: 'Say which namespaces belong to a project: its policy sets guard their jobs.',
+    summary: 'List or change the namespaces of a project; its policy sets apply to their jobs.',
     examples: [
-      { line: 'reeve project namespaces payments', says: 'those that do' },
-      { line: 'reeve project namespaces payments --add prod', says: 'one more' },
+      { line: 'reeve project namespaces payments', says: 'list them' },
+      { line: 'reeve project namespaces payments --add prod', says: 'add one' },
     ],
     args: [PROJECT],
     flags: [

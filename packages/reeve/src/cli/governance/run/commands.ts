@@ -1,19 +1,19 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 
-const RUN: ArgumentSpec = { usage: '<RUN>', help: 'the id of a run' }
-const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or id of a workspace' }
+const RUN: ArgumentSpec = { usage: '<RUN>', help: 'the ID of a run' }
+const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or ID of a workspace' }
 const PLAN: ArgumentSpec = {
   usage: '<PLAN>',
-  help: 'a plan as JSON; "-" reads standard input',
+  help: 'a plan in JSON format; "-" reads standard input',
   completes: 'file',
 }
-const COMMENT: FlagSpec = { usage: '--comment <TEXT>', help: 'why, kept with the run' }
+const COMMENT: FlagSpec = { usage: '--comment <TEXT>', help: 'comment, stored with the run' }
 
 export const runCommands: readonly CommandSpec[] = [
   {
     path: 'run list',
-    summary: 'List the runs of a workspace, the newest first.',
+    summary: 'List the runs of a workspace, newest first.',
     examples: [{ line: 'reeve run list api', says: 'of one workspace' }],
     args: [WORKSPACE],
     flags: [ORGANIZATION_FLAG],
@@ -22,25 +22,25 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run show',
-    summary: 'Show a run and what the policies said of its plan.',
-    examples: [{ line: 'reeve run show run-abc123', says: 'with the lines that failed' }],
+    summary: 'Show a run and its policy results.',
+    examples: [{ line: 'reeve run show run-abc123', says: 'with the failed rules' }],
     args: [RUN],
     isRead: true,
     load: async () => (await import('./run.ts')).runRunShow,
   },
   {
     path: 'run create',
-    summary: 'Give a plan to the policies of a workspace and wait for what they say.',
-    details: 'Ends with 8 when a policy stops it.',
+    summary: 'Create a run from a plan and wait for its policy results.',
+    details: 'Exits with 8 if a policy blocks the run.',
     examples: [
-      { line: 'reeve run create api plan.json', says: 'a plan that was exported as JSON' },
+      { line: 'reeve run create api plan.json', says: 'a plan exported as JSON' },
       { line: 'reeve run create api plan.json --message "more nodes"', says: 'with a message' },
     ],
     args: [WORKSPACE, PLAN],
     flags: [
-      { usage: '--message <TEXT>', help: 'what it is for' },
-      { usage: '--plan-only', help: 'it is never applied' },
-      { usage: '--auto-apply', help: 'confirm it when the policies pass' },
+      { usage: '--message <TEXT>', help: 'description' },
+      { usage: '--plan-only', help: 'the run is never applied' },
+      { usage: '--auto-apply', help: 'confirm the run if all policies pass' },
       ORGANIZATION_FLAG,
     ],
     isRead: true,
@@ -48,9 +48,9 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run evaluate',
-    summary: 'Ask the policies of a workspace about a plan, without keeping anything.',
-    details: 'Ends with 8 when a policy would stop it.',
-    examples: [{ line: 'reeve run evaluate api plan.json', says: 'before there is a run' }],
+    summary: 'Evaluate the policies of a workspace against a plan without creating a run.',
+    details: 'Exits with 8 if a policy would block the run.',
+    examples: [{ line: 'reeve run evaluate api plan.json', says: 'before creating a run' }],
     args: [WORKSPACE, PLAN],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
@@ -58,8 +58,10 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run override',
-    summary: 'Let a run pass policies that may be overridden. Who did it and why is kept.',
-    examples: [{ line: 'reeve run override run-abc123 --comment "incident 7"', says: 'with why' }],
+    summary: 'Override the failed policies of a run. User and comment are recorded.',
+    examples: [
+      { line: 'reeve run override run-abc123 --comment "incident 7"', says: 'with a comment' },
+    ],
     args: [RUN],
     flags: [COMMENT],
     isRead: true,
@@ -68,7 +70,7 @@ export const runCommands: readonly CommandSpec[] = [
   {
     path: 'run apply',
     summary: 'Confirm a run.',
-    examples: [{ line: 'reeve run apply run-abc123', says: 'its plan may be carried out' }],
+    examples: [{ line: 'reeve run apply run-abc123', says: 'approve the plan' }],
     args: [RUN],
     flags: [COMMENT],
     isRead: true,
@@ -76,8 +78,8 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run discard',
-    summary: 'Discard a run that waits for a decision.',
-    examples: [{ line: 'reeve run discard run-abc123', says: 'it is never applied' }],
+    summary: 'Discard a run that waits for confirmation.',
+    examples: [{ line: 'reeve run discard run-abc123', says: 'the run is never applied' }],
     args: [RUN],
     flags: [COMMENT],
     isRead: true,
@@ -85,8 +87,8 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run cancel',
-    summary: 'Cancel a run that is not yet judged.',
-    examples: [{ line: 'reeve run cancel run-abc123', says: 'before it waits for a decision' }],
+    summary: 'Cancel a run that is still in progress.',
+    examples: [{ line: 'reeve run cancel run-abc123', says: 'before it waits for confirmation' }],
     args: [RUN],
     flags: [COMMENT],
     isRead: true,

@@ -1,17 +1,17 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 
-const TEAM: ArgumentSpec = { usage: '<TEAM>', help: 'the name or id of a team' }
+const TEAM: ArgumentSpec = { usage: '<TEAM>', help: 'the name or ID of a team' }
 const USERS: ArgumentSpec = { usage: '<USER...>', help: 'usernames' }
 
 const SETTINGS: readonly FlagSpec[] = [
   {
     usage: '--allow <ACCESS>',
-    help: 'what it may do in the whole organization, such as manage-projects or manage-policies',
+    help: 'grant an organization permission, such as manage-projects or manage-policies',
     isRepeated: true,
   },
-  { usage: '--deny <ACCESS>', help: 'what it may do no more', isRepeated: true },
-  { usage: '--visibility <WHO>', help: 'secret, or organization: who sees that it exists' },
+  { usage: '--deny <ACCESS>', help: 'remove an organization permission', isRepeated: true },
+  { usage: '--visibility <WHO>', help: 'who can see the team: secret or organization' },
   ORGANIZATION_FLAG,
 ]
 
@@ -19,14 +19,14 @@ export const teamCommands: readonly CommandSpec[] = [
   {
     path: 'team list',
     summary: 'List teams.',
-    examples: [{ line: 'reeve team list', says: 'with what they may do everywhere' }],
+    examples: [{ line: 'reeve team list', says: 'with their organization permissions' }],
     flags: [ORGANIZATION_FLAG],
     isRead: true,
     load: async () => (await import('./team.ts')).runTeamList,
   },
   {
     path: 'team show',
-    summary: 'Show a team with its members.',
+    summary: 'Show a team and its members.',
     examples: [{ line: 'reeve team show platform', says: 'by its name' }],
     args: [TEAM],
     flags: [ORGANIZATION_FLAG],
@@ -35,32 +35,32 @@ export const teamCommands: readonly CommandSpec[] = [
   },
   {
     path: 'team create',
-    summary: 'Make a team.',
+    summary: 'Create a team.',
     examples: [
-      { line: 'reeve team create platform --allow manage-projects', says: 'with a right' },
+      { line: 'reeve team create platform --allow manage-projects', says: 'with a permission' },
     ],
-    args: [{ usage: '<NAME>', help: 'its name' }],
+    args: [{ usage: '<NAME>', help: 'name' }],
     flags: SETTINGS,
     isRead: true,
     load: async () => (await import('./change.ts')).runTeamCreate,
   },
   {
     path: 'team update',
-    summary: 'Change a team. Rights that are not named stay as they are.',
+    summary: 'Update a team. Permissions that are not named are kept.',
     examples: [
-      { line: 'reeve team update platform --deny manage-projects', says: 'one right less' },
+      { line: 'reeve team update platform --deny manage-projects', says: 'remove a permission' },
     ],
     args: [TEAM],
-    flags: [{ usage: '--name <NAME>', help: 'its new name' }, ...SETTINGS],
+    flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
     load: async () => (await import('./change.ts')).runTeamUpdate,
   },
   {
     path: 'team delete',
-    summary: 'Delete a team with its tokens.',
-    examples: [{ line: 'reeve team delete platform', says: 'after asking' }],
+    summary: 'Delete a team and its tokens.',
+    examples: [{ line: 'reeve team delete platform', says: 'asks for confirmation' }],
     args: [TEAM],
-    flags: [{ usage: '-y, --yes', help: 'do not ask' }, ORGANIZATION_FLAG],
+    flags: [{ usage: '-y, --yes', help: 'skip the confirmation' }, ORGANIZATION_FLAG],
     load: async () => (await import('./change.ts')).runTeamDelete,
   },
   {
@@ -83,11 +83,11 @@ export const teamCommands: readonly CommandSpec[] = [
   },
   {
     path: 'team grant',
-    summary: 'Give a team access to a project, or change the access it has.',
+    summary: 'Grant a team access to a project, or change its access level.',
     examples: [{ line: 'reeve team grant platform payments write', says: 'to one project' }],
     args: [
       TEAM,
-      { usage: '<PROJECT>', help: 'the name or id of a project' },
+      { usage: '<PROJECT>', help: 'the name or ID of a project' },
       { usage: '<LEVEL>', help: 'read, write, maintain or admin' },
     ],
     flags: [ORGANIZATION_FLAG],
@@ -96,9 +96,9 @@ export const teamCommands: readonly CommandSpec[] = [
   },
   {
     path: 'team revoke',
-    summary: 'Take the access to a project from a team.',
+    summary: 'Revoke the access of a team to a project.',
     examples: [{ line: 'reeve team revoke platform payments', says: 'of one project' }],
-    args: [TEAM, { usage: '<PROJECT>', help: 'the name or id of a project' }],
+    args: [TEAM, { usage: '<PROJECT>', help: 'the name or ID of a project' }],
     flags: [ORGANIZATION_FLAG],
     load: async () => (await import('./access.ts')).runTeamRevoke,
   },

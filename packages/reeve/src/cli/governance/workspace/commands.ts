@@ -2,19 +2,19 @@ import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 import { TAG_FLAG } from '../tags.ts'
 
-const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or id of a workspace' }
+const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or ID of a workspace' }
 
 const SETTINGS: readonly FlagSpec[] = [
-  { usage: '--description <TEXT>', help: 'what it is for' },
-  { usage: '--project <PROJECT>', help: 'the project it is in' },
-  { usage: '--auto-apply', help: 'confirm runs by themselves when the policies pass' },
-  { usage: '--no-auto-apply', help: 'wait for somebody to confirm' },
+  { usage: '--description <TEXT>', help: 'description' },
+  { usage: '--project <PROJECT>', help: 'the project of the workspace' },
+  { usage: '--auto-apply', help: 'apply runs without confirmation if all policies pass' },
+  { usage: '--no-auto-apply', help: 'require confirmation' },
   {
     usage: '--auto-destroy <DURATION>',
-    help: 'idle time after which it is marked for destruction, such as 14d; "" for never',
+    help: 'auto-destroy after this time of inactivity, such as 14d; "" disables it',
   },
-  { usage: '--inherit-auto-destroy', help: "take the project's idle time" },
-  { usage: '--no-inherit-auto-destroy', help: 'have an idle time of its own' },
+  { usage: '--inherit-auto-destroy', help: 'inherit the auto-destroy setting of the project' },
+  { usage: '--no-inherit-auto-destroy', help: 'do not inherit the auto-destroy setting' },
   TAG_FLAG,
   ORGANIZATION_FLAG,
 ]
@@ -28,7 +28,7 @@ export const workspaceCommands: readonly CommandSpec[] = [
       { line: 'reeve workspace list --project payments', says: 'of one project' },
     ],
     flags: [
-      { usage: '--search <TEXT>', help: 'only names with this in them' },
+      { usage: '--search <TEXT>', help: 'only names that contain this text' },
       { usage: '--project <PROJECT>', help: 'only those in this project' },
       ORGANIZATION_FLAG,
     ],
@@ -37,7 +37,7 @@ export const workspaceCommands: readonly CommandSpec[] = [
   },
   {
     path: 'workspace show',
-    summary: 'Show a workspace with its tags, its lock and its latest run.',
+    summary: 'Show a workspace with its tags, lock and latest run.',
     examples: [{ line: 'reeve workspace show api', says: 'by its name' }],
     args: [WORKSPACE],
     flags: [ORGANIZATION_FLAG],
@@ -46,19 +46,21 @@ export const workspaceCommands: readonly CommandSpec[] = [
   },
   {
     path: 'workspace create',
-    summary: 'Make a workspace.',
+    summary: 'Create a workspace.',
     examples: [{ line: 'reeve workspace create api --project payments', says: 'in a project' }],
-    args: [{ usage: '<NAME>', help: 'its name' }],
+    args: [{ usage: '<NAME>', help: 'name' }],
     flags: SETTINGS,
     isRead: true,
     load: async () => (await import('./change.ts')).runWorkspaceCreate,
   },
   {
     path: 'workspace update',
-    summary: 'Change a workspace. Tags that are given replace all it has.',
-    examples: [{ line: 'reeve workspace update api --auto-apply', says: 'confirm by itself' }],
+    summary: 'Update a workspace. Tags replace all existing tags.',
+    examples: [
+      { line: 'reeve workspace update api --auto-apply', says: 'apply runs automatically' },
+    ],
     args: [WORKSPACE],
-    flags: [{ usage: '--name <NAME>', help: 'its new name' }, ...SETTINGS],
+    flags: [{ usage: '--name <NAME>', help: 'new name' }, ...SETTINGS],
     isRead: true,
     load: async () => (await import('./change.ts')).runWorkspaceUpdate,
   },
@@ -66,38 +68,38 @@ export const workspaceCommands: readonly CommandSpec[] = [
     path: 'workspace delete',
     summary: 'Delete a workspace.',
     examples: [
-      { line: 'reeve workspace delete api', says: 'after asking' },
-      { line: 'reeve workspace delete api --safe', says: 'only if it manages nothing' },
+      { line: 'reeve workspace delete api', says: 'asks for confirmation' },
+      { line: 'reeve workspace delete api --safe', says: 'only if it manages no resources' },
     ],
     args: [WORKSPACE],
     flags: [
       { usage: '--safe', help: 'refuse while it manages resources' },
-      { usage: '-y, --yes', help: 'do not ask' },
+      { usage: '-y, --yes', help: 'skip the confirmation' },
       ORGANIZATION_FLAG,
     ],
     load: async () => (await import('./change.ts')).runWorkspaceDelete,
   },
   {
     path: 'workspace lock',
-    summary: 'Keep runs out of a workspace.',
+    summary: 'Lock a workspace, so that no run starts.',
     examples: [{ line: 'reeve workspace lock api --reason "freeze"', says: 'with a reason' }],
     args: [WORKSPACE],
-    flags: [{ usage: '--reason <TEXT>', help: 'why' }, ORGANIZATION_FLAG],
+    flags: [{ usage: '--reason <TEXT>', help: 'reason' }, ORGANIZATION_FLAG],
     isRead: true,
     load: async () => (await import('./change.ts')).runWorkspaceLock,
   },
   {
     path: 'workspace unlock',
-    summary: 'Let runs into a workspace again.',
-    examples: [{ line: 'reeve workspace unlock api', says: 'a lock of your own' }],
+    summary: 'Unlock a workspace.',
+    examples: [{ line: 'reeve workspace unlock api', says: 'your own lock' }],
     args: [WORKSPACE],
-    flags: [{ usage: '--force', help: 'also a lock of somebody else' }, ORGANIZATION_FLAG],
+    flags: [{ usage: '--force', help: 'also remove the lock of another user' }, ORGANIZATION_FLAG],
     isRead: true,
     load: async () => (await import('./change.ts')).runWorkspaceUnlock,
   },
   {
     path: 'workspace tag',
-    summary: 'Add tags to a workspace, or change their values.',
+    summary: 'Add tags to a workspace, or update their values.',
     examples: [{ line: 'reeve workspace tag api env=prod', says: 'one tag' }],
     args: [WORKSPACE, { usage: '<TAG...>', help: 'KEY or KEY=VALUE' }],
     flags: [ORGANIZATION_FLAG],

@@ -1,0 +1,59 @@
+import type { ItemOf } from '@reeve/sdk'
+import type { Invocation } from '../command.ts'
+import { table } from '../output/table.ts'
+import { agoFromNs } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+
+export type JobStub = ItemOf<'listJobs'>
+
+/** The newest children that a status page lists. */
+const SHOWN_MAX = 10
+
+/** Children read per parent: older ones are garbage-collected by the server. */
+const CHILDREN_MAX = 1_000
+
+/** Whether a job only launches child jobs: it is periodic or parameterized and no child itself. */
+export function isParent(
+  job: Pick<JobStub, 'ParentID'> & {
+    readonly Periodic: unknown
+    readonly ParameterizedJob: unknown
+  },
+): boolean {
+  const launches = [job.Periodic, job.ParameterizedJob]
+  return job.ParentID === '' && launches.some((value) => value !== null && value !== false)
+}
+
+/** The child jobs of a periodic or parameterized job, the newest first. */
+export async function childrenOf(
+  { client, signal }: Invocation,
+  { ID, Namespace }: Pick<JobStub, 'ID' | 'Namespace'>,
+): Promise<readonly JobStub[]> {
+  const children: JobStub[] = []
+  const query = { prefix: `${ID}/`, namespace: Namespace }
+  for await (const job of client.pages('listJobs', { query, signal })) {
+    if (job.ParentID === ID) children.push(job)
+    if (children.length === CHILDREN_MAX) break
+  }
+  return children.toSorted((a, b) => b.SubmitTime - a.SubmitTime || (a.ID < b.ID ? 1 : -1))
+}
+
+/** The newest children with their state and how many allocations failed. */
+export function childrenText(children: readonly JobStub[], { host, output }: Invocation): string {
+  if (children.length === 0) return ''
+  const rows = children.slice(0, SHOWN_MAX).map((child) => {
+    const state = stateOfChild(child)
+    return [child.ID, output.paint(toneOf(state), state), agoFromNs(child.SubmitTime, host.nowMs())]
+  })
+  const older = children.length - rows.length
+  const more = older > 0 ? `… and ${older} older\n` : ''
+  return `${output.paint('strong', 'Child jobs')}\n${table(['ID', 'Status', 'Started'], rows)}${more}`
+}
+
+/** `dead` says nothing of a batch job that has ended: its summary tells success from failure. */
+function stateOfChild({ Status, Stop, JobSummary }: JobStub): string {
+  if (Status !== 'dead') return Status
+  const groups = Object.values(JobSummary.Summary)
+  const failed = groups.reduce((sum, { Failed, Lost }) => sum + Failed + Lost, 0)
+  if (failed > 0 && groups.every(({ Complete }) => Complete === 0)) return 'failed'
+  return Stop ? 'stopped' : 'complete'
+}

@@ -1,0 +1,15 @@
+import { COMMANDS } from './commands.ts'
+
+/** What a job file looks like on the command line: standard input, a path, or a known ending. */
+const JOB_FILE = /^-$|\/|\.(?:hcl|json|reeve)$/
+
+/**
+ * `reeve run web.hcl` is `reeve job run web.hcl`, although `run` is also the group of commands on
+ * governance runs.
+ */
+export function expandShorthand(args: readonly string[]): readonly string[] {
+  const [first, second = '', ...others] = args
+  if (first !== 'run' || second === '') return args
+  if (COMMANDS.some(({ path }) => path === `run ${second}`)) return args
+  return [second, ...others].some((word) => JOB_FILE.test(word)) ? ['job', ...args] : args
+}
