@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { nsFromMs } from '../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
 
 /** How phases of runs execute on nodes. */

@@ -4,8 +4,8 @@ import {
   startedPhaseRows,
   type GovernanceHost,
 } from '../governance/index.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isTerminal, type RunPhaseRow } from '../model/index.ts'
 import {
   KILLED_PHASES,

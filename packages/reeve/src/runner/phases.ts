@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { readOptional, type Phase, type PhaseResult } from './phase.ts'
 import { redactedPlan } from './redacted-plan.ts'
 import { StatePush } from './state-push.ts'

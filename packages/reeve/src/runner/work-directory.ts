@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { readTar, unpack, UnpackBudget } from '../agent/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 export const STATE_FILE = 'terraform.tfstate'
 export const LOCK_FILE = '.terraform.lock.hcl'

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunDecision, RunPhaseRow, RunRow } from '../../../model/index.ts'
 import { put, type Change, type Tables } from '../../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../../caller.ts'
