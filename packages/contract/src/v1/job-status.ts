@@ -5,6 +5,7 @@ import { Named, Index, Nanoseconds, Nullable, type Input, type Shape } from '../
 import { CLIENT_STATUSES } from './allocation.ts'
 import { ok } from './answer.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
+import { JOB_HEALTHS } from './health.ts'
 import { JOB_STATUSES } from './job.ts'
 import { Flag, paging, prefix } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
@@ -57,6 +58,7 @@ export const JobStatusRow = Type.Object(
     LatestDeployment: Nullable(JobStatusDeployment),
     Stop: Type.Boolean(),
     Status: Type.Enum(JOB_STATUSES),
+    Health: Type.Enum(JOB_HEALTHS, { description: 'The state of the job in one word.' }),
   },
   { $id: 'JobStatusRow', description: 'A job with the state of its allocations.' },
 )

@@ -1,10 +1,18 @@
-import type { AllocationStub, Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
+import {
+  failuresOf,
+  type AllocationStub,
+  type Deployment,
+  type Evaluation,
+  type Failure,
+  type Job,
+  type JobSummary,
+} from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
 import { holdText, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
 import type { Paint } from '../output/style.ts'
-import { table } from '../output/table.ts'
+import { shortId, table } from '../output/table.ts'
 import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
@@ -36,6 +44,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
     childrenText(known.children, invocation),
     heldBackText(job, invocation.host.nowMs()),
     waitingText(known, invocation),
+    failuresText(known, invocation),
     deployment === null || invocation.flags.has('short')
       ? ''
       : `${paint('strong', 'Latest deployment')}\n${rolloutText(
@@ -132,6 +141,36 @@ function waitingText({ job, evaluations }: KnownJob, { output: { paint } }: Invo
   if (job.Stop || failed.length === 0) return ''
   const lines = failed.map(([name, metrics]) => metricsText(name, metrics, paint))
   return `${lines.join('\n')}\nWhat would help: reeve job explain ${job.ID}\n`
+}
+
+/** Different failures that are shown; further ones are counted. */
+const FAILURES_SHOWN = 3
+
+/** Why allocations of the current version fail, with the commands that show more. */
+function failuresText({ job, allocations }: KnownJob, invocation: Invocation): string {
+  if (job.Stop) return ''
+  const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
+  const failures = failuresOf(
+    allocations.filter(({ ID, JobVersion }) => JobVersion === job.Version && !replaced.has(ID)),
+  )
+  if (failures.length === 0) return ''
+  const { paint } = invocation.output
+  const lines = failures.slice(0, FAILURES_SHOWN).map((failure) => {
+    const { Task, Text, Count, AllocID, Time } = failure
+    const where = Task === '' ? '' : `Task "${Task}": `
+    const often = Count > 1 ? ` (${Count} allocations)` : ''
+    const ago = agoFromNs(Time, invocation.host.nowMs())
+    return `${paint('bad', `${where}${Text}${often}`)}, ${ago}\n  ${remedyOf(failure)} ${shortId(AllocID)}\n`
+  })
+  const more = failures.length - lines.length
+  const rest = more > 0 ? `… and ${more} more causes\n` : ''
+  return `${paint('strong', 'Failures')}\n${lines.join('')}${rest}`
+}
+
+/** The command that shows more about a failure, without the allocation. */
+function remedyOf({ Kind }: Failure): string {
+  if (Kind === 'check') return 'reeve alloc checks'
+  return Kind === 'exit' || Kind === 'oom' ? 'reeve alloc logs --stderr' : 'reeve alloc status'
 }
 
 function allocationsText(allocations: readonly AllocationStub[], invocation: Invocation): string {

@@ -1,3 +1,4 @@
+import type { JobHealth } from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
@@ -24,14 +25,22 @@ export async function runJobStatus(invocation: Invocation): Promise<number> {
     : await showOne(invocation, stub)
 }
 
+interface JobList {
+  readonly jobs: readonly JobStub[]
+  readonly healths: ReadonlyMap<string, JobHealth>
+}
+
 async function showList(invocation: Invocation): Promise<number> {
   const { client, flags, output, settings } = invocation
   if (flags.has('watch')) throw new UsageError('--watch needs the job that is to be watched.')
   const jobs: JobStub[] = []
   const query = { filter: flags.text('filter'), prefix: flags.text('prefix') }
   for await (const job of client.pages('listJobs', { query })) jobs.push(job)
+  const healths = output.isForMachines
+    ? new Map<string, JobHealth>()
+    : await healthsOf(invocation, jobs)
   output.show(jobs, () => {
-    if (jobs.length > 0) return shortListText(jobs, invocation)
+    if (jobs.length > 0) return shortListText({ jobs, healths }, invocation)
     const { namespace = 'default' } = settings
     const where = namespace === '*' ? '' : ` in namespace "${namespace}"`
     return `There are no jobs${where}. "reeve job init" writes an example job file.`
@@ -40,27 +49,25 @@ async function showList(invocation: Invocation): Promise<number> {
 }
 
 /** Children of periodic and parameterized jobs are left out, unless the list is restricted. */
-function shortListText(jobs: readonly JobStub[], invocation: Invocation): string {
+function shortListText({ jobs, healths }: JobList, invocation: Invocation): string {
   const { flags } = invocation
   const isRestricted = flags.text('prefix') !== undefined || flags.text('filter') !== undefined
-  if (isRestricted || flags.has('children')) return listText(jobs, invocation)
+  if (isRestricted || flags.has('children')) return listText({ jobs, healths }, invocation)
   const children = jobs.filter(({ ParentID }) => ParentID !== '').length
-  if (children === 0) return listText(jobs, invocation)
+  if (children === 0) return listText({ jobs, healths }, invocation)
   const note = `${children} child jobs are not listed; --children lists them.\n`
-  return `${listText(
-    jobs.filter(({ ParentID }) => ParentID === ''),
-    invocation,
-  )}${note}`
+  const parents = jobs.filter(({ ParentID }) => ParentID === '')
+  return `${listText({ jobs: parents, healths }, invocation)}${note}`
 }
 
-function listText(jobs: readonly JobStub[], { host, output, settings }: Invocation): string {
+function listText({ jobs, healths }: JobList, { host, output, settings }: Invocation): string {
   const isEverywhere = settings.namespace === '*'
   const rows = jobs.map((job) => [
     job.ID,
     ...(isEverywhere ? [job.Namespace] : []),
     kindOf(job),
     String(job.Priority),
-    statusOf(job, output.paint),
+    statusOf(job, healths.get(keyOf(job)), output.paint),
     countsOf(job),
     agoFromNs(job.SubmitTime, host.nowMs()),
   ])
@@ -68,9 +75,36 @@ function listText(jobs: readonly JobStub[], { host, output, settings }: Invocati
   return table(['ID', ...place, 'Type', 'Priority', 'Status', 'Running', 'Submitted'], rows)
 }
 
-function statusOf({ Stop, Status, Quarantine }: JobStub, paint: Paint): string {
-  if (Stop) return paint('dim', 'stopped')
-  return Quarantine === undefined ? paint(toneOf(Status), Status) : paint('bad', 'quarantined')
+/** The health of the job; its status where the health is unknown. */
+function statusOf(job: JobStub, health: JobHealth | undefined, paint: Paint): string {
+  if (job.Quarantine !== undefined && !job.Stop) return paint('bad', 'quarantined')
+  const word = health ?? (job.Stop ? 'stopped' : job.Status)
+  return paint(toneOf(word), word)
+}
+
+function keyOf({ ID, Namespace }: Pick<JobStub, 'ID' | 'Namespace'>): string {
+  return `${Namespace}\0${ID}`
+}
+
+/** Jobs per request for their health. */
+const HEALTHS_AT_ONCE = 500
+
+async function healthsOf(
+  { client }: Invocation,
+  jobs: readonly JobStub[],
+): Promise<ReadonlyMap<string, JobHealth>> {
+  const healths = new Map<string, JobHealth>()
+  for (let at = 0; at < jobs.length; at += HEALTHS_AT_ONCE) {
+    const Jobs = jobs
+      .slice(at, at + HEALTHS_AT_ONCE)
+      .map(({ ID, Namespace }) => ({ ID, Namespace }))
+    const { data } = await client.v1.listStatusesOfJobs({
+      query: { counts: true, include_children: true, per_page: HEALTHS_AT_ONCE },
+      body: { Jobs, IncludeChildren: true },
+    })
+    for (const row of data) healths.set(keyOf(row), row.Health)
+  }
+  return healths
 }
 
 function kindOf({ Type, Periodic, ParameterizedJob }: JobStub): string {

@@ -1,10 +1,12 @@
-import type {
-  Deployment,
-  Job,
-  JobStatusAllocation,
-  JobStatusDeployment,
-  JobStatusRow,
-  TaskGroupSummary,
+import {
+  jobHealth,
+  type Deployment,
+  type Job,
+  type JobStatusAllocation,
+  type JobStatusDeployment,
+  type JobStatusRow,
+  type JobSummary,
+  type TaskGroupSummary,
 } from '@reeve/contract'
 import {
   awaitsPromotion,
@@ -33,24 +35,12 @@ export function jobStatusRow(context: WorkloadContext, job: Job): JobStatusRow {
  * row costs does not depend on how many allocations and children the job has.
  */
 export function jobCountsRow(context: WorkloadContext, job: Job): JobStatusRow {
-  const summary = context.store.tables.job_summaries.find(namespacedKey(job.Namespace, job.ID))
-  const groups = Object.values(summary?.Summary ?? {})
-  const sum = (count: keyof TaskGroupSummary): number =>
-    groups.reduce((total, group) => total + group[count], 0)
   return {
     ...fieldsOf(context, job),
     Allocs: [],
-    AllocCounts: {
-      Queued: sum('Queued'),
-      Complete: sum('Complete'),
-      Failed: sum('Failed'),
-      Running: sum('Running'),
-      Starting: sum('Starting'),
-      Lost: sum('Lost'),
-      Unknown: sum('Unknown'),
-    },
+    AllocCounts: countsOf(summaryOf(context.store, job)),
     ChildStatuses: isParent(job) ? [] : null,
-    ChildCounts: isParent(job) ? (summary?.Children ?? NO_CHILDREN) : null,
+    ChildCounts: isParent(job) ? (summaryOf(context.store, job)?.Children ?? NO_CHILDREN) : null,
   }
 }
 
@@ -58,8 +48,11 @@ const NO_CHILDREN = { Pending: 0, Running: 0, Dead: 0 } as const
 
 type Fields = Omit<JobStatusRow, 'Allocs' | 'ChildStatuses'>
 
-function fieldsOf({ view }: WorkloadContext, job: Job): Fields {
-  const deployment = view.latestDeployment(job.Namespace, job.ID)
+function fieldsOf({ store, view }: WorkloadContext, job: Job): Fields {
+  const latest = view.latestDeployment(job.Namespace, job.ID)
+  const deployment = latest?.JobCreateIndex === job.CreateIndex ? latest : undefined
+  const wanted = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  const summary = summaryOf(store, job)
   return {
     ID: job.ID,
     Namespace: job.Namespace,
@@ -71,12 +64,39 @@ function fieldsOf({ view }: WorkloadContext, job: Job): Fields {
     Version: job.Version,
     SubmitTime: job.SubmitTime,
     ModifyIndex: job.ModifyIndex,
-    GroupCountSum: job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0),
+    GroupCountSum: wanted,
     ParentID: job.ParentID,
-    LatestDeployment:
-      deployment?.JobCreateIndex === job.CreateIndex ? deploymentOf(deployment) : null,
+    LatestDeployment: deployment === undefined ? null : deploymentOf(deployment),
     Stop: job.Stop,
     Status: job.Status,
+    Health: jobHealth({
+      job,
+      isParent: isParent(job),
+      wanted: job.Type.startsWith('sys') ? 0 : wanted,
+      counts: countsOf(summary),
+      children: summary?.Children ?? null,
+      isDeploying: deployment !== undefined && isActiveDeployment(deployment),
+    }),
+  }
+}
+
+function summaryOf({ tables }: Store, { Namespace, ID }: Job): JobSummary | undefined {
+  return tables.job_summaries.find(namespacedKey(Namespace, ID))
+}
+
+/** Over all groups. */
+function countsOf(summary: JobSummary | undefined): TaskGroupSummary {
+  const groups = Object.values(summary?.Summary ?? {})
+  const sum = (count: keyof TaskGroupSummary): number =>
+    groups.reduce((total, group) => total + group[count], 0)
+  return {
+    Queued: sum('Queued'),
+    Complete: sum('Complete'),
+    Failed: sum('Failed'),
+    Running: sum('Running'),
+    Starting: sum('Starting'),
+    Lost: sum('Lost'),
+    Unknown: sum('Unknown'),
   }
 }
 

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { failureOf, failuresOf, jobHealth, type JobHealth, type JobHealthFacts } from './health.ts'
+import type { AllocationStub } from './allocation.ts'
+
+const NONE = { Queued: 0, Complete: 0, Failed: 0, Running: 0, Starting: 0, Lost: 0, Unknown: 0 }
+
+interface Case {
+  readonly name: string
+  readonly counts?: Partial<typeof NONE>
+  readonly facts?: Partial<JobHealthFacts>
+  readonly job?: Partial<JobHealthFacts['job']>
+  readonly health: JobHealth
+}
+
+const cases: readonly Case[] = [
+  { name: 'all running', counts: { Running: 2 }, health: 'running' },
+  { name: 'one missing', counts: { Running: 1 }, health: 'degraded' },
+  { name: 'starting', counts: { Starting: 2 }, health: 'pending' },
+  { name: 'nothing placed yet', health: 'pending' },
+  { name: 'no capacity', counts: { Running: 1, Queued: 1 }, health: 'blocked' },
+  { name: 'all failed', counts: { Failed: 2 }, health: 'failing' },
+  { name: 'all lost', counts: { Lost: 2 }, health: 'failing' },
+  { name: 'a replacement starts', counts: { Failed: 2, Starting: 1 }, health: 'degraded' },
+  { name: 'a replacement has no capacity', counts: { Failed: 1, Queued: 1 }, health: 'blocked' },
+  { name: 'disconnected', counts: { Running: 2, Unknown: 1 }, health: 'degraded' },
+  { name: 'stopped', job: { Stop: true, Status: 'dead' }, health: 'stopped' },
+  {
+    name: 'deploying',
+    counts: { Running: 1, Starting: 1 },
+    facts: { isDeploying: true },
+    health: 'deploying',
+  },
+  {
+    name: 'a deployment whose allocations all failed',
+    counts: { Failed: 2 },
+    facts: { isDeploying: true },
+    health: 'failing',
+  },
+  {
+    name: 'batch complete',
+    counts: { Complete: 2 },
+    job: { Type: 'batch', Status: 'dead' },
+    health: 'complete',
+  },
+  {
+    name: 'batch complete after a retry',
+    counts: { Complete: 2, Failed: 1 },
+    job: { Type: 'batch', Status: 'dead' },
+    health: 'complete',
+  },
+  {
+    name: 'batch failed',
+    counts: { Complete: 1, Failed: 1 },
+    job: { Type: 'batch', Status: 'dead' },
+    health: 'failing',
+  },
+  {
+    name: 'batch half done',
+    counts: { Complete: 1, Running: 1 },
+    job: { Type: 'batch' },
+    health: 'running',
+  },
+  { name: 'periodic parent', facts: { isParent: true }, health: 'scheduled' },
+  {
+    name: 'parent with a running child',
+    facts: { isParent: true, children: { Pending: 0, Running: 1, Dead: 4 } },
+    health: 'running',
+  },
+]
+for (const { name, counts, facts, job, health } of cases)
+  test(`jobHealth: ${name}: ${health}`, () => {
+    const found = jobHealth({
+      job: { Stop: false, Status: 'running', Type: 'service', ...job },
+      isParent: false,
+      wanted: 2,
+      counts: { ...NONE, ...counts },
+      children: null,
+      isDeploying: false,
+      ...facts,
+    })
+    assert.equal(found, health)
+  })
+
+interface GivenEvent {
+  readonly Type: string
+  readonly ExitCode?: number
+  readonly DisplayMessage?: string
+  readonly FailsTask?: boolean
+  readonly Details?: Readonly<Record<string, string>>
+}
+
+/** An allocation with the members that a failure depends on. */
+function anAllocation(id: string, status: string, given: readonly GivenEvent[], restarts = 0) {
+  const Events = given.map((event, at) => ({
+    Time: at + 1,
+    ExitCode: 0,
+    Signal: 0,
+    DisplayMessage: '',
+    FailsTask: false,
+    Details: {},
+    ...event,
+  }))
+  const state = { State: 'dead', Failed: true, Restarts: restarts, Events }
+  // `failureOf` reads no other members.
+  return {
+    ID: id,
+    ClientStatus: status,
+    ClientDescription: '',
+    ModifyTime: 1,
+    DeploymentStatus: null,
+    TaskStates: { web: state },
+  } as unknown as AllocationStub
+}
+
+const EXIT = { Type: 'Terminated', ExitCode: 3, DisplayMessage: 'Exit Code: 3' }
+
+const kinds = [
+  { name: 'an exit code', events: [EXIT], kind: 'exit', code: 3 },
+  {
+    name: 'out of memory',
+    events: [{ ...EXIT, Details: { oom_killed: 'true' } }],
+    kind: 'oom',
+    code: 3,
+  },
+  { name: 'a driver', events: [{ Type: 'Driver Failure' }], kind: 'driver', code: null },
+  {
+    name: 'an artifact',
+    events: [{ Type: 'Failed Artifact Download' }],
+    kind: 'artifact',
+    code: null,
+  },
+  {
+    name: 'a template',
+    events: [{ Type: 'Template', FailsTask: true }],
+    kind: 'template',
+    code: null,
+  },
+  {
+    name: 'a check',
+    events: [{ Type: 'Started' }, { Type: 'Alloc Unhealthy' }],
+    kind: 'check',
+    code: null,
+  },
+  {
+    name: 'the newest cause',
+    events: [EXIT, { Type: 'Driver Failure' }],
+    kind: 'driver',
+    code: null,
+  },
+]
+for (const { name, events, kind, code } of kinds)
+  test(`failureOf: ${name}`, () => {
+    const failure = failureOf(anAllocation('a', 'failed', events))
+    assert.deepEqual([failure?.Kind, failure?.ExitCode], [kind, code])
+  })
+
+test('failureOf: nothing is wrong with an allocation that runs or has completed', () => {
+  assert.equal(failureOf(anAllocation('a', 'running', [{ Type: 'Started' }])), undefined)
+  assert.equal(failureOf(anAllocation('a', 'complete', [{ Type: 'Terminated' }])), undefined)
+})
+
+test('failureOf: a task that waits for its restart has failed', () => {
+  assert.equal(failureOf(anAllocation('a', 'pending', [EXIT], 1))?.Kind, 'exit')
+})
+
+test('failuresOf: equal failures are counted, the most frequent first', () => {
+  const failures = failuresOf([
+    anAllocation('a', 'failed', [{ Type: 'Driver Failure' }]),
+    anAllocation('b', 'failed', [EXIT]),
+    anAllocation('c', 'failed', [EXIT]),
+    anAllocation('d', 'lost', []),
+  ])
+  assert.deepEqual(
+    failures.map(({ Kind, Count }) => [Kind, Count]),
+    [
+      ['exit', 2],
+      ['driver', 1],
+      ['lost', 1],
+    ],
+  )
+})

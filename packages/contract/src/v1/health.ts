@@ -1,0 +1,174 @@
+import type { Allocation, AllocationStub } from './allocation.ts'
+import type { Job } from './job.ts'
+import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
+import type { TaskEvent } from './task-state.ts'
+
+/** The state of a job in one word, for badges, filters and lists; the worst first. */
+export const JOB_HEALTHS = [
+  'failing',
+  'degraded',
+  'blocked',
+  'deploying',
+  'pending',
+  'running',
+  'scheduled',
+  'complete',
+  'stopped',
+] as const
+export type JobHealth = (typeof JOB_HEALTHS)[number]
+
+/** Everything that the health of a job depends on. */
+export interface JobHealthFacts {
+  readonly job: Pick<Job, 'Stop' | 'Status' | 'Type'>
+  /** Whether it only launches child jobs. */
+  readonly isParent: boolean
+  /** Allocations that the job asks for; 0 for types whose count follows from the nodes. */
+  readonly wanted: number
+  /** The allocation counts of all groups, added up. */
+  readonly counts: TaskGroupSummary
+  readonly children: JobChildrenSummary | null
+  readonly isDeploying: boolean
+}
+
+/** The health of a job: the first rule that applies decides. */
+export function jobHealth(facts: JobHealthFacts): JobHealth {
+  const { job, isParent, wanted, counts, children, isDeploying } = facts
+  if (job.Stop) return 'stopped'
+  if (isParent) return children !== null && children.Running > 0 ? 'running' : 'scheduled'
+  const failed = counts.Failed + counts.Lost
+  const hasEnded = job.Status === 'dead'
+  if (hasEnded) return failed > 0 && counts.Complete < Math.max(1, wanted) ? 'failing' : 'complete'
+  if (counts.Running === 0 && failed > 0 && !isRetried(counts)) return 'failing'
+  if (isDeploying) return 'deploying'
+  if (counts.Queued > 0) return 'blocked'
+  if (counts.Starting > 0 || counts.Running === 0) return failed > 0 ? 'degraded' : 'pending'
+  const isBatch = job.Type === 'batch' || job.Type === 'sysbatch'
+  if (!isBatch && counts.Running < wanted) return 'degraded'
+  return counts.Unknown > 0 ? 'degraded' : 'running'
+}
+
+/** Whether a replacement of what failed waits for capacity or is starting. */
+function isRetried({ Starting, Queued }: TaskGroupSummary): boolean {
+  return Starting > 0 || Queued > 0
+}
+
+export const FAILURE_KINDS = [
+  'exit',
+  'oom',
+  'driver',
+  'setup',
+  'artifact',
+  'template',
+  'check',
+  'lost',
+] as const
+export type FailureKind = (typeof FAILURE_KINDS)[number]
+
+/** Why allocations fail; those with the same kind, task and text are one failure. */
+export interface Failure {
+  readonly Kind: FailureKind
+  /** One sentence without log content, at most 300 characters. */
+  readonly Text: string
+  /** The newest allocation that failed so. */
+  readonly AllocID: string
+  readonly Task: string
+  /** Nanoseconds since the epoch. */
+  readonly Time: number
+  /** Null unless a task exited by itself. */
+  readonly ExitCode: number | null
+  /** How many allocations failed so. */
+  readonly Count: number
+}
+
+const TEXT_LENGTH_MAX = 300
+
+type FailedAllocation = Pick<
+  AllocationStub | Allocation,
+  'ID' | 'ClientStatus' | 'ClientDescription' | 'ModifyTime' | 'TaskStates' | 'DeploymentStatus'
+>
+
+/** The failures of the current allocations of a job, the most frequent first. */
+export function failuresOf(allocations: readonly FailedAllocation[]): readonly Failure[] {
+  const found = new Map<string, Failure>()
+  const newestFirst = allocations.toSorted((a, b) => b.ModifyTime - a.ModifyTime)
+  for (const allocation of newestFirst) {
+    const failure = failureOf(allocation)
+    if (failure === undefined) continue
+    const key = JSON.stringify([failure.Kind, failure.Task, failure.Text])
+    const earlier = found.get(key)
+    found.set(key, earlier === undefined ? failure : { ...earlier, Count: earlier.Count + 1 })
+  }
+  return [...found.values()].toSorted((a, b) => b.Count - a.Count || b.Time - a.Time)
+}
+
+/** Why one allocation failed or keeps restarting; undefined while nothing is wrong with it. */
+export function failureOf(allocation: FailedAllocation): Failure | undefined {
+  const { ID, ClientStatus, ClientDescription, ModifyTime, DeploymentStatus } = allocation
+  const about = { AllocID: ID, Count: 1 }
+  if (ClientStatus === 'lost') {
+    const Text = textOf(ClientDescription || 'its node was lost')
+    return { ...about, Kind: 'lost', Text, Task: '', Time: ModifyTime, ExitCode: null }
+  }
+  const isUnhealthy = DeploymentStatus?.Healthy === false
+  const events = failureEvents(allocation)
+  if (ClientStatus !== 'failed' && !isUnhealthy && !isRestarting(allocation)) return undefined
+  const [last] = events
+  if (last === undefined) return undefined
+  const { task, event, kind } = last
+  return {
+    ...about,
+    Kind: kind,
+    Text: textOf(event.DisplayMessage || event.Type),
+    Task: task,
+    Time: event.Time,
+    ExitCode: event.Type === 'Terminated' ? event.ExitCode : null,
+  }
+}
+
+/** A task whose last start followed a failure. */
+function isRestarting({ ClientStatus, TaskStates }: FailedAllocation): boolean {
+  const states = Object.values(TaskStates ?? {})
+  const isAlive = ClientStatus === 'running' || ClientStatus === 'pending'
+  return isAlive && states.some(({ State, Restarts }) => Restarts > 0 && State !== 'running')
+}
+
+interface FailureEvent {
+  readonly task: string
+  readonly event: TaskEvent
+  readonly kind: FailureKind
+}
+
+/** The events that explain a failure, the newest first. */
+function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[] {
+  return Object.entries(TaskStates ?? {})
+    .flatMap(([task, { Events }]) =>
+      Events.flatMap((event): readonly FailureEvent[] => {
+        const kind = kindOf(event)
+        return kind === undefined ? [] : [{ task, event, kind }]
+      }),
+    )
+    .toSorted((a, b) => b.event.Time - a.event.Time)
+}
+
+/** Undefined for events that are part of normal operation. */
+function kindOf(event: TaskEvent): FailureKind | undefined {
+  if (event.Type === 'Template') return event.FailsTask ? 'template' : undefined
+  if (event.Type !== 'Terminated') return KINDS[event.Type]
+  if (event.Details['oom_killed'] === 'true') return 'oom'
+  return event.ExitCode === 0 && event.Signal === 0 ? undefined : 'exit'
+}
+
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  'Driver Failure': 'driver',
+  'Setup Failure': 'setup',
+  'Failed Validation': 'setup',
+  'Task hook failed': 'setup',
+  'Disk Resources Exceeded': 'setup',
+  'Failed Restoring Task': 'driver',
+  'Failed Artifact Download': 'artifact',
+  'Alloc Unhealthy': 'check',
+}
+
+function textOf(text: string): string {
+  return text.length <= TEXT_LENGTH_MAX ? text : `${text.slice(0, TEXT_LENGTH_MAX - 1)}…`
+}
