@@ -65,7 +65,6 @@ export const areas = {
     folder: 'packages/go-template/src',
     // Rego needs Go's formats and layouts, not the templates.
     doors: ['index.ts', 'fmt/index.ts', 'time/index.ts', 'url/index.ts'],
-    packages: ['@noble/hashes', 're2js'],
     pure,
     library,
   },
@@ -73,7 +72,7 @@ export const areas = {
   // Decimal numbers of a hundred digits.
   'native-policy': {
     folder: 'packages/native-policy/src',
-    packages: ['decimal.js', 're2js'],
+    packages: ['decimal.js'],
     pure,
     library,
   },
@@ -96,7 +95,7 @@ export const areas = {
   jobspec: {
     folder: `${reeve}/jobspec`,
     may: ['hcl', 'model', 'contract', 'compat'],
-    packages: ['re2js', '@noble/hashes', 'bcryptjs'],
+    packages: ['@noble/hashes', 'bcryptjs'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
@@ -110,7 +109,6 @@ export const areas = {
   scheduler: {
     folder: `${reeve}/scheduler`,
     may: ['model', 'contract'],
-    packages: ['re2js'],
     pure,
   },
   state: { folder: `${reeve}/state`, may: ['model'], types: ['contract'], pure },

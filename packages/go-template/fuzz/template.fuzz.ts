@@ -44,7 +44,8 @@ function read(text: string): string {
     return 'rendered'
   } catch (thrown) {
     if (!(thrown instanceof TemplateError)) throw thrown
-    if (!/^line \d+: ./.test(thrown.message)) throw new Error(`no line: ${thrown.message}`)
+    if (!/^line \d+: ./.test(thrown.message))
+      throw new Error('a problem has no line', { cause: thrown })
     return 'refused'
   }
 }

@@ -1,11 +1,8 @@
-import type { RE2JS } from 're2js'
-import { md5 } from '@noble/hashes/legacy.js'
-import { sha256 } from '@noble/hashes/sha2.js'
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { encodeHex } from '@reeve/kit/hex.ts'
-import { compileRegex } from '@reeve/kit/regex.ts'
+import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { hmac, SHA256 } from '@reeve/kit/hash.ts'
+import { hmac, MD5, SHA256 } from '@reeve/kit/hash.ts'
 import { clockFace } from './time/calendar.ts'
 import { formatTime } from './time/time-layout.ts'
 import { parseYaml, writeYaml } from '@reeve/kit/yaml/index.ts'
@@ -159,8 +156,8 @@ function codeFunctions(): Entries {
       encodingCost,
       (value) => decoded(text(value).replaceAll('-', '+').replaceAll('_', '/')),
     ],
-    ['sha256Hex', encodingCost, (value) => encodeHex(sha256(encodeUtf8(text(value))))],
-    ['md5sum', encodingCost, (value) => encodeHex(md5(encodeUtf8(text(value))))],
+    ['sha256Hex', encodingCost, (value) => encodeHex(SHA256.digest(encodeUtf8(text(value))))],
+    ['md5sum', encodingCost, (value) => encodeHex(MD5.digest(encodeUtf8(text(value))))],
     [
       'hmacSHA256Hex',
       encodingCost,
@@ -232,7 +229,7 @@ function sprigFunctions(): Entries {
     ],
     ['b64enc', encodingCost, (value) => encodeBase64(encodeUtf8(text(value)))],
     ['b64dec', encodingCost, (value) => decoded(text(value))],
-    ['sha256sum', encodingCost, (value) => encodeHex(sha256(encodeUtf8(text(value))))],
+    ['sha256sum', encodingCost, (value) => encodeHex(SHA256.digest(encodeUtf8(text(value))))],
     ['fail', textCost, (message) => fail(text(message))],
   ]
   return functions.map(([name, cost, call]) => [`sprig_${name}`, cost, call] as const)

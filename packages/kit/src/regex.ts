@@ -2,6 +2,13 @@ import { RE2JS, RE2JSException } from 're2js'
 import { patternSize } from './pattern-size.ts'
 import { err, ok, type Result } from './result.ts'
 
+export type { Matcher, RE2JS } from 're2js'
+
+/** A pattern that matches the text itself. */
+export function quoteRegex(text: string): string {
+  return RE2JS.quote(text)
+}
+
 /** A regular expression that is matched in linear time: no look-around, no back-references. */
 export interface Regex {
   readonly regex: RE2JS
@@ -15,8 +22,8 @@ export interface RegexLimits {
   readonly sizeMax: number
   /** Of the compiled program, which is known exactly; `sizeMax` where it is not given. */
   readonly instructionsMax?: number
-  /** Flags of the engine, such as `RE2JS.DOTALL`. */
-  readonly flags?: number
+  /** `.` matches line ends too. */
+  readonly matchesLineEnds?: boolean
 }
 
 export interface RegexProblem {
@@ -30,7 +37,7 @@ export interface RegexProblem {
  * stands for a program that takes seconds to compile, so the size is estimated first.
  */
 export function compileRegex(text: string, limits: RegexLimits): Result<Regex, RegexProblem> {
-  const { lengthMax, sizeMax, instructionsMax = sizeMax, flags = 0 } = limits
+  const { lengthMax, sizeMax, instructionsMax = sizeMax, matchesLineEnds = false } = limits
   if (text.length > lengthMax)
     return err({ kind: 'too-long', message: `longer than ${lengthMax} characters` })
   const tooLarge = () =>
@@ -40,7 +47,7 @@ export function compileRegex(text: string, limits: RegexLimits): Result<Regex, R
     })
   if (patternSize(text) > sizeMax) return tooLarge()
   try {
-    const regex = RE2JS.compile(text, flags)
+    const regex = RE2JS.compile(text, matchesLineEnds ? RE2JS.DOTALL : 0)
     const instructions = regex.programSize()
     return instructions > instructionsMax ? tooLarge() : ok({ regex, instructions })
   } catch (thrown) {

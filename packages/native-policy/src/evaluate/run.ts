@@ -1,4 +1,3 @@
-import type { RE2JS } from 're2js'
 import {
   CALL_DEPTH_MAX,
   CELLS_MAX,
@@ -11,7 +10,7 @@ import {
 import { cutText } from '@reeve/kit/cut-text.ts'
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { patternSize } from '@reeve/kit/pattern-size.ts'
-import { compileRegex } from '@reeve/kit/regex.ts'
+import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
 import type { Recorder, RuleReport } from './recorder.ts'

@@ -1,43 +1,28 @@
-import { compareTexts } from '../value/bytes.ts'
+import {
+  compareSegments,
+  compareVersions,
+  parseVersion,
+  sharesSegments,
+  type Version,
+} from '@reeve/kit/version.ts'
 import { mapOf } from '../value/map.ts'
 import { isMap, type CallContext, type MapValue, type Value } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** A version with its parts; missing numbers are zero. */
-interface Version {
-  readonly text: string
-  readonly numbers: readonly [number, number, number]
-  /** How many numbers were written: `~> 1.2` and `~> 1.2.0` differ. */
-  readonly written: number
-  readonly prerelease: string
-  readonly metadata: string
-}
-
-const VERSION =
-  /^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/
+const SYNTAX = 'lenient'
 const CONSTRAINT = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/
 
 /** The import `version`. */
 export function versionImport(): MapValue {
   return mapOf({
-    new: typed('new', ['string'], ([text], context) => versionValue(readVersion(text, context))),
+    new: typed('new', ['string'], ([text], context) =>
+      versionValue(text, readVersion(text, context)),
+    ),
   })
 }
 
 function readVersion(text: string, context: CallContext): Version {
-  return parseVersion(text) ?? context.fail(`${JSON.stringify(text)} is no version`)
-}
-
-function parseVersion(text: string): Version | undefined {
-  const [, major, minor, patch, prerelease, metadata] = VERSION.exec(text) ?? []
-  if (major === undefined) return undefined
-  return {
-    text,
-    numbers: [Number(major), Number(minor ?? 0), Number(patch ?? 0)],
-    written: 1 + Number(minor !== undefined) + Number(patch !== undefined),
-    prerelease: prerelease ?? '',
-    metadata: metadata ?? '',
-  }
+  return parseVersion(text, SYNTAX) ?? context.fail(`${JSON.stringify(text)} is no version`)
 }
 
 /** Each test under its long and its short name. */
@@ -49,14 +34,14 @@ const TESTS: readonly (readonly [string, string, (order: number) => boolean])[] 
   ['equals', 'eq', (order) => order === 0],
 ]
 
-function versionValue(version: Version): MapValue {
-  const { text, numbers, prerelease, metadata } = version
-  const [major, minor, patch] = numbers
+function versionValue(text: string, version: Version): MapValue {
+  const { segments, prerelease, metadata } = version
+  const [major = 0, minor = 0, patch = 0] = segments
   const entries: Record<string, Value> = {
     major,
     minor,
     patch,
-    prerelease,
+    prerelease: prerelease.join('.'),
     metadata,
     version: text,
   }
@@ -83,40 +68,9 @@ function otherVersion(value: Value, context: CallContext): Version {
   return typeof text === 'string' ? readVersion(text, context) : context.fail('a version is needed')
 }
 
-function compareVersions(left: Version, right: Version): number {
-  for (const [index, number] of left.numbers.entries()) {
-    const difference = number - (right.numbers[index] ?? 0)
-    if (difference !== 0) return Math.sign(difference)
-  }
-  return comparePrereleases(left.prerelease, right.prerelease)
-}
-
-/** A release comes after all its pre-releases; numbers before words. */
-function comparePrereleases(left: string, right: string): number {
-  if (left === right) return 0
-  if (left === '') return 1
-  if (right === '') return -1
-  const [a, b] = [left.split('.'), right.split('.')]
-  for (let index = 0; index < Math.min(a.length, b.length); index++) {
-    const order = compareIdentifiers(a[index] ?? '', b[index] ?? '')
-    if (order !== 0) return order
-  }
-  return Math.sign(a.length - b.length)
-}
-
-function compareIdentifiers(left: string, right: string): number {
-  const isNumber = (text: string) => /^[0-9]+$/.test(text)
-  if (isNumber(left) && isNumber(right)) {
-    const difference = BigInt(left) - BigInt(right)
-    return difference === 0n ? 0 : difference < 0n ? -1 : 1
-  }
-  if (isNumber(left) !== isNumber(right)) return isNumber(left) ? -1 : 1
-  return compareTexts(left, right)
-}
-
 function satisfies(version: Version, constraint: string, context: CallContext): boolean {
   const [, operator = '=', text = ''] = CONSTRAINT.exec(constraint) ?? []
-  const bound = parseVersion(text)
+  const bound = parseVersion(text, SYNTAX)
   if (bound === undefined)
     return context.fail(`${JSON.stringify(constraint)} is no constraint of versions`)
   const order = compareVersions(version, bound)
@@ -127,9 +81,8 @@ function satisfies(version: Version, constraint: string, context: CallContext): 
 
 /** With a pre-release only those of the same numbers, without only releases. */
 function matchesPrerelease(version: Version, bound: Version): boolean {
-  if (bound.prerelease === '') return version.prerelease === ''
-  if (version.prerelease === '') return true
-  return version.numbers.every((number, index) => number === bound.numbers[index])
+  if (version.prerelease.length === 0) return true
+  return bound.prerelease.length > 0 && compareSegments(version, bound) === 0
 }
 
 function matchesOrder(
@@ -147,12 +100,7 @@ function matchesOrder(
     case '<=':
       return order <= 0
     default:
-      return order >= 0 && sharesLeading(version, bound)
+      // All segments that are written but the last stay; `~> 1` keeps the first.
+      return order >= 0 && sharesSegments(version, bound, Math.max(1, bound.segmentsGiven - 1))
   }
-}
-
-/** `~> 1.2.3`: all written numbers but the last stay. */
-function sharesLeading(version: Version, bound: Version): boolean {
-  const fixed = Math.max(1, bound.written - 1)
-  return bound.numbers.slice(0, fixed).every((number, index) => number === version.numbers[index])
 }

@@ -1,6 +1,7 @@
 import { AGGREGATE_BUILTINS } from './aggregates.ts'
 import { ARITHMETIC_BUILTINS } from './arithmetic.ts'
 import { ARRAY_BUILTINS } from './arrays.ts'
+import { AWS_BUILTINS } from './aws.ts'
 import { BIT_BUILTINS } from './bits.ts'
 import type { Builtin } from './builtin.ts'
 import { COMPARISON_BUILTINS } from './comparison.ts'
@@ -36,6 +37,7 @@ const ALL: readonly Builtin[] = [
   ...AGGREGATE_BUILTINS,
   ...ARITHMETIC_BUILTINS,
   ...ARRAY_BUILTINS,
+  ...AWS_BUILTINS,
   ...BIT_BUILTINS,
   ...COMPARISON_BUILTINS,
   ...NUMBER_BUILTINS,

@@ -1,5 +1,5 @@
 import { compilePattern } from './pattern.ts'
-import { parseVersion, parseVersionConstraint, type VersionKind } from './version.ts'
+import { parseVersionConstraint, readVersion, type VersionKind } from './version.ts'
 
 /**
  * Whether the two sides of a constraint meet its operand; undefined is "the node has no such
@@ -101,7 +101,7 @@ function compileVersion(text: string, kind: VersionKind): ((left: string) => boo
   const constraint = parseVersionConstraint(text, kind)
   if (!constraint.ok) return undefined
   return (left) => {
-    const version = parseVersion(left, kind)
+    const version = readVersion(left, kind)
     return version !== undefined && constraint.value(version)
   }
 }

@@ -1,5 +1,4 @@
-import { RE2JS } from 're2js'
-import { compileRegex } from '@reeve/kit/regex.ts'
+import { compileRegex, quoteRegex } from '@reeve/kit/regex.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { FILESET_DEPTH_MAX, PATTERN_CHARACTERS_MAX } from '../limits.ts'
 
@@ -32,7 +31,7 @@ export function compilePathPattern(pattern: string): Result<PathPattern, string>
 const PATH_PATTERN_LIMITS = {
   lengthMax: 16 * PATTERN_CHARACTERS_MAX,
   sizeMax: 16 * PATTERN_CHARACTERS_MAX,
-  flags: RE2JS.DOTALL,
+  matchesLineEnds: true,
 }
 
 const TOKEN = /\*\*\/|\*\*|\*|\?|\[(\^|!)?([^\]]+)\]|\\(.)|[{},]|[^]/gu
@@ -46,14 +45,14 @@ function translate(pattern: string): Result<string, string> {
     else if (token === '*') source += '[^/]*'
     else if (token === '?') source += '[^/]'
     else if (members !== undefined) source += classOf(members, negation !== undefined)
-    else if (escaped !== undefined) source += RE2JS.quote(escaped)
+    else if (escaped !== undefined) source += quoteRegex(escaped)
     else if (token === '{') {
       depth++
       source += '(?:'
     } else if (token === '}' && depth > 0) {
       depth--
       source += ')'
-    } else source += token === ',' && depth > 0 ? '|' : RE2JS.quote(token)
+    } else source += token === ',' && depth > 0 ? '|' : quoteRegex(token)
   }
   if (depth > 0) return err('has a "{" without its "}"')
   return ok(source)

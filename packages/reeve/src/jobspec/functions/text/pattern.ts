@@ -1,5 +1,4 @@
-import type { Matcher, RE2JS } from 're2js'
-import { compileRegex } from '@reeve/kit/regex.ts'
+import { compileRegex, type Matcher, type RE2JS } from '@reeve/kit/regex.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   makeObject,
