@@ -192,3 +192,44 @@ test('pass: messages that a paused socket had read add no wait for each', async 
   assert.equal(from.socket.isPaused, false)
   assert.equal(to.socket.sent.length, 10)
 })
+
+test('stream socket: a stream whose budget is used up is read when there is some again', () => {
+  const { socket, clock, stream } = aStream()
+  const waitsMs = [0, 5, 0]
+  stream.throttle(() => waitsMs.shift() ?? 0)
+  const received: string[] = []
+  stream.onMessage((data) => received.push(Buffer.from(data).toString()))
+  stream.received(Buffer.from('a'), false)
+  assert.equal(socket.isPaused, false)
+  stream.received(Buffer.from('b'), false)
+  assert.equal(socket.isPaused, true)
+  // Its reader has no say in that.
+  stream.pause()
+  stream.resume()
+  assert.equal(socket.isPaused, true)
+  clock.advance(4)
+  assert.equal(socket.isPaused, true)
+  clock.advance(1)
+  assert.deepEqual([socket.isPaused, received], [false, ['a', 'b']])
+})
+
+test('stream socket: a reader that has paused is not read for when its budget is back', () => {
+  const { socket, clock, stream } = aStream()
+  stream.throttle(() => 5)
+  stream.onMessage(() => stream.pause())
+  stream.received(Buffer.from('a'), false)
+  clock.advance(5)
+  assert.equal(socket.isPaused, true)
+  stream.resume()
+  assert.equal(socket.isPaused, false)
+})
+
+test('stream socket: one that is closed while its budget is used up reads the answer', () => {
+  const { socket, stream } = aStream()
+  stream.throttle(() => 1_000)
+  stream.onMessage(() => undefined)
+  stream.received(Buffer.from('a'), false)
+  assert.equal(socket.isPaused, true)
+  stream.close()
+  assert.equal(socket.isPaused, false)
+})

@@ -75,6 +75,9 @@ export class StreamSocket {
   #end: { readonly code: number; readonly reason: string } | undefined
   #isPaused = true
   #isClosing = false
+  /** Told how many bytes came; says how long nothing more should be read. */
+  #spend: ((bytes: number) => number) | undefined
+  #cancelWait: (() => void) | undefined
   #heardMs: number
   #cancelPing: () => void = () => undefined
 
@@ -129,6 +132,14 @@ export class StreamSocket {
     this.pause()
   }
 
+  /**
+   * Reads no faster than a budget allows.
+   * @param spend told how many bytes came; says for how many milliseconds nothing is to be read
+   */
+  throttle(spend: (bytes: number) => number): void {
+    this.#spend = spend
+  }
+
   pause(): void {
     if (this.#isPaused || this.isClosed) return
     this.#isPaused = true
@@ -138,9 +149,7 @@ export class StreamSocket {
   resume(): void {
     if (!this.#isPaused || this.isClosed) return
     this.#isPaused = false
-    // Silence while this side did not listen says nothing.
-    this.#heardMs = this.#clock.monotonicMs()
-    this.#socket.resume()
+    this.#read()
   }
 
   /** Calls back once when the stream has ended; at once if it already has. */
@@ -156,6 +165,7 @@ export class StreamSocket {
   close(code = 1000, reason = ''): void {
     if (this.isClosed || this.#isClosing) return
     this.#isClosing = true
+    this.#endWait()
     // The other side's answer to it is not seen by a socket that does not read.
     this.resume()
     this.#socket.close(code, closeReason(reason))
@@ -171,6 +181,7 @@ export class StreamSocket {
   received(data: Uint8Array, isText: boolean): void {
     this.heard()
     if (this.#isClosing) return
+    this.#pay(data.byteLength)
     if (this.#receive === undefined) this.#unread.push([data, isText])
     else this.#receive(data, isText)
   }
@@ -186,9 +197,33 @@ export class StreamSocket {
     this.#end = { code, reason }
     this.#limits.buffers.closed()
     this.#cancelPing()
+    this.#cancelWait?.()
     this.#drained?.resolve()
     this.#drained = undefined
     for (const listener of this.#listeners.splice(0)) listener(code, reason)
+  }
+
+  /** Unless its budget is used up: then as soon as it is not. */
+  #read(): void {
+    if (this.#cancelWait !== undefined) return
+    // Silence while this side did not listen says nothing.
+    this.#heardMs = this.#clock.monotonicMs()
+    this.#socket.resume()
+  }
+
+  #pay(bytes: number): void {
+    const waitMs = this.#spend?.(bytes) ?? 0
+    if (waitMs <= 0) return
+    this.#cancelWait?.()
+    this.#cancelWait = this.#clock.after(waitMs, () => this.#endWait())
+    this.#socket.pause()
+  }
+
+  #endWait(): void {
+    if (this.#cancelWait === undefined) return
+    this.#cancelWait()
+    this.#cancelWait = undefined
+    if (!this.#isPaused) this.#read()
   }
 
   #sent(): void {

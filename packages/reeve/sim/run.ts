@@ -2,7 +2,7 @@
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
  * `--seeds 1..2000` many, `--minutes 5` as many as fit from `--seed` on, `--cluster` those of three
  * servers on one database, `--losses` those whose database loses commits, `--clocks` those whose
- * clocks jump.
+ * clocks jump, `--cluster --clocks` those of three servers alone.
  * See docs/contributing/simulation.md.
  */
 import { parseArgs } from 'node:util'
@@ -12,7 +12,7 @@ import { Experiment } from '../test/build/experiment.ts'
 import { clockOptionsOf, clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
 import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
-const USAGE = `Usage: npm run sim -- [--seed N [--minutes M] | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster | --losses | --clocks] [--twice] [--verbose]`
+const USAGE = `Usage: npm run sim -- [--seed N [--minutes M] | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster [--clocks] | --losses | --clocks] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
 
 const OPTIONS = {
@@ -88,7 +88,7 @@ async function lived(seed: number): Promise<SimulationResult> {
 }
 
 function sizeOf(seed: number): SimulationOptions {
-  if (values.cluster) return clusterOptionsOf(seed)
+  if (values.cluster) return { ...clusterOptionsOf(seed), isAboutClocks: values.clocks }
   if (values.clocks) return clockOptionsOf(seed)
   return values.small ? smallOptionsOf(seed) : optionsOf(seed)
 }

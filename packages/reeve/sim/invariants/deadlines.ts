@@ -73,8 +73,11 @@ function deadlinesOf({ store: { tables }, context: { clock } }: Leader): Deadlin
       for (const [group, state] of Object.entries(row.TaskGroups))
         note(`deployment ${row.ID} ${group}`, state.RequireProgressBy, state.ProgressDeadline)
   for (const row of tables.nodes.rowsIn('draining', 'yes'))
-    if (row.DrainStrategy !== null)
-      note(`drain ${row.ID}`, row.DrainStrategy.ForceDeadline, row.DrainStrategy.Deadline)
+    if (row.DrainStrategy !== null) {
+      const { ForceDeadline, Deadline } = row.DrainStrategy
+      // With its duration: an operator may give the node another one meanwhile.
+      note(`drain ${row.ID} ${Deadline}`, ForceDeadline, Deadline)
+    }
   for (const row of tables.evaluations.rowsIn('status', 'pending'))
     note(
       `evaluation ${row.ID}`,

@@ -35,21 +35,29 @@ export class ClockLoop {
   readonly #options: ClockLoopOptions
   /** The clock minus the monotonic one: it changes when somebody sets the clock. */
   #offsetMs = 0
+  /** A commit has a time that the clock has not reached: it was ahead for a moment. */
+  #wasAhead = false
   #cancelTimer: () => void = () => undefined
+  #unsubscribe: () => void = () => undefined
 
   constructor(options: ClockLoopOptions) {
     this.#options = options
   }
 
   start(): void {
-    const { clock } = this.#options
+    const { clock, store } = this.#options
     this.#offsetMs = this.#offset()
+    this.#unsubscribe = store.log.subscribe((commits) => {
+      const expectedMs = clock.monotonicMs() + this.#offsetMs
+      if (commits.some(({ timeMs }) => timeMs > expectedMs + JUMP_MS_MIN)) this.#wasAhead = true
+    })
     const count = this.#correct(atMostItsDuration(clock.nowMs(), AHEAD_MS_MIN))
     if (count > 0) this.#warn({ times: count }, 'the clock was ahead when these times were stored')
     this.#later()
   }
 
   stop(): void {
+    this.#unsubscribe()
     this.#cancelTimer()
   }
 
@@ -60,11 +68,21 @@ export class ClockLoop {
     if (Math.abs(jumpMs) < JUMP_MS_MIN) {
       // Time servers slow a clock down or speed it up; that is no jump, however long it goes on.
       this.#offsetMs = offsetMs
+      this.#correctWhatWasAhead()
       return
     }
+    this.#wasAhead = false
     this.#offsetMs = offsetMs
     const count = this.#correct(movedBy(jumpMs, this.#options.clock.nowMs()))
     this.#warn({ jumpMs, times: count }, 'the clock of this server was set')
+  }
+
+  /** The clock was set forward and back between two checks, and rows were written meanwhile. */
+  #correctWhatWasAhead(): void {
+    if (!this.#wasAhead) return
+    this.#wasAhead = false
+    const count = this.#correct(atMostItsDuration(this.#options.clock.nowMs(), JUMP_MS_MIN))
+    if (count > 0) this.#warn({ times: count }, 'the clock was ahead when these times were stored')
   }
 
   #offset(): number {

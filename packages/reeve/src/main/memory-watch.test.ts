@@ -120,3 +120,31 @@ test('memory watch: the heap is marked after large requests, however long they t
   look({ outsideHeap: 150 * MEGABYTE })
   assert.equal(marks(), during + 1)
 })
+
+test('memory watch: a small heap is marked when garbage may be half as much as what is live', () => {
+  const { look, marks, clock } = aWatch()
+  const [live, outsideHeap] = [40 * MEGABYTE, 50 * MEGABYTE]
+  look({ ...AMPLE, outsideHeap, heapUsed: live, heapLive: live })
+  look({ heapUsed: live + 32 * MEGABYTE })
+  assert.equal(marks(), 0)
+  look({ heapUsed: live + 33 * MEGABYTE })
+  assert.equal(marks(), 1)
+  // The collection found that most of it is in use: it is the level from now on.
+  clock.advance(3_000)
+  look({ heapUsed: 80 * MEGABYTE, heapLive: 80 * MEGABYTE })
+  look({ heapUsed: 119 * MEGABYTE })
+  assert.equal(marks(), 1)
+  look({ heapUsed: 121 * MEGABYTE })
+  assert.equal(marks(), 2)
+})
+
+test('memory watch: a state that grows is marked seldom', () => {
+  const { look, marks, clock } = aWatch()
+  let [live, seen] = [100 * MEGABYTE, 0]
+  for (let used = live; used < 3_200 * MEGABYTE; used += 10 * MEGABYTE) {
+    look({ ...AMPLE, outsideHeap: 50 * MEGABYTE, heapUsed: used, heapLive: live })
+    if (marks() > seen) [live, seen] = [used, marks()]
+    clock.advance(3_000)
+  }
+  assert.ok(marks() < 10, `${marks()} marks`)
+})

@@ -25,6 +25,12 @@ const MEGABYTE = 1024 * 1024
  */
 const OUTSIDE_BYTES_MAX = 32 * MEGABYTE
 const OUTSIDE_HEAP_SHARE = 1 / 10
+/**
+ * The same for the heap itself: a small one in a large machine may fill with garbage up to a limit
+ * of V8 that was chosen for the machine, and is not marked again until it has reached that.
+ */
+const HEAP_BYTES_MAX = 32 * MEGABYTE
+const HEAP_SHARE = 1 / 2
 /** Marking and the end of idle threads take a moment; what stays after some attempts is in use. */
 const MARK_EVERY_MS = 3_000
 const MARKS_MAX = 4
@@ -49,12 +55,11 @@ export class MemoryWatch {
   #level: MemoryLevel = 'normal'
   #share = 0
   #collectedMs = Number.NEGATIVE_INFINITY
-  /** The least that was outside of the heap since it last grew for good. */
-  #outsideLeast = Number.POSITIVE_INFINITY
+  readonly #outside = new Growth()
+  readonly #heap = new Growth()
+  /** What the last full collection has left, when this was last looked at. */
+  #liveAtMark: number | undefined
   #markedMs = Number.NEGATIVE_INFINITY
-  #outsideAtMark = 0
-  /** Attempts at about the same level: while it moves, large requests are under way. */
-  #marks = 0
   #cancelTimer: () => void = () => undefined
 
   constructor(options: MemoryWatchOptions) {
@@ -110,22 +115,22 @@ export class MemoryWatch {
   }
 
   /** Memory of large requests that is garbage goes when the heap was marked. */
-  #markSometimes({ outsideHeap, heapUsed }: MemoryUse): void {
+  #markSometimes({ outsideHeap, heapUsed, heapLive }: MemoryUse): void {
     const { clock, mark = startMarking } = this.#options
-    this.#outsideLeast = Math.min(this.#outsideLeast, outsideHeap)
-    const grownBytes = outsideHeap - this.#outsideLeast
-    if (grownBytes <= Math.max(OUTSIDE_BYTES_MAX, heapUsed * OUTSIDE_HEAP_SHARE)) {
-      this.#marks = 0
-      return
-    }
+    if (heapLive !== undefined && heapLive !== this.#liveAtMark) this.#heap.least = heapLive
+    this.#liveAtMark = heapLive
+    const isGrown = [
+      this.#outside.exceeds(
+        outsideHeap,
+        Math.max(OUTSIDE_BYTES_MAX, heapUsed * OUTSIDE_HEAP_SHARE),
+      ),
+      this.#heap.exceeds(heapUsed, Math.max(HEAP_BYTES_MAX, this.#heap.least * HEAP_SHARE)),
+    ].some(Boolean)
     const nowMs = clock.monotonicMs()
-    if (nowMs - this.#markedMs < MARK_EVERY_MS) return
+    if (!isGrown || nowMs - this.#markedMs < MARK_EVERY_MS) return
     this.#markedMs = nowMs
-    if (Math.abs(outsideHeap - this.#outsideAtMark) > OUTSIDE_BYTES_MAX) this.#marks = 0
-    this.#outsideAtMark = outsideHeap
-    if (this.#marks++ < MARKS_MAX) return mark()
-    this.#outsideLeast = outsideHeap
-    this.#marks = 0
+    const isWorthIt = [this.#outside.attempt(), this.#heap.attempt()].some(Boolean)
+    if (isWorthIt) mark()
   }
 
   #tell(level: MemoryLevel, use: MemoryUse): void {
@@ -142,6 +147,36 @@ export class MemoryWatch {
     capacity.setShortage(undefined)
     if (this.#level === 'full') log.info(fields, 'there is enough memory again')
     else if (level === 'high') log.warn(fields, `memory runs short; ${ADVICE}`)
+  }
+}
+
+/** How far memory is above its least, and whether marking is still worth an attempt. */
+class Growth {
+  /** Since it last grew for good. */
+  least = Number.POSITIVE_INFINITY
+  #now = 0
+  #atMark = 0
+  #isExceeded = false
+  /** Attempts at about the same level: while it moves, large requests are under way. */
+  #marks = 0
+
+  exceeds(bytes: number, bytesMax: number): boolean {
+    this.#now = bytes
+    this.least = Math.min(this.least, bytes)
+    this.#isExceeded = bytes - this.least > bytesMax
+    if (!this.#isExceeded) this.#marks = 0
+    return this.#isExceeded
+  }
+
+  /** False where marking has not helped: what is there is in use. */
+  attempt(): boolean {
+    if (!this.#isExceeded) return false
+    if (Math.abs(this.#now - this.#atMark) > OUTSIDE_BYTES_MAX) this.#marks = 0
+    this.#atMark = this.#now
+    if (this.#marks++ < MARKS_MAX) return true
+    this.least = this.#now
+    this.#marks = 0
+    return false
   }
 }
 

@@ -276,6 +276,12 @@ export const LIMITS = {
     totalBytesMax: 64 * 1024 * 1024,
   },
   /**
+   * Bytes that all streams of one token bring from nodes each second, and at once: about a tenth of
+   * a processor for the server, where ACLs are enabled. A stream above it is read more slowly.
+   */
+  nodeStreamBytesPerSecond: 32 * 1024 * 1024,
+  nodeStreamBytesBurst: 4 * 1024 * 1024,
+  /**
    * Pings of one WebSocket peer: so many at once, and so many each second. The agent and the
    * command line send one every ten seconds; a peer that sends more is cut off.
    */

@@ -201,6 +201,20 @@ for (const { name, durationMs, rows, dueMs } of cases) {
     loop.stop()
   })
 
+  test(`clock loop: ${name} from a clock that was ahead between two checks is corrected`, async (t) => {
+    const { server, loop, warnings, write } = await aWorld(t)
+    const { clock, context } = server
+    loop.start()
+    clock.advance(10_500)
+    clock.jump(MINUTE_MS)
+    await write(...rows(clock.nowMs()))
+    clock.jump(-MINUTE_MS)
+    clock.advance(500)
+    assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs)
+    assert.match(warnings.join(), /clock was ahead.*time server/)
+    loop.stop()
+  })
+
   for (const jumpMs of [DAY_MS, -DAY_MS])
     test(`clock loop: ${name} keeps what is left after a jump of ${jumpMs} ms`, async (t) => {
       const { server, loop, warnings, write } = await aWorld(t)

@@ -72,6 +72,8 @@ export const LIMIT_DESCRIPTIONS = {
     ],
     nodeStreamsMax: ['Exec, log and file streams open to one node', '429'],
     nodeStreamOpenMsMax: ['Time a node has to begin a stream', '504'],
+    nodeStreamBytesPerSecond: ['Bytes of all streams of a token each second', 'read more slowly'],
+    nodeStreamBytesBurst: ['Bytes of all streams of a token at once', 'read more slowly'],
     nodeStreamBuffers: [
       'Buffers of streams: most of one, least of one, of all',
       'the sender waits',

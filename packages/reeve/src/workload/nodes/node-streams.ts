@@ -12,6 +12,7 @@ import {
   type StreamOpeningRequest,
 } from './node-gateway.ts'
 import type { NodeSession } from './node-sessions.ts'
+import { StreamRates } from './stream-rates.ts'
 
 interface NodeStreamsOptions {
   readonly clock: Clock
@@ -45,10 +46,12 @@ export class NodeStreams {
   readonly execSessions: TenantSlots
   /** Log and file streams by accessor. */
   readonly logStreams: TenantSlots
+  readonly #rates: StreamRates
 
   constructor(options: NodeStreamsOptions) {
     const { streamLimits } = options
     this.#options = options
+    this.#rates = new StreamRates(options.clock)
     this.execSessions = new TenantSlots(
       'exec_sessions_per_token',
       streamLimits?.execSessionsPerToken,
@@ -79,8 +82,11 @@ export class NodeStreams {
     const opened = this.#wait(message, session)
     ask(message)
     const result = await opened
-    if (result.ok) result.value.onClose(release)
-    else release()
+    if (!result.ok) release()
+    else {
+      result.value.onClose(release)
+      if (accessorId !== '') result.value.throttle((bytes) => this.#rates.spend(accessorId, bytes))
+    }
     return result
   }
 
