@@ -53,6 +53,7 @@ export function agentEndpoints(
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
+    read(v1Routes.listAgentServers, agentRead, () => now(() => json(agent.peers()))),
     read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
       now(async () => {
         // One region that asks another wants its part: the other need not ask it back.
