@@ -537,11 +537,9 @@ func metrics(c *client) error {
 	}
 	for _, name := range []string{
 		"nomad_nomad_job_summary_running",
-		"nomad_client_allocs_running",
 		"nomad_client_allocated_memory",
 		"nomad_client_unallocated_memory",
-		"nomad_client_allocs_memory_usage",
-		"nomad_client_host_memory_total",
+		"nomad_client_allocations_running",
 	} {
 		if !strings.Contains(string(text), name) {
 			return fmt.Errorf("no metric %s", name)
