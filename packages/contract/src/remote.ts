@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Shape } from './shape.ts'
+import { MapOf, Nullable, type Shape } from './shape.ts'
 import { PAUSE_STATES } from './v1/allocation.ts'
 import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
 import { Uuid } from './v1/identifier.ts'
@@ -49,6 +49,8 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('stat'), allocation, path }),
   Type.Object({ verb: Type.Literal('host-usage') }),
   Type.Object({ verb: Type.Literal('collect-all') }),
+  Type.Object({ verb: Type.Literal('read-meta') }),
+  Type.Object({ verb: Type.Literal('apply-meta'), meta: MapOf(Nullable(Type.String())) }),
   Type.Object({
     verb: Type.Literal('rotate-secret'),
     secret: Uuid('Replaces the secret of the node, which stores it before it replies.'),

@@ -65,6 +65,7 @@ export class AgentDisk {
           ...(this.#region === undefined ? {} : { region: this.#region }),
         }),
       keepRegion: (region) => write(() => void (this.#region = region)),
+      keepMeta: () => Promise.resolve(),
       keepSecret: (secret) => write(() => void (this.#secret = secret)),
       sweepRecords: () => Promise.resolve(),
       close: () => Promise.resolve(),

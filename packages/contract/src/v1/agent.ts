@@ -91,7 +91,6 @@ export const agentRoutes = {
       summary: 'List the servers that a node talks to.',
       answeredBy: 'self',
       returns: ok(Addresses, 'Their addresses.'),
-      errors: { 501: 'The agent is no node.' },
       needs: 'agent:read',
     }),
     setAgentServers: put('/agent/servers', {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { ask, collect } from './define.ts'
+import { ask, collect, put } from './define.ts'
 import { Named, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { done, ok, refused, silent } from './answer.ts'
 import { Opaque } from './identifier.ts'
@@ -117,6 +117,33 @@ export const HostUsage = Type.Object(
 )
 export type HostUsage = Shape<typeof HostUsage>
 
+/** In force: the dynamic values over the static ones, which the configuration of the node has. */
+export const NodeMeta = Type.Object(
+  {
+    Meta: MapOf(Type.String()),
+    Dynamic: MapOf(Nullable(Type.String())),
+    Static: MapOf(Type.String()),
+  },
+  {
+    $id: 'NodeMeta',
+    description:
+      'The metadata of a node: in force, as requests have set it (null hides a value of the ' +
+      'configuration), and as the configuration has it.',
+  },
+)
+export type NodeMeta = Shape<typeof NodeMeta>
+
+const NodeMetaRequest = Type.Object(
+  {
+    NodeID: Type.Optional(Type.String({ description: 'In place of `node_id`.' })),
+    Meta: MapOf(Nullable(Type.String())),
+  },
+  {
+    $id: 'NodeMetaRequest',
+    description: 'Values to set; null removes one, and others stay as they are.',
+  },
+)
+
 const nodeQuery = { node_id: Text('The node; needed when the agent that answers is none itself.') }
 const noNode = refused('`No local Node and node_id not provided`')
 
@@ -129,6 +156,30 @@ export const clientStatsRoutes = routes('Nodes', {
     answers: { 400: noNode, 504: silent },
     errors: { 404: 'The node is unknown or cannot be reached.' },
     needs: 'node:read',
+  }),
+  readNodeMeta: ask('/client/metadata', {
+    summary: 'Read the metadata of a node.',
+    answeredBy: 'leader',
+    query: nodeQuery,
+    returns: ok(NodeMeta, 'The metadata.'),
+    answers: { 400: noNode, 504: silent },
+    errors: { 404: 'The node is unknown or cannot be reached.' },
+    needs: 'node:read',
+  }),
+  applyNodeMeta: put('/client/metadata', {
+    summary: 'Change the metadata of a node; it keeps the change when it starts again.',
+    growsState: false,
+    answeredBy: 'leader',
+    audit: 'always',
+    query: nodeQuery,
+    body: NodeMetaRequest,
+    returns: ok(NodeMeta, 'The metadata.'),
+    answers: { 504: silent },
+    errors: {
+      400: 'No node is named, or a name or value is invalid.',
+      404: 'The node is unknown or cannot be reached.',
+    },
+    needs: 'node:write',
   }),
   collectClient: collect('/client/gc', {
     summary: 'Remove what ended allocations left on a node.',

@@ -19,6 +19,7 @@ import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import { NodeAllocations } from './node-allocations.ts'
 import { NodeDescription, type NodeSettings } from './node-description.ts'
+import { NodeMetadata } from './node-meta.ts'
 import { NodeRegion } from './node-region.ts'
 import { reconcileDrivers } from './reconcile-drivers.ts'
 import { agentRemote } from './remote/agent-remote.ts'
@@ -73,6 +74,7 @@ export class NodeAgent {
   readonly #migrations: Migrations
   readonly #region: NodeRegion
   readonly #node: NodeDescription
+  readonly #meta: NodeMetadata
   readonly #allocations: NodeAllocations
   readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
@@ -85,6 +87,11 @@ export class NodeAgent {
     this.#options = options
     const { clock, random, log, dial, storage, settings } = options
     this.#region = new NodeRegion({ setting: settings.Region, storage, log })
+    this.#meta = new NodeMetadata({
+      configured: settings.Meta,
+      keep: (meta) => storage.keepMeta(meta),
+      changed: () => this.#link.sendNode(this.#node.registration()),
+    })
     this.#node = this.#makeDescription()
     this.#allocations = this.#makeAllocations()
     this.#link = new ServerLink({
@@ -139,8 +146,9 @@ export class NodeAgent {
   async start(): Promise<void> {
     const { storage, ids, clock, drivers, log } = this.#options
     this.#identity = await storage.open(ids)
-    const { region, secretsComplaint: reason } = this.#identity
+    const { region, meta, secretsComplaint: reason } = this.#identity
     this.#region.recall(region)
+    this.#meta.restore(meta)
     if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
       await this.#node.probe()
@@ -193,6 +201,7 @@ export class NodeAgent {
       log,
       probe: () => this.#options.probe(),
       nodeId: () => this.nodeId,
+      meta: () => this.#meta.values(),
       region: () => this.#region.name,
     })
   }
@@ -288,6 +297,7 @@ export class NodeAgent {
       mhzPerCore: () => this.#node.mhzPerCore(),
       checksOf: (id) => this.#services.checksOf(id),
       keepSecret: (secret) => this.#keepSecret(secret),
+      meta: this.#meta,
     })
   }
 

@@ -43,6 +43,7 @@ function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
     clock: new SimulatedClock(),
     log: { ...SILENT_LOG, info: (fields) => logged.push(fields) },
     probe: () => Promise.resolve({ Attributes: {}, NodeResources: RESOURCES }),
+    meta: () => ({}),
     nodeId: () => NODE_ID,
     region: () => 'global',
   })

@@ -41,6 +41,8 @@ interface NodeDescriptionOptions {
   probe(): Promise<Fingerprint>
   /** Known once the storage is open. */
   nodeId(): string
+  /** The metadata in force. */
+  meta(): Readonly<Record<string, string>>
   /** The servers decide it where the operator does not. */
   region(): string
 }
@@ -84,13 +86,14 @@ export class NodeDescription {
 
   /** For the servers. */
   registration(): NodeRegistration {
-    const { Region: _, aliases: __, ...settings } = this.#options.settings
+    const { Region: _, aliases: __, Meta: ___, ...settings } = this.#options.settings
     const { Attributes: found } = this.#found()
     const Attributes: Record<string, string> = { ...found }
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
     return {
       CgroupParent: '',
       ...settings,
+      Meta: this.#options.meta(),
       ID: this.#options.nodeId(),
       Attributes,
       NodeResources: this.#resources(),
@@ -103,7 +106,8 @@ export class NodeDescription {
   /** For tasks: what job files may ask about the node that runs them. */
   facts(): NodeFacts {
     const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.registration()
-    const { Meta, CgroupParent = '', aliases } = this.#options.settings
+    const { CgroupParent = '', aliases } = this.#options.settings
+    const Meta = this.#options.meta()
     const named = aliases === undefined ? {} : { aliases }
     const own = { Region: this.#options.region(), Meta, CgroupParent, ...named }
     return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }

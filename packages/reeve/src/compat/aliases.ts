@@ -70,8 +70,8 @@ export interface RuleAliases {
 
 /** Metrics that are there under a second name, which usual dashboards read. */
 export interface MetricAliases {
-  /** What the names of a second set begin with. */
-  readonly prefix: string | undefined
+  /** From ours, without the prefix, to the other. */
+  readonly names: Readonly<Record<string, string>>
 }
 
 export interface CertificateAliases {
@@ -111,7 +111,7 @@ export const NO_ALIASES: Aliases = {
     nodeAttributes: {},
   },
   rules: { capabilities: {}, variableDirectories: {} },
-  metrics: { prefix: undefined },
+  metrics: { names: {} },
   certificates: { domains: [] },
   commandLine: { address: 'REEVE_ADDR', environments: [] },
 }

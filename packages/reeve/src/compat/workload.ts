@@ -67,7 +67,25 @@ export const RULES: RuleAliases = {
   variableDirectories: VARIABLE_DIRECTORIES,
 }
 
-export const METRICS: MetricAliases = { prefix: 'nomad_' }
+export const METRICS: MetricAliases = {
+  names: {
+    job_summary_queued: 'nomad_nomad_job_summary_queued',
+    job_summary_starting: 'nomad_nomad_job_summary_starting',
+    job_summary_running: 'nomad_nomad_job_summary_running',
+    job_summary_complete: 'nomad_nomad_job_summary_complete',
+    job_summary_failed: 'nomad_nomad_job_summary_failed',
+    job_summary_lost: 'nomad_nomad_job_summary_lost',
+    job_summary_unknown: 'nomad_nomad_job_summary_unknown',
+    node_allocated_cpu: 'nomad_client_allocated_cpu',
+    node_allocated_memory: 'nomad_client_allocated_memory',
+    node_allocated_disk: 'nomad_client_allocated_disk',
+    node_unallocated_cpu: 'nomad_client_unallocated_cpu',
+    node_unallocated_memory: 'nomad_client_unallocated_memory',
+    node_unallocated_disk: 'nomad_client_unallocated_disk',
+    node_allocations_pending: 'nomad_client_allocations_pending',
+    node_allocations_running: 'nomad_client_allocations_running',
+  },
+}
 
 export const CERTIFICATES: CertificateAliases = { domains: ['nomad'] }
 

@@ -143,11 +143,15 @@ function inOwnWords(decode: Decoder, words: Readonly<Record<string, string>> | u
 function decodeMap(schema: JsonSchema, names: BodyAliases): Decoder {
   const [valueSchema = {}] = Object.values(schema.patternProperties ?? {})
   const decode = compileDecoder(valueSchema, names)
+  // Where null is a value of its own, it is one that the request sets.
+  const keepsNull = valueSchema.anyOf?.some(({ type }) => type === 'null') === true
   return (value) => {
-    const entries = Object.entries(recordOf(value)).filter(([, inner]) => inner !== null)
+    const entries = Object.entries(recordOf(value)).filter(
+      ([, inner]) => keepsNull || inner !== null,
+    )
     for (const entry of entries)
       try {
-        entry[1] = decode(entry[1])
+        if (entry[1] !== null) entry[1] = decode(entry[1])
       } catch (thrown) {
         throw placed(thrown, `[${entry[0]}]`)
       }

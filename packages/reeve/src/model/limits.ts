@@ -201,6 +201,8 @@ export const LIMITS = {
   /** Variables that policies may read, and the characters of all of them. */
   policyVariablesMax: 1_000,
   policyVariableCharsMax: 4 * 1024 * 1024,
+  /** Values of jobs and nodes that one answer with metrics holds; jobs beyond are left out. */
+  metricSeriesMax: 50_000,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
   /**

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { putNode, register, withScheduler } from './cluster.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 
 async function open(t: TestContext, compatibility = true, aclEnabled = false): Promise<TestServer> {
@@ -198,4 +199,41 @@ test('services: a number that is no label is the port itself', async (t) => {
   assert.equal(literal.status, 200, literal.text)
   const wrong = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '80800' }) })
   assert.match(wrong.text, /port label "80800" referenced by services api does not exist/)
+})
+
+const METRICS = '/v1/metrics?format=prometheus'
+
+test('metrics: jobs and nodes under our names and under those of usual dashboards', async (t) => {
+  const server = await open(t)
+  const { run } = await withScheduler(server, 1)
+  await run({ ID: 'web"1' })
+  const { text } = await server.send('GET', METRICS)
+  for (const line of [
+    'service_job_summary_starting{namespace="default",job="web\\"1",task_group="app"} 1',
+    'nomad_nomad_job_summary_starting{namespace="default",job="web\\"1",task_group="app"} 1',
+  ])
+    assert.ok(text.includes(`${line}\n`), line)
+  for (const name of ['service_node_allocated_memory', 'nomad_client_allocated_memory'])
+    assert.match(text, new RegExp(`^${name}\\{node_id="[^"]+",node_name="node-1",.*\\} [1-9]`, 'm'))
+  assert.match(text, /^nomad_client_allocations_pending\{.*\} 1$/m)
+})
+
+test('metrics: names of jobs and nodes are for callers who may read them', async (t) => {
+  const server = await open(t, true, true)
+  const token = await managementToken(server)
+  await putNode(server, { Name: 'node-1' })
+  await server.ok('registerJob', { ...register({ ID: 'web' }), token })
+  const anyone = (await server.send('GET', METRICS)).text
+  assert.match(anyone, /^service_jobs 1$/m)
+  assert.doesNotMatch(anyone, /job="|node_id="/)
+  const Rules = 'namespace "other" { policy = "read" }\nnode { policy = "read" }'
+  await server.send('PUT', '/v1/acl/policy/p', { token, body: { Name: 'p', Rules } })
+  const { SecretID } = await server.ok('createAclToken', {
+    token,
+    body: { Name: 't', Type: 'client', Policies: ['p'] },
+  })
+  const some = (await server.send('GET', METRICS, { token: SecretID })).text
+  assert.match(some, /node_id="/)
+  assert.doesNotMatch(some, /job="/)
+  assert.match((await server.send('GET', METRICS, { token })).text, /job="web"/)
 })

@@ -6,6 +6,7 @@ import { messageOf } from '@reeve/kit/fault.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Log } from '../log.ts'
 import type { Migrations } from '../migrate/migrations.ts'
+import type { NodeMetadata } from '../node-meta.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { HostUsageReader } from './host-usage.ts'
 import { Remote } from './remote.ts'
@@ -24,6 +25,7 @@ interface AgentRemoteOptions {
   checksOf(id: string): Readonly<Record<string, unknown>>
   /** Stores the new secret of the node; durable when it resolves. */
   keepSecret(secret: string): Promise<void>
+  readonly meta: NodeMetadata
 }
 
 /** What callers may reach of this agent, over its runners and directories. */
@@ -45,6 +47,7 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     collect: (id) => removed.collect(id),
     collectAll: () => removed.collectAll(),
     keepSecret: (secret) => options.keepSecret(secret),
+    meta: options.meta,
   })
 }
 

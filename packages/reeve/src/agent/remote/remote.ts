@@ -22,6 +22,7 @@ import { serveTerminal } from './exec-terminal.ts'
 import { execWhenAttached, isNotRunning } from './exec-when-attached.ts'
 import { copyFile, followFile, requireFile } from './follow-file.ts'
 import { followLog } from './follow-log.ts'
+import type { NodeMetadata } from '../node-meta.ts'
 import type { HostUsageReader } from './host-usage.ts'
 import { listFiles, statFile } from './list-files.ts'
 import { LogFiles } from './log-files.ts'
@@ -55,6 +56,7 @@ export interface RemoteHost {
   collectAll(): Promise<void>
   /** Stores the new secret of the node; durable when it resolves. */
   keepSecret(secret: string): Promise<void>
+  readonly meta: Pick<NodeMetadata, 'read' | 'apply'>
 }
 
 const requestChecker = Compile(NodeRequest)
@@ -156,6 +158,10 @@ export class Remote {
         return await hostUsage.read()
       case 'collect-all':
         return await this.#host.collectAll()
+      case 'read-meta':
+        return this.#host.meta.read()
+      case 'apply-meta':
+        return await this.#host.meta.apply(request.meta)
       case 'rotate-secret':
         return await this.#host.keepSecret(request.secret)
       case 'collect':

@@ -23,6 +23,8 @@ export interface AgentStorage {
   keepRegion(region: string): Promise<void>
   /** Replaces the secret of the node; durable when it resolves. Only while it is open. */
   keepSecret(secret: string): Promise<void>
+  /** Replaces what requests have set of the node's metadata. Only while it is open. */
+  keepMeta(meta: NonNullable<KeptIdentity['meta']>): Promise<void>
   /** Removes the drivers' records of starts that are over. */
   sweepRecords(keep: ReadonlySet<string>): Promise<void>
   close(): Promise<void>
@@ -34,6 +36,8 @@ interface KeptIdentity {
   readonly secret: string
   /** Of the servers that have let the node in. */
   readonly region?: string
+  /** What requests have set of the node's metadata; null hides a value of the configuration. */
+  readonly meta?: Readonly<Record<string, string | null>>
 }
 
 export interface StorageIdentity extends KeptIdentity {
@@ -96,6 +100,7 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
     },
     keepRegion: (region) => changeIdentity({ region }),
     keepSecret: (secret) => changeIdentity({ secret }),
+    keepMeta: (meta) => changeIdentity({ meta }),
     async sweepRecords(keep) {
       for (const name of await namesIn(recordsDir)) {
         const path = join(recordsDir, name)
@@ -126,6 +131,10 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
       kept = { ...kept, secret }
       return Promise.resolve()
     },
+    keepMeta: (meta) => {
+      kept = { ...kept, meta }
+      return Promise.resolve()
+    },
     sweepRecords: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
@@ -137,6 +146,7 @@ const identityFile = Compile(
     nodeId: Type.String(),
     secret: Type.String(),
     region: Type.Optional(Type.String()),
+    meta: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]))),
   }),
 )
 

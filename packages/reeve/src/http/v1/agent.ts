@@ -1,7 +1,9 @@
 import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'
+import { slicesOf } from '../slices.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
@@ -42,17 +44,26 @@ export interface AcceptedLoss {
   readonly toIndex: number
 }
 
+/** What an agent measures. */
+export interface AgentMetrics {
+  /** About the program: anybody may read it. */
+  readonly program: Metrics
+  /** What holds names of jobs and nodes, as far as the caller with this secret may see them. */
+  readonly namedText: (secret: string | undefined, slices: SliceOptions) => Promise<string>
+}
+
 /** Health, self, members, status, regions, metrics. */
 export function agentEndpoints(
   context: WorkloadContext,
   agent: AgentInfo,
-  metrics: Metrics,
+  metrics: AgentMetrics,
 ): readonly Endpoint[] {
   return [
     ...openEndpoints(agent, metrics),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
+    read(v1Routes.listAgentServers, agentRead, () => now(() => json(agent.peers()))),
     read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
       now(async () => {
         // One region that asks another wants its part: the other need not ask it back.
@@ -69,7 +80,7 @@ export function agentEndpoints(
 }
 
 /** They need nothing, so whoever comes with a token that has ended may ask too. */
-function openEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
+function openEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
   const endpoints = [
     read(v1Routes.readAgentHealth, anyone, ({ query }) => {
       const types = (query.type ?? []).filter((type) => type !== '')
@@ -78,10 +89,12 @@ function openEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] 
     read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
     read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
     read(v1Routes.listRegions, anyone, () => now(() => json(agent.regions?.() ?? [agent.region]))),
-    read(v1Routes.readMetrics, anyone, ({ query }) =>
+    read(v1Routes.readMetrics, anyone, ({ query, secret, yieldTurn }) =>
       now(async () => {
-        if (query.format !== 'prometheus') return json(await metrics.report())
-        return { body: { kind: 'text', ...(await metrics.text()) } }
+        if (query.format !== 'prometheus') return json(await metrics.program.report())
+        const { text, contentType } = await metrics.program.text()
+        const named = await metrics.namedText(secret, slicesOf(yieldTurn))
+        return { body: { kind: 'text', text: `${text}${named}`, contentType } }
       }),
     ),
   ]

@@ -1,4 +1,4 @@
-import { HostUsage, v1Routes } from '@reeve/contract'
+import { HostUsage, NodeMeta, v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { checkUuid, LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { unknownNode } from '../../workload/index.ts'
@@ -9,6 +9,7 @@ import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
 import { nodeRead, nodeWrite } from './requirements.ts'
 
 const askUsage = nodeAnswer(HostUsage)
+const askMeta = nodeAnswer(NodeMeta)
 
 /** What a node uses, and its clean-up; of the node in this process if unnamed. */
 export function clientNodeEndpoints(
@@ -30,6 +31,24 @@ export function clientNodeEndpoints(
         if (!node.ok) return node
         const request = { verb: 'host-usage' } as const
         return jsonOf(await askUsage(gateway, { nodeId: node.value, request }))
+      }),
+    ),
+    read(v1Routes.readNodeMeta, nodeRead, ({ query }) =>
+      asked(async () => {
+        const node = find(query.node_id)
+        if (!node.ok) return node
+        const request = { verb: 'read-meta' } as const
+        return jsonOf(await askMeta(gateway, { nodeId: node.value, request }))
+      }),
+    ),
+    read(v1Routes.applyNodeMeta, nodeWrite, ({ query, body }) =>
+      asked(async () => {
+        const node = find(query.node_id || body?.NodeID || undefined)
+        if (!node.ok) return node
+        const changes = Object.entries(body?.Meta ?? {})
+        const meta = Object.fromEntries(changes.map(([name, value]) => [name, value ?? null]))
+        const request = { verb: 'apply-meta', meta } as const
+        return jsonOf(await askMeta(gateway, { nodeId: node.value, request }))
       }),
     ),
     read(v1Routes.collectClient, nodeWrite, ({ query }) =>

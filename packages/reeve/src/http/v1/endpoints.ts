@@ -3,7 +3,8 @@ import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
-import { agentEndpoints, type AgentInfo } from './agent.ts'
+import { StateMetrics } from '../metrics/state-metrics.ts'
+import { agentEndpoints, type AgentInfo, type AgentMetrics } from './agent.ts'
 import { allocationWriteEndpoints } from './allocation-writes.ts'
 import { allocationEndpoints } from './allocations.ts'
 import { auditEndpoints } from './audit.ts'
@@ -47,9 +48,22 @@ export interface WorkloadHost {
   readonly aliases: Aliases
 }
 
+/** A token that has ended sees what anybody sees: a health check must not fail for it. */
+function agentMetrics(host: WorkloadHost): AgentMetrics {
+  const { store, clock } = host.context
+  const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
+  return {
+    program: host.metrics,
+    namedText: async (secret, slices) => {
+      const caller = host.authenticator.authenticate(secret)
+      return caller.ok ? await named.text(caller.value, slices) : ''
+    },
+  }
+}
+
 /** Every route of `/v1` with what answers it; streams and channels are mounted on their own. */
 export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
-  const { context, authenticator, requests, agent, metrics, audit, aliases } = host
+  const { context, authenticator, requests, agent, audit, aliases } = host
   const streaming = { context, authenticator, gateway: requests }
   return [
     ...jobEndpoints(context),
@@ -83,7 +97,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...variableEndpoints(context, aliases.http.variableDirectories),
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),
-    ...agentEndpoints(context, agent, metrics),
+    ...agentEndpoints(context, agent, agentMetrics(host)),
     ...auditEndpoints(context, audit),
   ]
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { SNAPSHOT_VERSION, v1Routes, type SnapshotLine } from '@reeve/contract'
 import { isoFromMs } from '@reeve/kit/duration.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { copyState, type StateCopy, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
@@ -18,28 +19,67 @@ const COPIES_MAX = 5
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.saveSnapshot, management, () =>
-      ok({ index: () => 0, watch: [], answer: async () => ok(snapshotAnswer(context)) }),
+      ok({ index: () => 0, watch: [], answer: async () => ok(await snapshotAnswer(context)) }),
     ),
   ]
 }
 
 /** The state of this moment as the bytes of a snapshot. */
 export function snapshotChunks(context: SnapshotSource): AsyncIterable<Buffer> {
-  return chunksOf(snapshotLines(context.store, isoFromMs(context.clock.nowMs())))
+  return chunksOf(snapshotLines(context.store, timeOf(context), { blobs: [] }))
+}
+
+function timeOf({ clock }: SnapshotSource): string {
+  return isoFromMs(clock.nowMs())
 }
 
 type SnapshotSource = Pick<WorkloadContext, 'store' | 'clock'>
 
-function snapshotAnswer(context: WorkloadContext): Answer {
-  const stream = Readable.from(snapshotChunks(context), { objectMode: false })
-  return { body: { kind: 'stream', stream, contentType: TEXT_TYPE } }
+/**
+ * The digest is told before the bytes, so that a receiver notices what is missing at the end: they
+ * are written twice, and kept nowhere.
+ */
+async function snapshotAnswer(context: WorkloadContext): Promise<Answer> {
+  const { store } = context
+  const time = timeOf(context)
+  const sent: Sent = { blobs: [] }
+  const hash = createHash('sha256')
+  for await (const chunk of chunksOf(snapshotLines(store, time, sent))) hash.update(chunk)
+  const headers = { digest: `sha-256=${hash.digest('base64')}` }
+  const stream = Readable.from(chunksOf(sameLines(store, time, sent)), { objectMode: false })
+  return { headers, body: { kind: 'stream', stream, contentType: TEXT_TYPE } }
+}
+
+/** What a snapshot held, as it is written. */
+interface Sent {
+  readonly blobs: string[]
+  copy?: StateCopy
+}
+
+/** A blob that is gone by now ends the response without its end, which the digest reveals. */
+async function* sameLines(
+  store: Store,
+  Time: string,
+  { blobs, copy }: Sent,
+): AsyncGenerator<SnapshotLine> {
+  yield { Snapshot: 'reeve', Version: SNAPSHOT_VERSION, Time }
+  for (const Blob of blobs) {
+    const bytes = await store.readBlob(Blob)
+    assert(bytes !== undefined, 'a blob went while the snapshot was sent: save it again')
+    yield { Blob, Data: Buffer.from(bytes).toString('base64') }
+  }
+  if (copy !== undefined) yield* rowLines(copy, blobs.length)
 }
 
 /**
  * Blobs come before the rows: one may go with its last row while it is being read, and then the
  * rows are those of a later moment, whose blobs have all been sent.
  */
-async function* snapshotLines(store: Store, Time: string): AsyncGenerator<SnapshotLine> {
+async function* snapshotLines(
+  store: Store,
+  Time: string,
+  taken: Sent,
+): AsyncGenerator<SnapshotLine> {
   yield { Snapshot: 'reeve', Version: SNAPSHOT_VERSION, Time }
   const sent = new Set<string>()
   let copy = await durableCopy(store)
@@ -52,6 +92,7 @@ async function* snapshotLines(store: Store, Time: string): AsyncGenerator<Snapsh
       if (bytes === undefined) missing.add(Blob)
       else {
         sent.add(Blob)
+        taken.blobs.push(Blob)
         yield { Blob, Data: Buffer.from(bytes).toString('base64') }
       }
     }
@@ -60,10 +101,15 @@ async function* snapshotLines(store: Store, Time: string): AsyncGenerator<Snapsh
     absent = missing
     copy = await durableCopy(store)
   }
+  taken.copy = copy
+  yield* rowLines(copy, sent.size)
+}
+
+function* rowLines(copy: StateCopy, blobs: number): Generator<SnapshotLine> {
   yield { Index: copy.index, Rows: copy.rows.length }
   for (const { table, key, indexes, body } of copy.rows)
     yield { Row: [table, key, ...indexes], Body: body }
-  yield { Blobs: sent.size, Checksum: '' }
+  yield { Blobs: blobs, Checksum: '' }
 }
 
 async function durableCopy(store: Store): Promise<StateCopy> {

@@ -183,6 +183,10 @@ export const LIMIT_DESCRIPTIONS = {
     policyVariableCharsMax: ['Text of all variables that policies read', 'the rest is left out'],
   },
   Nodes: {
+    metricSeriesMax: [
+      'Values of jobs and nodes in one answer with metrics',
+      'further jobs are left out',
+    ],
     agentMessageBytesMax: ['Message of an agent', 'its connection ends'],
     nodeEventsMax: ['Events of a node', ONLY_LATEST],
     nodeNameCharsMax: ['Name of a node', NODE_REJECTED],
