@@ -90,12 +90,12 @@ export const areas = {
   },
   jobspec: {
     folder: `${reeve}/jobspec`,
-    may: ['hcl', 'model', 'contract'],
+    may: ['hcl', 'model', 'contract', 'compat'],
     packages: ['re2js', '@noble/hashes', 'bcryptjs'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
-  acl: { folder: `${reeve}/acl`, may: ['model', 'hcl', 'contract'], pure },
+  acl: { folder: `${reeve}/acl`, may: ['model', 'hcl', 'contract', 'compat'], pure },
   // Outcomes have the contract's shape.
   policy: {
     folder: `${reeve}/policy`,
@@ -147,6 +147,7 @@ export const areas = {
       'acl',
       'model',
       'contract',
+      'compat',
     ],
     builtins,
   },
@@ -168,14 +169,24 @@ export const areas = {
     folder: `${reeve}/http`,
     // Reads and watches go straight to state; lang holds the filter expressions of list routes;
     // large bodies are parsed on a thread (decision 0081).
-    may: ['workload', 'governance', 'acl', 'model', 'contract', 'state', 'lang', 'threads'],
+    may: [
+      'workload',
+      'governance',
+      'acl',
+      'model',
+      'contract',
+      'state',
+      'lang',
+      'threads',
+      'compat',
+    ],
     packages: ['fastify', 'pino', 'prom-client', 'typebox', 'ws'],
     builtins,
   },
   agent: {
     folder: `${reeve}/agent`,
     // Templates are rendered on threads of their own (decision 0065).
-    may: ['model', 'go-template', 'sdk', 'contract', 'threads'],
+    may: ['model', 'go-template', 'sdk', 'contract', 'threads', 'compat'],
     // Requests for objects of buckets are signed (decision 0093), and zip files are untrusted input
     // that a library reads (decision 0094).
     packages: ['aws4fetch', 'typebox', 'ws', 'yauzl'],
@@ -188,11 +199,13 @@ export const areas = {
     packages: ['pino'],
     builtins,
   },
+  // Names that other clients, files and machines use for what is ours, as tables (decision 0120).
+  compat: { folder: `${reeve}/compat`, pure },
   cli: {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which
     // the contract says (decision 0035).
-    may: ['sdk', 'jobspec', 'model', 'hcl', 'go-template', 'lang', 'contract', 'crypto'],
+    may: ['sdk', 'jobspec', 'model', 'hcl', 'go-template', 'lang', 'contract', 'crypto', 'compat'],
     packages: ['commander', 'ws'],
     builtins,
   },

@@ -219,6 +219,7 @@ table('vendor', [
   { name: 'code', text: `const ${vendor.toLowerCase()}Job = 1`, lines: [1] },
   { name: 'a word that begins alike is none', text: '// consult the fault table', lines: [] },
   { name: 'documents', text: `# A\n${vendor}\n`, lines: [2], path: 'docs/a.md' },
+  { name: 'where it is the subject', text: vendor, lines: [], path: 'docs/compatibility.md' },
   { name: 'names of files', text: '', lines: [1], path: `tools/${vendor.toLowerCase()}.ts` },
 ])
 

@@ -25,8 +25,8 @@ export function* checkTodo({ comments }: Source): Iterable<Complaint> {
 }
 
 /**
- * Names of other vendors' products: none may appear, the specs have names of their own. Spelled in
- * halves, so that this file keeps its own rule.
+ * Names of other vendors' products: none may appear but where they are the subject, the specs have
+ * names of their own. Spelled in halves, so that this file keeps its own rule.
  */
 const VENDORS: readonly (readonly [head: string, tail: string, instead: string])[] = [
   ['hashi', 'corp', 'leave it out'],
@@ -38,10 +38,16 @@ const VENDORS: readonly (readonly [head: string, tail: string, instead: string])
   ['way', 'point', 'leave it out'],
 ]
 
+/** The tables of these names, their tests, and pages about compatibility and migration. */
+const ABOUT_VENDORS =
+  /^packages\/reeve\/(?:src\/compat|test\/clients|test\/compat)\/|compatibility|other-products|\/migrate-/
+
 const TEXT = /(?:\.(?:tsx?|[cm]?js|json|md|ya?ml|html|css|sh|c|h|hcl|rego)|^bin\/[^.]+)$/
 
 export function checkVendorNames(repository: Repository): Finding[] {
-  const texts = repository.files.filter((path) => TEXT.test(path) && path !== 'package-lock.json')
+  const texts = repository.files.filter(
+    (path) => TEXT.test(path) && path !== 'package-lock.json' && !ABOUT_VENDORS.test(path),
+  )
   return texts.flatMap((path) => {
     const lines = repository.read(path).split('\n')
     return findingsOf(path, 'vendor', [...vendorsIn([path], 0), ...vendorsIn(lines, 1)])

@@ -43,8 +43,12 @@ export const VariableRequest = Named('VariableRequest', {
 export type VariableRequest = Input<Shape<typeof VariableRequest>>
 
 const cas = Text('Only if `ModifyIndex` is this number; 0 means that it must not exist yet.')
+const WrittenVariable = Type.Object({
+  ...metadataFields,
+  Items: Type.Optional(MapOf(Type.String())),
+})
 const conflict = ok(
-  Type.Object({ ...metadataFields, Items: Type.Optional(MapOf(Type.String())) }),
+  WrittenVariable,
   'Another index: the current variable, with its values if the token may read them.',
 )
 
@@ -71,7 +75,10 @@ export const variableRoutes = routes('Variables', {
       'lock-release': Text('Give up the lock: asked for by being there.'),
     },
     body: VariableRequest,
-    returns: ok(Variable, 'The variable.'),
+    returns: ok(
+      WrittenVariable,
+      'The variable; without its values when only its lock was kept or given up.',
+    ),
     answers: { 409: conflict },
     errors: {
       400: 'The path, the items or `cas` are invalid, or the items are too large.',

@@ -7,6 +7,7 @@ import {
   type HostVolumeCapability,
   type NodePoolCapability,
 } from '@reeve/contract'
+import type { RuleAliases } from '../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   hostVolumeCapabilities,
@@ -15,6 +16,7 @@ import {
   operatorCapabilities,
   variableCapabilities,
 } from './capabilities.ts'
+import { inOwnWords } from './other-words.ts'
 import { sortRules, type RawRule, type RawRules } from './raw-rules.ts'
 import { readRuleText } from './rule-text.ts'
 import {
@@ -32,7 +34,7 @@ import { clipped, shown } from './shown.ts'
  * Reads the rules of a policy, strictly: what is not understood is refused, because a misspelt deny
  * that is ignored would grant. The error is one line, the first that was found.
  */
-export function parseAclRules(text: string): Result<AclRules, string> {
+export function parseAclRules(text: string, aliases?: RuleAliases): Result<AclRules, string> {
   if (text === '') return ok(NO_RULES)
   const document = readRuleText(text)
   if (!document.ok) return err(`Failed to parse ACL Policy: ${document.error}`)
@@ -41,7 +43,7 @@ export function parseAclRules(text: string): Result<AclRules, string> {
   if (Object.values(raw.value).every((rules) => rules.length === 0))
     return err(`Invalid policy: ${clipped(text)}`)
   const problems: Problems = []
-  const rules = checkRules(problems, raw.value)
+  const rules = checkRules(problems, inOwnWords(raw.value, aliases))
   const [first] = problems
   return first === undefined ? ok(rules) : err(first)
 }

@@ -1,4 +1,5 @@
 import type { AclPolicyRecord, AclToken, Namespace, NodePool } from '@reeve/contract'
+import type { RuleAliases } from '../compat/index.ts'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { isSchedulerAlgorithm, LIMITS } from '../model/index.ts'
@@ -81,8 +82,9 @@ function changeProblems(candidate: TokenCandidate, existing: ExistingToken): rea
 /** Why a policy cannot be stored; undefined when it can. */
 export function validatePolicy(
   policy: Pick<AclPolicyRecord, 'Name' | 'Description' | 'Rules' | 'JobACL'>,
+  aliases?: RuleAliases,
 ): string | undefined {
-  const rules = parseAclRules(policy.Rules)
+  const rules = parseAclRules(policy.Rules, aliases)
   const { Namespace = '', JobID = '', Group = '', Task = '' } = policy.JobACL ?? {}
   return told('policy 0 invalid', [
     !NAME.test(policy.Name) && `invalid name '${clipped(policy.Name)}'`,

@@ -1,4 +1,5 @@
 import type { DriverInfo, NodeRegistration } from '@reeve/contract'
+import type { TaskAliases } from '../compat/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { assert, messageOf } from '@reeve/kit/fault.ts'
@@ -26,6 +27,8 @@ export interface NodeSettings extends Pick<
   readonly Meta: Readonly<Record<string, string>>
   /** The control group that those of tasks are below; none unless given. */
   readonly CgroupParent?: string
+  /** Other names for tasks and templates; not told to the servers. */
+  readonly aliases?: TaskAliases
 }
 
 interface NodeDescriptionOptions {
@@ -81,7 +84,7 @@ export class NodeDescription {
 
   /** For the servers. */
   registration(): NodeRegistration {
-    const { Region: _, ...settings } = this.#options.settings
+    const { Region: _, aliases: __, ...settings } = this.#options.settings
     const { Attributes: found } = this.#found()
     const Attributes: Record<string, string> = { ...found }
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
@@ -100,8 +103,9 @@ export class NodeDescription {
   /** For tasks: what job files may ask about the node that runs them. */
   facts(): NodeFacts {
     const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.registration()
-    const { Meta, CgroupParent = '' } = this.#options.settings
-    const own = { Region: this.#options.region(), Meta, CgroupParent }
+    const { Meta, CgroupParent = '', aliases } = this.#options.settings
+    const named = aliases === undefined ? {} : { aliases }
+    const own = { Region: this.#options.region(), Meta, CgroupParent, ...named }
     return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
   }
 

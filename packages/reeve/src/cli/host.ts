@@ -1,3 +1,4 @@
+import { aliasesOf, knownEnvironment, type JobFileAliases } from '../compat/index.ts'
 import type { Terminal } from './command-line.ts'
 import { EXIT_CODES } from './exit-code.ts'
 import { reasonOf } from './reason.ts'
@@ -18,6 +19,8 @@ export interface HostInput extends AsyncIterable<string | Uint8Array> {
  */
 export interface CliHost extends Terminal {
   readonly environment: Environment
+  /** Other names that job files may use; none unless given. */
+  readonly jobFileAliases?: JobFileAliases
   /** Relative paths begin here. */
   readonly directory: string
   readonly input: HostInput
@@ -41,6 +44,11 @@ export interface CliHost extends Terminal {
   onEnd?(listener: () => void): () => void
 }
 
+/** The agent reads the same setting, from its files too (docs/compatibility.md). */
+function isCompatible(): boolean {
+  return !['false', '0'].includes(process.env['REEVE_COMPATIBILITY'] ?? '')
+}
+
 const COLUMNS_DEFAULT = 80
 const ROWS_DEFAULT = 24
 
@@ -48,10 +56,12 @@ const ROWS_DEFAULT = 24
 export function processHost(): CliHost {
   const { stdout, stderr } = process
   stdout.on('error', endUnwritten)
+  const aliases = aliasesOf(isCompatible())
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    environment: process.env,
+    environment: knownEnvironment(aliases.commandLine, process.env),
+    jobFileAliases: aliases.jobFile,
     directory: process.cwd(),
     // Opening standard input keeps a process alive; most commands never ask for it.
     get input() {

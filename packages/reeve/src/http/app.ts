@@ -13,6 +13,7 @@ import {
   siteCaller,
   type GovernanceContext,
 } from '../governance/index.ts'
+import { NO_ALIASES, type Aliases } from '../compat/index.ts'
 import type { Clock, Random } from '@reeve/kit/clock.ts'
 import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS } from '../model/index.ts'
@@ -32,6 +33,7 @@ import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { limitMetrics } from './metrics/limit-metrics.ts'
+import { metricSources } from './metrics/metric-sources.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
 import { Admission } from './pipeline/admission.ts'
@@ -108,6 +110,8 @@ export interface AppOptions {
   readonly security?: PortSecurity
   /** What else is measured, and told with the rest. */
   readonly metrics?: MetricSources
+  /** Other names that clients may use; none unless given. */
+  readonly aliases?: Aliases
 }
 
 /** The HTTP side of a server, mounted and not yet listening. */
@@ -149,24 +153,24 @@ export function createApp(options: AppOptions): App {
   const app = createShell({
     ...options,
     pipeline,
+    aliases: aliasesOf(options).http,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
-  const warmer = new ListWarmer(Object.values(governance.lists))
-  void warmer.warm()
+  const warmer = startWarmer(governance)
   const connections = limitConnections(app.server, options.limits?.connectionsMax, {
     log: options.log,
     clock: context.clock,
   })
   lifecycle.follow(app.server)
   trackRequests(app.server)
-  const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
-  turnedAway.follow(app.server)
+  const turnedAway = followTurnedAway(app.server, options)
   const largeBodies = new LargeBodies(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
   const parts = { ...stages, ...shared }
-  const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
+  const aliases = aliasesOf(options)
+  const endpoints = workloadEndpoints({ ...options, aliases, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
@@ -177,7 +181,7 @@ export function createApp(options: AppOptions): App {
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
-  serveUpgrades(app.server, { ...stages, channels, security, turnedAway })
+  serveUpgrades(app.server, { ...stages, channels, security, turnedAway, aliases: aliases.http })
   return {
     app,
     routes,
@@ -210,15 +214,21 @@ function createStages(options: AppOptions, admission: Admission) {
     admission,
     routing,
     corsOrigins,
+    aliases: aliasesOf(options).http,
     pageGuard,
     setHeaders: (request, reply) => setHeaders(options, request, reply),
   })
   return { admission, routing, pipeline, pageGuard }
 }
 
+function aliasesOf({ aliases = NO_ALIASES }: AppOptions): Aliases {
+  return aliases
+}
+
 function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
   return new QuickAnswers({
     headers: sharedHeaders(options),
+    aliases: aliasesOf(options).http.responseHeaders,
     isDraining: () => lifecycle.isDraining,
     isStillLeader: (request) => options.leader?.isStillLeader(request) ?? true,
   })
@@ -231,6 +241,18 @@ function pageGuardOf({
   externalUrl = '',
 }: AppOptions): PageGuard | undefined {
   return context.aclEnabled ? undefined : new PageGuard({ corsOrigins, externalUrl })
+}
+
+function startWarmer({ lists }: GovernanceContext): ListWarmer {
+  const warmer = new ListWarmer(Object.values(lists))
+  void warmer.warm()
+  return warmer
+}
+
+function followTurnedAway(server: Server, { log, context: { clock } }: AppOptions): TurnedAway {
+  const turnedAway = new TurnedAway({ log, clock })
+  turnedAway.follow(server)
+  return turnedAway
 }
 
 /** Connections that are open keep what they began with. */
@@ -275,6 +297,7 @@ function mountWorkload(
       pipeline,
       routing,
       quick: quickAnswers(options, lifecycle),
+      aliases: aliasesOf(options).http,
       ...(regions !== undefined && { regions }),
     },
     endpoints,
@@ -392,72 +415,6 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
   app.get('/', ({ headers }, reply) =>
     reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307),
   )
-}
-
-interface Measured {
-  readonly requests: NodeRequests
-  readonly parked: ParkedQueries
-  readonly admission: Admission
-}
-
-function metricSources(
-  { context, hub, sessions, agent, metrics = {} }: AppOptions,
-  { requests, parked, admission }: Measured,
-): MetricSources {
-  const { store } = context
-  return {
-    state_index: { help: 'Index of the last applied commit.', read: () => store.index },
-    state_durable_index: {
-      help: 'Index of the last durable commit.',
-      read: () => store.durableIndex,
-    },
-    state_dirty_rows: {
-      help: 'Rows written since the last checkpoint.',
-      read: () => store.dirtyRows,
-    },
-    storage_read_only: {
-      help: 'Whether the storage takes no writes, or only deletes (1), or everything (0).',
-      read: () => (store.fault === undefined && store.restriction === undefined ? 0 : 1),
-    },
-    jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
-    jobs_quarantined: {
-      help: 'Jobs that are not placed because nodes were lost while they were starting.',
-      read: () => store.tables.jobs.countIn('quarantined', 'yes'),
-    },
-    allocations: { help: 'Allocations of all states.', read: () => store.tables.allocations.size },
-    evaluations_pending: {
-      help: 'Evaluations that wait for the scheduler.',
-      read: () => store.tables.evaluations.countIn('status', 'pending'),
-    },
-    evaluations_blocked: {
-      help: 'Evaluations that wait for resources.',
-      read: () => store.tables.evaluations.countIn('status', 'blocked'),
-    },
-    nodes: { help: 'Nodes that are known.', read: () => store.tables.nodes.size },
-    nodes_connected: {
-      help: 'Nodes that are connected to this server.',
-      read: () => sessions.size,
-    },
-    blocking_queries: { help: 'Blocking queries that wait.', read: () => parked.count },
-    requests_waiting: {
-      help: 'Requests and slices of requests that wait for the event loop.',
-      read: () => admission.scheduler.waiting,
-    },
-    request_body_bytes: {
-      help: 'Memory of request bodies that are being received, and of large ones until the response.',
-      read: () => admission.bodies.bytes,
-    },
-    event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
-    node_streams: {
-      help: 'Exec, log and file streams that are open to nodes.',
-      read: () => requests.openStreams,
-    },
-    database_lost_commits: {
-      help: 'Acknowledged commits that this server has found missing from the database.',
-      read: () => agent.commitsLost?.() ?? 0,
-    },
-    ...metrics,
-  }
 }
 
 interface Closing {

@@ -1,9 +1,10 @@
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 
 /** What a page of another origin may send, and what it may read beside the body. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-const SENT_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token].join(', ')
+const SENT_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token]
 const READ_HEADERS = [
   HEADERS.errorCode,
   HEADERS.index,
@@ -16,8 +17,10 @@ const READ_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
-].join(', ')
+]
 const PREFLIGHT_SECONDS = '600'
+
+type HeaderAliases = Pick<HttpAliases, 'requestHeaders' | 'responseHeaders'>
 
 /**
  * Lets pages of the configured origins read answers. True when the request only asked whether it
@@ -28,19 +31,22 @@ export function allowOrigin(
   origins: readonly string[],
   request: FastifyRequest,
   reply: FastifyReply,
+  { requestHeaders, responseHeaders }: HeaderAliases = NO_ALIASES.http,
 ): boolean {
   const { origin } = request.headers
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false
   void reply.headers({
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': READ_HEADERS,
+    'access-control-expose-headers': [...READ_HEADERS, ...Object.values(responseHeaders)].join(
+      ', ',
+    ),
     vary: 'Origin',
   })
   const asks = request.headers['access-control-request-method'] !== undefined
   if (request.method !== 'OPTIONS' || !asks) return false
   void reply.headers({
     'access-control-allow-methods': METHODS,
-    'access-control-allow-headers': SENT_HEADERS,
+    'access-control-allow-headers': [...SENT_HEADERS, ...Object.keys(requestHeaders)].join(', '),
     'access-control-max-age': PREFLIGHT_SECONDS,
   })
   return true

@@ -1,3 +1,4 @@
+import type { HttpAliases } from '../compat/index.ts'
 import { LIMITS } from '../model/index.ts'
 
 /** The part of JSON Schema that the contract's TypeBox schemas use. */
@@ -10,6 +11,7 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[]
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly readOnly?: boolean
 }
 
 /** A body that is JSON but not of the route's shape. */
@@ -54,15 +56,17 @@ function placed(thrown: unknown, step: string): unknown {
  * unset. So the result has only known names in their own spelling and no nulls. Compiled once per
  * schema.
  */
-export function compileDecoder(schema: JsonSchema): Decoder {
-  if (schema.anyOf !== undefined) return decodeUnion(schema.anyOf)
+export function compileDecoder(schema: JsonSchema, names: BodyAliases = OWN_NAMES): Decoder {
+  if (schema.anyOf !== undefined) return decodeUnion(schema.anyOf, names)
   if (schema.const !== undefined) return decodeOneOf([schema.const])
   if (schema.enum !== undefined) return decodeOneOf(schema.enum)
   switch (schema.type) {
     case 'object':
-      return schema.properties === undefined ? decodeMap(schema) : decodeObject(schema.properties)
+      return schema.properties === undefined
+        ? decodeMap(schema, names)
+        : decodeObject(schema.properties, names)
     case 'array':
-      return decodeArray(schema.items ?? {})
+      return decodeArray(schema.items ?? {}, names)
     case 'string':
       return decodePlain('string')
     case 'boolean':
@@ -76,20 +80,39 @@ export function compileDecoder(schema: JsonSchema): Decoder {
   }
 }
 
+/** Other names of fields, and other words for the values of some. */
+export type BodyAliases = Pick<HttpAliases, 'fields' | 'values'>
+
+const OWN_NAMES: BodyAliases = { fields: {}, values: {} }
+
+/** Answers carry it, and a request that repeats an answer may hold anything there. */
+function isReadOnly({ readOnly, anyOf = [] }: JsonSchema): boolean {
+  return readOnly === true || anyOf.some(isReadOnly)
+}
+
 interface Field {
   readonly name: string
   readonly decode: Decoder
 }
 
-function decodeObject(properties: Readonly<Record<string, JsonSchema>>): Decoder {
+function decodeObject(
+  properties: Readonly<Record<string, JsonSchema>>,
+  names: BodyAliases,
+): Decoder {
   const fields = new Map<string, Field>()
   const inAnyCase = new Map<string, Field>()
   for (const [name, schema] of Object.entries(properties)) {
+    if (isReadOnly(schema)) continue
     // Compiling at first use keeps recursive and rarely sent shapes out of start-up.
     let decode: Decoder | undefined
-    const field = { name, decode: (value: unknown) => (decode ??= compileDecoder(schema))(value) }
+    const make = (): Decoder => inOwnWords(compileDecoder(schema, names), names.values[name])
+    const field = { name, decode: (value: unknown) => (decode ??= make())(value) }
     fields.set(name, field)
     inAnyCase.set(name.toLowerCase(), field)
+  }
+  for (const [other, name] of Object.entries(names.fields)) {
+    const field = fields.get(name)
+    if (field !== undefined && !fields.has(other)) inAnyCase.set(other.toLowerCase(), field)
   }
   return (value) => {
     const source = recordOf(value)
@@ -110,9 +133,16 @@ function decodeObject(properties: Readonly<Record<string, JsonSchema>>): Decoder
   }
 }
 
-function decodeMap(schema: JsonSchema): Decoder {
+/** Undefined when the values of a field have no other words. */
+function inOwnWords(decode: Decoder, words: Readonly<Record<string, string>> | undefined): Decoder {
+  if (words === undefined) return decode
+  return (value) =>
+    decode(typeof value === 'string' && Object.hasOwn(words, value) ? words[value] : value)
+}
+
+function decodeMap(schema: JsonSchema, names: BodyAliases): Decoder {
   const [valueSchema = {}] = Object.values(schema.patternProperties ?? {})
-  const decode = compileDecoder(valueSchema)
+  const decode = compileDecoder(valueSchema, names)
   return (value) => {
     const entries = Object.entries(recordOf(value)).filter(([, inner]) => inner !== null)
     for (const entry of entries)
@@ -126,8 +156,8 @@ function decodeMap(schema: JsonSchema): Decoder {
   }
 }
 
-function decodeArray(items: JsonSchema): Decoder {
-  const decode = compileDecoder(items)
+function decodeArray(items: JsonSchema, names: BodyAliases): Decoder {
+  const decode = compileDecoder(items, names)
   return (value) => {
     if (!Array.isArray(value)) throw shapeError(value, 'array')
     return value.map((inner, i) => {
@@ -140,8 +170,10 @@ function decodeArray(items: JsonSchema): Decoder {
   }
 }
 
-function decodeUnion(choices: readonly JsonSchema[]): Decoder {
-  const decoders = choices.filter((choice) => choice.type !== 'null').map(compileDecoder)
+function decodeUnion(choices: readonly JsonSchema[], names: BodyAliases): Decoder {
+  const decoders = choices
+    .filter((choice) => choice.type !== 'null')
+    .map((choice) => compileDecoder(choice, names))
   const [only] = decoders
   if (only !== undefined && decoders.length === 1) return only
   return (value) => {

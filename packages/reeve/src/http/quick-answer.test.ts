@@ -25,6 +25,7 @@ const PLAIN = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
 async function ask(t: TestContext, asked: Asked): Promise<Said> {
   const quick = new QuickAnswers({
     headers: { 'x-frame-options': 'DENY' },
+    aliases: {},
     isDraining: () => false,
     isStillLeader: () => true,
     ...asked.options,

@@ -7,6 +7,8 @@ import { goesAsItIs } from './compression.ts'
 export interface QuickAnswersOptions {
   /** Those that every answer has. */
   readonly headers: Readonly<Record<string, string>>
+  /** Other names of headers, from ours, which are told beside them. */
+  readonly aliases: Readonly<Record<string, string>>
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
   /** False when an answer claims more than this server may by now (`Gate`). */
@@ -40,7 +42,7 @@ export class QuickAnswers {
 
   constructor(options: QuickAnswersOptions) {
     this.#options = options
-    const lines = linesOf(options.headers)
+    const lines = linesOf(options.headers, {})
     this.#isUsable = lines !== undefined && Object.keys(options.headers).every(isOrdinary)
     this.#start = `HTTP/1.1 200 OK\r\n${lines}content-type: application/json\r\n`
   }
@@ -49,7 +51,7 @@ export class QuickAnswers {
   send(reply: FastifyReply, { headers, body }: QuickAnswer): boolean {
     const { raw: response, request } = reply
     if (!this.#isUsable || !this.#isPlain(request.raw, response, body.length)) return false
-    const lines = linesOf(headers)
+    const lines = linesOf(headers, this.#options.aliases)
     if (lines === undefined) return false
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const head = `${this.#start}x-request-id: ${request.id}\r\n${lines}content-length: ${length}\r\n`
@@ -130,12 +132,17 @@ function isOrdinary(name: string): boolean {
 }
 
 /** Undefined when a value could end its line, or holds what a header may not. */
-function linesOf(headers: Readonly<Record<string, string>>): string | undefined {
+function linesOf(
+  headers: Readonly<Record<string, string>>,
+  aliases: QuickAnswersOptions['aliases'],
+): string | undefined {
   let lines = ''
   for (const name in headers) {
     const value = headers[name] ?? ''
     if (!/^[\x20-\x7e]*$/.test(value)) return undefined
     lines += `${name}: ${value}\r\n`
+    const other = aliases[name]
+    if (other !== undefined) lines += `${other}: ${value}\r\n`
   }
   return lines
 }

@@ -1,8 +1,10 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 import { Fault, messageOf, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
+import { receiveHeaders, repeatHeaders } from './aliases.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from './compression.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
@@ -50,6 +52,8 @@ export interface ShellOptions {
   /** Told of every request that is over, where somebody wants to know. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
   readonly pipeline: RequestPipeline
+  /** Other names of headers; none unless given. */
+  readonly aliases?: HttpAliases
 }
 
 export interface AnsweredRequest {
@@ -69,6 +73,7 @@ const HEADER_BYTES_MAX = 16 * 1024
  * dialects.
  */
 export function createShell(options: ShellOptions): FastifyInstance {
+  const { aliases = NO_ALIASES.http } = options
   const app = fastify({
     logger: false,
     requestTimeout: LIMITS.requestMsMax,
@@ -78,7 +83,10 @@ export function createShell(options: ShellOptions): FastifyInstance {
     return503OnClosing: false,
     // See request-method.ts.
     exposeHeadRoutes: false,
-    rewriteUrl: readdressed,
+    rewriteUrl: (request) => {
+      receiveHeaders(aliases, request)
+      return readdressed(request)
+    },
     // Paths that cannot be routed at all: refused in the dialect like everything else.
     frameworkErrors: (error, request, reply) => {
       restoreMethod(request.raw)
@@ -135,6 +143,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
+    if (options.aliases !== undefined) repeatHeaders(options.aliases, reply)
     if (!request.raw.complete || request.raw.readableLength > 0) rejected.drain(request, reply)
     if (request.method === 'HEAD') return sendHeaders(request, reply, payload, done)
     if (!mayCompress(request, reply, payload)) return done(null, payload)

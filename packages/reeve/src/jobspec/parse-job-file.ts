@@ -1,4 +1,5 @@
 import type { ParsedJob } from '@reeve/contract'
+import type { JobFileAliases } from '../compat/index.ts'
 import type { Random } from '@reeve/kit/clock.ts'
 import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
@@ -25,6 +26,7 @@ import { evaluateLocals } from './locals.ts'
 import type { Positions } from './places.ts'
 import { readSource, type NamedText } from './read-source.ts'
 import { JOB } from './schema/job.ts'
+import { OWN_NAMES, withOtherNames } from './schema/other-names.ts'
 import { makeJobScope } from './scope.ts'
 import { readDeclarations } from './variables/declaration.ts'
 import { resolveVariables } from './variables/resolve.ts'
@@ -41,6 +43,8 @@ export interface JobFileRequest extends NamedText {
   /** Undefined where the files of the reader must not be seen: on a server. */
   readonly files: FileFunctions | undefined
   readonly random: Random
+  /** Other names that the file may use; none unless given. */
+  readonly aliases?: JobFileAliases
   /** Keys for `rsadecrypt`; without it the function is refused. */
   readonly crypto?: CryptoHost | undefined
   readonly nowMs?: number
@@ -87,9 +91,10 @@ function readJobFile(
   const scope = makeJobScope(functions)
   const names = evaluateNames({ top, bodies, request }, scope, findings)
   if (names === undefined || block === undefined) return err(inReadingOrder(findings.errors))
-  const decoded = decodeBody(block.body, JOB.schema, { scope: names.scope, expander: DYNAMIC })
+  const table = withOtherNames(JOB, request.aliases ?? OWN_NAMES)
+  const decoded = decodeBody(block.body, table.schema, { scope: names.scope, expander: DYNAMIC })
   if (!decoded.ok) noteAll(findings, decoded.error)
-  const building = { table: JOB, findings, meter: scope.meter, whole: body.anchor }
+  const building = { table, findings, meter: scope.meter, whole: body.anchor }
   const built = decoded.ok ? buildJob(block, decoded.value, building) : undefined
   if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
   return ok({ ...built, warnings: findings.warnings, variables: names.variables })
@@ -139,14 +144,15 @@ interface Names {
  */
 function evaluateNames(inputs: Inputs, scope: Scope, findings: Findings): Names | undefined {
   const { top, bodies, request } = inputs
-  const { strict, flags = {}, environment = {} } = request
+  const { strict, flags = {}, environment = {}, aliases = OWN_NAMES } = request
   // Apart from what is wrong with the rest of the file, which does not matter here.
   const own = noFindings()
   const declarations = readDeclarations(blocksOf(top, 'variable', 'variables'), {
     scope,
     findings: own,
   })
-  const sources = { environment, bodies, flags }
+  const { variablePrefixes } = aliases
+  const sources = { environment, variablePrefixes, bodies, flags }
   const variables = resolveVariables(sources, { declarations, scope, findings: own, strict })
   noteAll(findings, [...own.errors, ...own.warnings])
   if (!variables.isComplete) return undefined

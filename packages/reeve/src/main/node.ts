@@ -11,6 +11,7 @@ import {
   type NodeSettings,
   websocketDial,
 } from '../agent/index.ts'
+import { aliasesOf, type TaskAliases } from '../compat/index.ts'
 import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -39,6 +40,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
   const configured = client.joinToken ?? config.server.joinToken
   const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
+  const aliases = aliasesOf(config.compatibility).task
   return new NodeAgent({
     settings: {
       Name: config.name,
@@ -51,6 +53,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
       Meta: client.meta,
       ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
       HostVolumes: hostVolumes(client.hostVolumes),
+      aliases,
       ReservedResources: {
         Cpu: { CpuShares: client.reserved.cpuMHz, ReservedCpuCores: null },
         Memory: { MemoryMB: client.reserved.memoryMB },
@@ -65,13 +68,15 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     ids: systemIds,
     log: options.log,
     dial: websocketDial(servers, (server) => dialOptions(tls, { server, own })),
-    probe: () =>
-      fingerprint({
+    probe: async () => {
+      const found = await fingerprint({
         dataDir,
         version: options.version,
         address: config.advertise.host,
         cniDirectories: client.cni.pluginDirectories,
-      }),
+      })
+      return { ...found, Attributes: withOtherNames(found.Attributes, aliases) }
+    },
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
     artifacts: client.artifacts,
@@ -79,6 +84,18 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     garbage: client.garbage,
     networks: createNetworks(client, { dataDir, log: options.log }),
   })
+}
+
+/** Constraints of job files may ask for an attribute by either name. */
+function withOtherNames(
+  attributes: Readonly<Record<string, string>>,
+  { nodeAttributes }: TaskAliases,
+): Readonly<Record<string, string>> {
+  const others = Object.entries(nodeAttributes).flatMap(([own, other]) => {
+    const value = attributes[own]
+    return value === undefined ? [] : [[other, value] as const]
+  })
+  return { ...attributes, ...Object.fromEntries(others) }
 }
 
 function createNetworks(

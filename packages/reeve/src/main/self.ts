@@ -59,7 +59,13 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     peers: () => peersOf(members()),
     member: () => toAgentMember(config, members().find(isAt(self().address)) ?? self()),
     members: () => members().map((member) => toAgentMember(config, member)),
-    config: () => redactedConfig(config),
+    // The last three are where clients look for them.
+    config: () => ({
+      ...redactedConfig(config),
+      Region: config.region,
+      Datacenter: config.datacenter,
+      Version: { Version: version, VersionPrerelease: '', VersionMetadata: '', Revision: '' },
+    }),
     stats: () => statsOf(version, { server, node, cluster }),
     health: () => healthOf(config, { server, node, cluster }),
     nodeId: () => node?.nodeId,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { aliasesOf } from '../compat/index.ts'
 import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
@@ -117,6 +118,7 @@ export class Server {
       agent: options.agent,
       log,
       version: options.version,
+      aliases: aliasesOf(config.compatibility),
       webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
@@ -304,12 +306,16 @@ function createContext(
     sealer,
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
-    jobFiles: new JobFileReader({ clock: systemClock }),
+    jobFiles: new JobFileReader({
+      clock: systemClock,
+      aliases: aliasesOf(config.compatibility).jobFile,
+    }),
     planGate: createPlanGate(systemClock),
     region: config.region,
     ...(regions !== undefined && { regions: regions.others }),
     offsetAt: createZoneOffsets(),
     aclEnabled: config.acl.enabled,
+    ruleAliases: aliasesOf(config.compatibility).rules,
     joinToken: secrets.joinToken,
     nodeAdmission: config.server.admission,
     readBootstrapReset: () => readOptional(join(config.dataDirectory, BOOTSTRAP_RESET_FILE)),

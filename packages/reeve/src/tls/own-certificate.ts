@@ -1,13 +1,15 @@
 import { X509Certificate } from 'node:crypto'
 import { certificateErrorText, isUntrusted } from '@reeve/kit/certificate-error.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { certificateNames, roleName } from './peer-role.ts'
+import { certificateNames, roleName, roleNames } from './peer-role.ts'
 import { verifyChain, type ChainErrors } from './verify-chain.ts'
 
 /** What the other agents expect of a certificate. */
 export interface CertificateExpectation {
   readonly region: string
   readonly isServer: boolean
+  /** What the name of a server may end with besides ours. */
+  readonly otherDomains?: readonly string[]
   /** Whether clients of a server verify its name. */
   readonly verifiesServerName: boolean
   readonly caFile: string | undefined
@@ -34,8 +36,12 @@ export function certificateProblem(
     region,
     isServer,
     verifiesServerName,
+    otherDomains = [],
     nowMs,
-  }: Pick<CertificateExpectation, 'region' | 'isServer' | 'verifiesServerName' | 'nowMs'>,
+  }: Pick<
+    CertificateExpectation,
+    'region' | 'isServer' | 'verifiesServerName' | 'otherDomains' | 'nowMs'
+  >,
 ): string | undefined {
   const { validFromDate, validToDate } = certificate
   if (validToDate.getTime() < nowMs)
@@ -44,8 +50,9 @@ export function certificateProblem(
     return `is valid only from ${validFromDate.toISOString()}. Look at the clock of this machine.`
   if (!isServer || !verifiesServerName) return undefined
   const wanted = roleName('server', region)
+  const accepted = roleNames('server', region, otherDomains)
   const names = certificateNames(certificate.toLegacyObject())
-  if (names.includes(wanted)) return undefined
+  if (accepted.some((name) => names.includes(name))) return undefined
   const found = names.length === 0 ? 'no name' : names.join(', ')
   return `does not name this server ${wanted}, but ${found}. Other agents would reject it.`
 }

@@ -10,22 +10,43 @@ export function roleName(role: PeerRole, region: string): string {
   return `${role}.${region}.reeve`.toLowerCase()
 }
 
+/** That name, and those that end with another domain. */
+export function roleNames(
+  role: PeerRole,
+  region: string,
+  otherDomains: readonly string[],
+): readonly string[] {
+  const others = otherDomains.map((domain) => `${role}.${region}.${domain}`.toLowerCase())
+  return [roleName(role, region), ...others]
+}
+
 /**
  * What the other side of a connection has proved to be in a region: nothing without a certificate
  * that our authority signed. A server may do what a node may.
  */
-export function peerRoles(socket: Duplex, region: string): ReadonlySet<PeerRole> {
+export function peerRoles(
+  socket: Duplex,
+  region: string,
+  otherDomains: readonly string[] = [],
+): ReadonlySet<PeerRole> {
   const roles = new Set<PeerRole>()
   if (!(socket instanceof TLSSocket) || !socket.authorized) return roles
   const names = certificateNames(socket.getPeerCertificate())
-  if (names.includes(roleName('server', region))) roles.add('server').add('client')
-  if (names.includes(roleName('client', region))) roles.add('client')
+  const isNamed = (role: PeerRole): boolean =>
+    roleNames(role, region, otherDomains).some((name) => names.includes(name))
+  if (isNamed('server')) roles.add('server').add('client')
+  if (isNamed('client')) roles.add('client')
   return roles
 }
 
 /** What the certificate of the other side lacks for a role; undefined where it has proved it. */
-export function roleProblem(socket: Duplex, role: PeerRole, region: string): string | undefined {
-  if (peerRoles(socket, region).has(role)) return undefined
+export function roleProblem(
+  socket: Duplex,
+  role: PeerRole,
+  region: string,
+  otherDomains: readonly string[] = [],
+): string | undefined {
+  if (peerRoles(socket, region, otherDomains).has(role)) return undefined
   const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : {}
   if (!(socket instanceof TLSSocket) || Object.keys(certificate).length === 0) return 'shows none'
   if (!socket.authorized) {

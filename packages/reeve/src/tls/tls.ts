@@ -10,12 +10,14 @@ import {
 import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { PROTOCOL_OF, type TlsVersion } from './ciphers.ts'
 import { validateOwnCertificate } from './own-certificate.ts'
-import { certificateNames, roleName } from './peer-role.ts'
+import { certificateNames, roleName, roleNames } from './peer-role.ts'
 
 export interface TlsSettings {
   readonly region: string
   /** Others dial this agent as a server of its region. */
   readonly isServer: boolean
+  /** What names of servers and nodes may end with besides ours; nothing unless given. */
+  readonly otherDomains?: readonly string[]
   /** Servers and nodes show each other certificates that name their role. */
   readonly isMutual: boolean
   readonly caFile: string | undefined
@@ -57,6 +59,10 @@ export class Tls {
   /** Whether internal calls need a certificate. */
   get isMutual(): boolean {
     return this.#settings.isMutual
+  }
+
+  get otherDomains(): readonly string[] {
+    return this.#settings.otherDomains ?? []
   }
 
   get region(): string {
@@ -123,16 +129,26 @@ export class Tls {
   #check(host: string, certificate: PeerCertificate, region?: string): Error | undefined {
     const { isMutual, verifiesServerName } = this.#settings
     if (!verifiesServerName) return undefined
-    if (isServerName(certificateNames(certificate), region)) return undefined
+    const names = certificateNames(certificate)
+    if (isServerName(names, region, this.otherDomains)) return undefined
     if (!isMutual) return checkServerIdentity(host, certificate)
     const wanted = roleName('server', region ?? 'REGION')
     return new Error(`the certificate of ${host} does not name it ${wanted}`)
   }
 }
 
-function isServerName(names: readonly string[], region: string | undefined): boolean {
-  if (region !== undefined) return names.includes(roleName('server', region))
-  return names.some((name) => /^server\.[^.]+(?:\.[^.]+)*\.reeve$/.test(name))
+function isServerName(
+  names: readonly string[],
+  region: string | undefined,
+  otherDomains: readonly string[],
+): boolean {
+  if (region !== undefined)
+    return roleNames('server', region, otherDomains).some((name) => names.includes(name))
+  const domains = ['reeve', ...otherDomains]
+  return names.some((name) => {
+    const parts = name.split('.')
+    return parts.length > 2 && parts[0] === 'server' && domains.includes(parts.at(-1) ?? '')
+  })
 }
 
 async function readMaterial(settings: TlsSettings): Promise<Material> {

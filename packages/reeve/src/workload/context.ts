@@ -1,4 +1,5 @@
 import type { Caller } from '../acl/index.ts'
+import type { RuleAliases } from '../compat/index.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import type { OffsetAt } from '../model/index.ts'
@@ -114,6 +115,8 @@ export interface WorkloadContext {
   /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
   readonly offsetAt: OffsetAt
   readonly aclEnabled: boolean
+  /** Other words that ACL policies may use; none unless given. */
+  readonly ruleAliases?: RuleAliases
   /** The shared join token as configured; a rotated one in the state replaces it. */
   readonly joinToken: string
   /** How unknown nodes are admitted; `DEFAULT_NODE_ADMISSION` unless given. */

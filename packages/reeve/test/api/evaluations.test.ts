@@ -19,6 +19,14 @@ function read(id: string | undefined, query = {}): CallOptions {
 
 // What they say
 
+test('evaluation: one that has ended is answered at once, whatever index is waited for', async () => {
+  const { server, run } = await aScheduled()
+  await run()
+  const [evaluation] = await server.ok('listJobEvaluations', ofJob())
+  const waits = read(evaluation?.ID, { index: server.context.store.index + 100, wait: '60s' })
+  assert.equal((await server.ok('readEvaluation', waits)).Status, 'complete')
+})
+
 test('evaluation: one that placed everything is complete and has nothing queued', async () => {
   const { server, run } = await aScheduled()
   await run({ TaskGroups: [aGroup({ Count: 2 })] })

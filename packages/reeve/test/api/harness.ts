@@ -23,6 +23,7 @@ import {
   type LeaderRouter,
   type RegionRouter,
 } from '../../src/http/index.ts'
+import { aliasesOf } from '../../src/compat/index.ts'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
@@ -136,6 +137,8 @@ interface TestServerOptions {
   readonly security?: PortSecurity
   /** How unknown nodes are admitted; the defaults unless given. */
   readonly nodeAdmission?: NodeAdmission
+  /** Whether clients may use other names too; as the environment of the tests says unless given. */
+  readonly compatibility?: boolean
   /** Told of every node that speaks. */
   readonly seen?: (nodeId: string) => void
 }
@@ -167,6 +170,7 @@ export interface TestServer {
 }
 
 export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const aliases = aliasesOf(options.compatibility ?? isCompatible())
   const clock = new SimulatedClock()
   const engine = openMemoryEngine({ disk: options.disk ?? new MemoryDisk() })
   const store = await Store.open({ engine, clock, freezeRows: true })
@@ -194,6 +198,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     offsetAt: createZoneOffsets(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
+    ruleAliases: aliases.rules,
     ...(options.nodeAdmission !== undefined && { nodeAdmission: options.nodeAdmission }),
     readBootstrapReset: async () => server.resetFile,
   }
@@ -214,6 +219,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     externalUrl: options.externalUrl ?? '',
     heartbeatMs: () => 10_000,
     seen: (nodeId) => options.seen?.(nodeId),
+    aliases,
     ...(options.security !== undefined && { security: options.security }),
     ...(options.regions !== undefined && { regions: options.regions }),
     ...(options.leader !== undefined && { leader: options.leader }),
@@ -270,6 +276,14 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   return server
 }
 
+/**
+ * `REEVE_TEST_COMPATIBILITY=false` runs every test of this harness on servers that know their own
+ * names only: the API must not depend on the others.
+ */
+function isCompatible(): boolean {
+  return process.env['REEVE_TEST_COMPATIBILITY'] !== 'false'
+}
+
 /** Nothing is ever late. */
 export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
 
@@ -278,7 +292,10 @@ export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () =>
  * They keep nothing but compiled code, and do not keep the process alive.
  */
 const sharedPolicyThread = new PolicyThread({ clock: STILL, version: '0.0.0' })
-const sharedJobFiles = new JobFileReader({ clock: STILL })
+const sharedJobFiles = new JobFileReader({
+  clock: STILL,
+  aliases: aliasesOf(isCompatible()).jobFile,
+})
 
 const MEMBER: AgentMember = {
   Name: 'test',

@@ -285,7 +285,9 @@ test('lock: whoever takes it writes alone until it gives it up', async () => {
   assert.deepEqual([written.Items, written.Lock?.ID], [{ n: '1' }, Lock.ID])
   const released = await server.ok('writeVariable', lockCall('release', 'leader', { ID: Lock.ID }))
   assert.equal(released.Lock, undefined)
-  assert.deepEqual(released.Items, { n: '1' })
+  assert.equal(released.Items, undefined)
+  const kept = await server.ok('readVariable', at('leader'))
+  assert.deepEqual(kept.Items, { n: '1' })
   await server.ok('writeVariable', lockCall('acquire', 'leader', {}))
 })
 

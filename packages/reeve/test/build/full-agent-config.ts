@@ -206,6 +206,7 @@ limits {
   connections                   = 1000
 }
 http_api_external_url = "https://reeve.example.com"
+compatibility = false
 `
 
 /** The same in JSON. */
@@ -354,4 +355,5 @@ export const FULL_CONFIG_JSON = {
     connections: 1000,
   },
   http_api_external_url: 'https://reeve.example.com',
+  compatibility: false,
 }

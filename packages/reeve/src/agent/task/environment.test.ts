@@ -235,3 +235,22 @@ for (const c of ranges) {
     assert.equal(rangesOf(c.numbers), c.text)
   })
 }
+
+test('all that a task is told has every name of its variables, and a job file may use any', () => {
+  const aliases = {
+    environmentPrefixes: ['OTHER_'],
+    templateFunctions: {},
+    variableDirectories: {},
+    nodeAttributes: {},
+  }
+  const task = aTask({ Env: { A: '${OTHER_TASK_NAME} ${REEVE_TASK_NAME}', OTHER_DC: 'mine' } })
+  const assignment = anAssignment({ tasks: [task] })
+  const paths = taskPaths('/data/alloc', { allocationId: assignment.allocation.ID, task: 'web' })
+  const own = { assignment, task, paths, isolation: 'none' } as const
+  const { env, interpolator } = buildEnvironment({ ...own, node: { ...node, aliases } })
+  assert.equal(env['A'], 'web web')
+  assert.deepEqual([env['OTHER_DC'], env['REEVE_DC']], ['mine', 'dc1'])
+  assert.equal(interpolator.text('${OTHER_ALLOC_ID}', 'x'), env['REEVE_ALLOC_ID'])
+  const names = Object.keys(env).filter((name) => name.startsWith('REEVE_'))
+  for (const name of names) assert.ok(name.replace('REEVE_', 'OTHER_') in env, name)
+})

@@ -46,6 +46,7 @@ export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
   addResources(product, input)
   addPorts(product, input)
   addMeta(product, mergedMeta(input))
+  addOtherNames(product, input.node.aliases?.environmentPrefixes ?? [])
 
   const nodeValue = nodeLookup(input.node)
   const base = new Interpolator((name) => nodeValue(name) ?? product.get(name))
@@ -84,6 +85,14 @@ function environmentOf(vars: Vars, nodeValue: TaskEnvironment['nodeValue']): Tas
   refuseUnpassable(vars)
   const interpolator = new Interpolator((name) => nodeValue(name) ?? vars.get(name))
   return { env: Object.fromEntries(vars), interpolator, nodeValue }
+}
+
+/** What the task is told is there under each prefix that its job file may have been written for. */
+function addOtherNames(vars: Vars, prefixes: readonly string[]): void {
+  const own = [...vars].filter(([name]) => name.startsWith(TASK_ENVIRONMENT_PREFIX))
+  for (const prefix of prefixes)
+    for (const [name, value] of own)
+      vars.set(`${prefix}${name.slice(TASK_ENVIRONMENT_PREFIX.length)}`, value)
 }
 
 type Vars = Map<string, string>

@@ -13,6 +13,7 @@ import {
   type TemplateFunctions,
   type TemplateValue,
 } from '@reeve/go-template'
+import { ownPath } from '../../compat/index.ts'
 import type { ServiceName, VariableItems } from '../catalog.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { nodeLookup } from '../task/node-lookup.ts'
@@ -35,15 +36,30 @@ export interface TemplateInputs {
 
 /** All functions that a template of a task may call. */
 export function taskFunctions(inputs: TemplateInputs): TemplateFunctions {
+  const own = ownFunctions(inputs)
   return new Map([
     ...GO_FUNCTIONS,
     ...HELPER_FUNCTIONS,
     ...timeFunctions(inputs.nowMs),
-    ...ownFunctions(inputs),
+    ...own,
+    ...otherNames(own, inputs.node.aliases?.templateFunctions ?? {}),
     ...functionTable(
       DENIED.map((name) => [name, constantCost, () => failTemplate('function is disabled')]),
     ),
   ])
+}
+
+/** The same functions under the names that other template languages have for them. */
+function otherNames(
+  own: TemplateFunctions,
+  names: Readonly<Record<string, string>>,
+): TemplateFunctions {
+  return new Map(
+    Object.entries(names).flatMap(([other, name]) => {
+      const called = own.get(name)
+      return called === undefined ? [] : [[other, called] as const]
+    }),
+  )
 }
 
 /** They would run programs, or write elsewhere. Named so that the refusal says so. */
@@ -55,6 +71,8 @@ function ownFunctions(inputs: TemplateInputs): TemplateFunctions {
     const name = text(value)
     return Object.hasOwn(inputs.env, name) ? inputs.env[name] : nodeValue(name)
   }
+  const directories = inputs.node.aliases?.variableDirectories ?? {}
+  const pathOf = (value: TemplateValue): string => ownPath(directories, text(value))
   return functionTable([
     ['env', textCost, (name) => variableOf(name) ?? ''],
     ['envOrDefault', textCost, (name, fallback) => variableOf(name) || text(fallback)],
@@ -62,12 +80,12 @@ function ownFunctions(inputs: TemplateInputs): TemplateFunctions {
     ['file', textCost, (path) => inputs.file(text(path)) ?? ''],
     ['service', textCost, (...args) => findServices(inputs, args)],
     ['services', constantCost, () => serviceNames(inputs)],
-    ['variable', textCost, (path) => fromPlain(variableItems(inputs, text(path), true) ?? {})],
-    ['variableExists', textCost, (path) => variableItems(inputs, text(path), false) !== null],
+    ['variable', textCost, (path) => fromPlain(variableItems(inputs, pathOf(path), true) ?? {})],
+    ['variableExists', textCost, (path) => variableItems(inputs, pathOf(path), false) !== null],
     [
       'variableList',
       textCost,
-      (prefix) => variablePaths(inputs, prefix === undefined ? '' : text(prefix)),
+      (prefix) => variablePaths(inputs, prefix === undefined ? '' : pathOf(prefix)),
     ],
   ])
 }

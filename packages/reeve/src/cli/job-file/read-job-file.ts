@@ -43,6 +43,7 @@ export async function readJobFile(invocation: Invocation, path: string): Promise
     strict: !flags.has('allow-unknown-vars'),
     files: fileAccess(path === '-' ? host.directory : dirname(resolve(host.directory, path)), host),
     nowMs: host.nowMs(),
+    ...(host.jobFileAliases !== undefined && { aliases: host.jobFileAliases }),
     isLegacy,
   })
   const texts = new Map([{ file: name, text }, ...variableTexts].map((one) => [one.file, one.text]))

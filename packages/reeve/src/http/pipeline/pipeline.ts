@@ -1,5 +1,6 @@
 import { handlingOf, isReadRoute, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { HttpAliases } from '../../compat/index.ts'
 import { LIMITS } from '../../model/index.ts'
 import { allowOrigin } from '../cors.ts'
 import { HttpError } from '../http-error.ts'
@@ -36,6 +37,8 @@ export interface PipelineOptions {
   readonly admission: Admission
   readonly routing: RequestRouting
   readonly corsOrigins: readonly string[]
+  /** Other names of headers, which pages of other origins may use too; none unless given. */
+  readonly aliases?: HttpAliases
   /** Sets the headers of every response. */
   readonly setHeaders: (request: FastifyRequest, reply: FastifyReply) => void
   /** Undefined where every request needs a token, which no browser sends by itself. */
@@ -83,10 +86,10 @@ export class RequestPipeline {
   }
 
   #guard(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { admission, corsOrigins, pageGuard } = this.#options
+    const { admission, corsOrigins, pageGuard, aliases } = this.#options
     const problem = pageGuard?.problemOf(request.raw)
     if (problem !== undefined) return done(new HttpError(403, problem))
-    if (allowOrigin(corsOrigins, request, reply)) return void reply.code(204).send()
+    if (allowOrigin(corsOrigins, request, reply, aliases)) return void reply.code(204).send()
     if (request.url.length > LIMITS.urlBytesMax)
       return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
     // No route adds the stage `queue` to paths that do not exist.

@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { HttpAliases } from '../../compat/index.ts'
 import { refuseUpgrade } from '../agent/upgrade.ts'
+import { receiveHeaders } from '../aliases.ts'
 import type { PageGuard } from '../page-guard.ts'
 import type { PortSecurity } from '../port-security.ts'
 import type { TurnedAway } from '../turned-away.ts'
@@ -29,6 +31,7 @@ export interface UpgradeOptions {
   readonly pageGuard: PageGuard | undefined
   readonly security: PortSecurity | undefined
   readonly turnedAway: TurnedAway
+  readonly aliases: HttpAliases
 }
 
 const NODES_NEED =
@@ -42,6 +45,7 @@ const NODES_NEED =
 export function serveUpgrades(server: Server, options: UpgradeOptions): void {
   const { channels, admission, routing, pageGuard, security, turnedAway } = options
   server.on('upgrade', (request, socket, head) => {
+    receiveHeaders(options.aliases, request)
     const channel = channels.find((one) => one.serves(request))
     if (channel === undefined) return refuseUpgrade(socket, 404, 'no WebSocket has this path')
     if (channel.peer === 'client') {

@@ -83,12 +83,18 @@ function readPolicy(
   const { acl_policies } = context.store.tables
   const name = params.policy_name
   if (!mayReadPolicy(context, caller, name)) return err(PERMISSION_DENIED)
-  return ok(readRow(acl_policies, { key: name, missing: POLICY_NOT_FOUND, show: policyView }))
+  return ok(
+    readRow(acl_policies, {
+      key: name,
+      missing: POLICY_NOT_FOUND,
+      show: (row) => policyView(context, row),
+    }),
+  )
 }
 
 /** A stored policy parsed when it was written; one that no longer does grants nothing. */
-function policyView(row: AclPolicyRecord): AclPolicy {
-  const rules = parseAclRules(row.Rules)
+function policyView({ ruleAliases }: WorkloadContext, row: AclPolicyRecord): AclPolicy {
+  const rules = parseAclRules(row.Rules, ruleAliases)
   return { ...row, RulesJSON: rulesJson(rules.ok ? rules.value : NO_RULES) }
 }
 

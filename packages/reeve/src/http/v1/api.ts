@@ -2,7 +2,7 @@ import type { Route } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import { compileDecoder, type Decoder } from '../decode.ts'
+import { compileDecoder, type BodyAliases, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { secretOf } from '../pipeline/credentials.ts'
 import { disconnectSignal } from '../transport/disconnect-signal.ts'
@@ -115,7 +115,7 @@ function decode(decoder: Decoder, bytes: Buffer): unknown {
   }
 }
 
-export function compileEndpoint(endpoint: Endpoint): Mounted {
+export function compileEndpoint(endpoint: Endpoint, names: BodyAliases): Mounted {
   const { route, resolveRegion } = endpoint
   const hasBody = route.body !== undefined
   return {
@@ -125,14 +125,14 @@ export function compileEndpoint(endpoint: Endpoint): Mounted {
     resolveRegion,
     bodyBytesMax: hasBody ? (route.bodyBytesMax ?? LIMITS.bodyBytesMax) : undefined,
     parseQuery: compileQuery(route.query),
-    readBody: compileBody(route),
+    readBody: compileBody(route, names),
   }
 }
 
-function compileBody({ body, bodyType }: Route): Mounted['readBody'] {
+function compileBody({ body, bodyType }: Route, names: BodyAliases): Mounted['readBody'] {
   if (body === undefined) return undefined
   if (bodyType === BYTES_TYPE) return asBase64
-  const decoder = compileDecoder(body)
+  const decoder = compileDecoder(body, names)
   return (bytes) => decode(decoder, bytes)
 }
 

@@ -50,6 +50,8 @@ export type Requirement = (caller: Caller, request: { readonly namespace: string
  */
 export interface ReadPlan {
   readonly index: () => number
+  /** Whether what is read cannot change any more: then there is nothing to wait for. */
+  readonly isFinal?: () => boolean
   readonly watch: readonly WatchTarget[]
   readonly answer: (
     yieldTurn: () => Promise<void>,

@@ -1,3 +1,4 @@
+import type { Aliases } from '../../compat/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -43,11 +44,12 @@ export interface WorkloadHost {
   readonly agent: AgentInfo
   readonly metrics: Metrics
   readonly audit: AuditLog
+  readonly aliases: Aliases
 }
 
 /** Every route of `/v1` with what answers it; streams and channels are mounted on their own. */
 export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
-  const { context, authenticator, requests, agent, metrics, audit } = host
+  const { context, authenticator, requests, agent, metrics, audit, aliases } = host
   const streaming = { context, authenticator, gateway: requests }
   return [
     ...jobEndpoints(context),
@@ -78,7 +80,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...operatorEndpoints(context, agent),
     ...searchEndpoints(context),
     ...serviceEndpoints(context),
-    ...variableEndpoints(context),
+    ...variableEndpoints(context, aliases.http.variableDirectories),
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),
     ...agentEndpoints(context, agent, metrics),

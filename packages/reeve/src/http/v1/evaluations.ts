@@ -131,6 +131,12 @@ async function deleteEvaluations(
   return ok({ index, answer: json(answer) })
 }
 
+/**
+ * An evaluation that has ended stays as it is. A small job is placed by the commit that registers
+ * it (decision 0052): a client that waits from the index of its registration would wait in vain.
+ */
+const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'canceled', 'cancelled'])
+
 /** Without permission an evaluation reads as not found. */
 function readEvaluation(
   store: Store,
@@ -146,6 +152,10 @@ function readEvaluation(
       isVisible,
       missingIndex: () => store.indexIn('evaluations', scopeOfRight(caller, READ_JOB)),
     }),
+    isFinal: () => {
+      const row = evaluations.find(id.value)
+      return row !== undefined && isVisible(row) && ENDED.has(row.Status)
+    },
     answer: () => {
       const row = evaluations.find(id.value)
       if (row === undefined || !isVisible(row)) return err(EVAL_NOT_FOUND)

@@ -1,6 +1,7 @@
 import { HEADERS, type Route, type RouteHandling } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
+import type { HttpAliases } from '../../compat/index.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
@@ -22,6 +23,7 @@ export interface V1Host extends ServeOptions {
   readonly audit: AuditLog
   readonly staleness: () => Staleness
   readonly quick: QuickAnswers
+  readonly aliases: HttpAliases
   readonly pipeline: RequestPipeline
 }
 

@@ -17,7 +17,7 @@ import { refuseMethod, refuseResource } from './send.ts'
 
 /** Mounts the endpoints of `/v1`. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {
-  const byPath = groupByPath(endpoints.map(compileEndpoint))
+  const byPath = groupByPath(endpoints.map((one) => compileEndpoint(one, host.aliases)))
   const api = createV1Api(host)
   const serve = (ofPath: RoutesOfPath<Mounted>, exchange: Exchange): void => {
     const mounted = findMounted(ofPath, exchange.request)

@@ -9,6 +9,7 @@ import type { QuickAnswers } from '../quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
 const TOO_MANY_REQUESTS = 429
+const NEXT_TOKEN = HEADERS.nextToken.toLowerCase()
 
 /** An error of this API. */
 export interface TextError {
@@ -82,7 +83,7 @@ export function renderedOnce(answer: Answer, query: object): Answer {
 
 function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sending['headers'] {
   if (nextToken === undefined) return headers
-  return { ...headers, [HEADERS.nextToken]: tokenToHeader(nextToken) }
+  return { ...headers, [NEXT_TOKEN]: tokenToHeader(nextToken) }
 }
 
 /** The JSON text of an answer that has one; undefined also of a list that is too long for one. */

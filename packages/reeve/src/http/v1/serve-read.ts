@@ -33,7 +33,7 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   const wait = waitOf(read)
   if (wait.minIndex === 0) return readDurably(host, read, plan)
   // Already due: it can share its response like a query that the last commit has woken.
-  if (!host.parked.shouldBlock(wait, plan))
+  if (plan.isFinal?.() === true || !host.parked.shouldBlock(wait, plan))
     return readWoken(host, read, { plan, wokenBy: host.store.index })
   if (host.parked.slots.isFull(request.tenant))
     return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))

@@ -1,5 +1,6 @@
 import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
+import { askedPath, ownPath, type HttpAliases } from '../../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
@@ -39,15 +40,40 @@ import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
 
 /** Which path it is about decides; each handler asks for it again. */
-export function variableEndpoints(context: WorkloadContext): readonly Endpoint[] {
+export function variableEndpoints(
+  context: WorkloadContext,
+  directories: Directories,
+): readonly Endpoint[] {
+  const namesFor = (asked: string): PathNames => pathNames(directories, asked)
   return [
     read(v1Routes.listVariables, somewhere('list'), (request) =>
-      ok(listVariables(context.store, request)),
+      ok(listVariables(context.store, request, namesFor(request.query.prefix ?? ''))),
     ),
-    read(v1Routes.readVariable, somewhere('read'), (request) => readVariable(context, request)),
-    write(v1Routes.writeVariable, anywhere('write'), (request) => change(context, request)),
-    write(v1Routes.deleteVariable, anywhere('destroy'), (request) => destroy(context, request)),
+    read(v1Routes.readVariable, somewhere('read'), (request) =>
+      readVariable(context, request, namesFor(request.params.path)),
+    ),
+    write(v1Routes.writeVariable, anywhere('write'), (request) =>
+      change(context, request, namesFor(request.params.path)),
+    ),
+    write(v1Routes.deleteVariable, anywhere('destroy'), (request) =>
+      destroy(context, request, namesFor(request.params.path)),
+    ),
   ]
+}
+
+type Directories = HttpAliases['variableDirectories']
+
+/** A path that was asked for, in our words, and how paths are told to whoever asked. */
+interface PathNames {
+  readonly own: string
+  /** The same of another path. */
+  readonly ownOf: (path: string) => string
+  readonly told: (path: string) => string
+}
+
+function pathNames(directories: Directories, asked: string): PathNames {
+  const ownOf = (path: string): string => ownPath(directories, path)
+  return { own: ownOf(asked), ownOf, told: (path) => askedPath(directories, path, asked) }
 }
 
 type Capability = 'list' | 'read' | 'write' | 'destroy'
@@ -67,10 +93,13 @@ const LIST_VARIABLES: NamespaceRight = {
   isHeld: (grants, namespace) => grants.variableSomewhere(namespace, 'list'),
 }
 
-function listVariables(store: Store, request: RequestOf<typeof v1Routes.listVariables>): ReadPlan {
+function listVariables(
+  store: Store,
+  request: RequestOf<typeof v1Routes.listVariables>,
+  { own: prefix, told }: PathNames,
+): ReadPlan {
   const { caller, namespace, query } = request
   const { variables } = store.tables
-  const prefix = query.prefix ?? ''
   const low = namespace === '*' ? '' : namespacedKey(namespace, prefix)
   const isVisible = ({ Namespace, Path }: VariableRow): boolean =>
     Path.startsWith(prefix) && caller.grants.variable(Namespace, Path, 'list')
@@ -78,37 +107,49 @@ function listVariables(store: Store, request: RequestOf<typeof v1Routes.listVari
     walk: visible(walkKeys(variables, low, NAMESPACED_TOKEN), isVisible),
     query,
     filter: FILTER,
-    filterView: (row) => metadataFor(caller, row),
-    stub: (row) => metadataFor(caller, row),
+    filterView: (row) => metadataFor(caller, row, told),
+    stub: (row) => metadataFor(caller, row, told),
   }))
 }
 
 function readVariable(
   context: WorkloadContext,
-  { caller, namespace, params }: RequestOf<typeof v1Routes.readVariable>,
+  { caller, namespace }: RequestOf<typeof v1Routes.readVariable>,
+  { own, told }: PathNames,
 ): Result<ReadPlan, Refusal> {
-  if (!caller.grants.variable(namespace, params.path, 'read')) return err(PERMISSION_DENIED)
+  if (!caller.grants.variable(namespace, own, 'read')) return err(PERMISSION_DENIED)
   return ok(
     readRow(context.store.tables.variables, {
-      key: namespacedKey(namespace, params.path),
+      key: namespacedKey(namespace, own),
       missing: VARIABLE_NOT_FOUND,
       missingIndex: () => context.store.indexIn('variables', namespaceScope(namespace)),
-      show: (row) => shown(context, caller, row),
+      show: (row) => shown(context, caller, row, told),
     }),
   )
 }
 
-function metadataFor({ grants }: Caller, row: VariableRow): VariableMetadata {
-  return variableMetadata(row, grants.variable(row.Namespace, row.Path, 'write'))
+function metadataFor(
+  { grants }: Caller,
+  row: VariableRow,
+  told: PathNames['told'],
+): VariableMetadata {
+  const metadata = variableMetadata(row, grants.variable(row.Namespace, row.Path, 'write'))
+  return { ...metadata, Path: told(row.Path) }
 }
 
-function shown({ sealer }: WorkloadContext, caller: Caller, row: VariableRow): object {
-  return { ...metadataFor(caller, row), Items: openItems(sealer, row) }
+function shown(
+  { sealer }: WorkloadContext,
+  caller: Caller,
+  row: VariableRow,
+  told: PathNames['told'],
+): object {
+  return { ...metadataFor(caller, row, told), Items: openItems(sealer, row) }
 }
 
 async function change(
   context: WorkloadContext,
-  { caller, params, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
+  { caller, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
+  { own: path, ownOf, told }: PathNames,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -118,16 +159,24 @@ async function change(
   if (!required.ok) return required
   const body = required.value
   const namespace = query.namespace || body.Namespace || 'default'
-  const target = { namespace, path: params.path, cas: cas.value }
-  const written = await writeVariable(context, caller, { ...target, body, lock: lock.value })
+  const target = { namespace, path, cas: cas.value }
+  const written = await writeVariable(context, caller, {
+    ...target,
+    body: { ...body, Path: ownOf(body.Path ?? '') },
+    lock: lock.value,
+  })
   if (!written.ok) return written
   const { kind, row, index } = written.value
   if (kind === 'conflict' || row === undefined)
-    return ok({ index, answer: conflictAnswer(context, caller, { target, row }) })
+    return ok({ index, answer: conflictAnswer(context, caller, { target, row, told }) })
+  const metadata = metadataFor(caller, row, told)
+  // Nothing is written but the lock, so that nothing has to be repeated.
+  if (lock.value === 'renew' || lock.value === 'release')
+    return ok({ index, answer: json(metadata) })
   // Who wrote the items knows them; who only took a lock may not.
   const mayRead = caller.grants.variable(namespace, row.Path, 'read') || hasItems(body)
   const Items = mayRead ? openItems(context.sealer, row) : {}
-  return ok({ index, answer: json({ ...metadataFor(caller, row), Items }) })
+  return ok({ index, answer: json({ ...metadata, Items }) })
 }
 
 function hasItems({ Items }: VariableRequest): boolean {
@@ -136,37 +185,39 @@ function hasItems({ Items }: VariableRequest): boolean {
 
 async function destroy(
   context: WorkloadContext,
-  { caller, namespace, params, query }: WriteRequestOf<typeof v1Routes.deleteVariable>,
+  { caller, namespace, query }: WriteRequestOf<typeof v1Routes.deleteVariable>,
+  { own: path, told }: PathNames,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
-  const target = { namespace, path: params.path, cas: cas.value }
+  const target = { namespace, path, cas: cas.value }
   const deleted = await deleteVariable(context, caller, target)
   if (!deleted.ok) return deleted
   const { kind, row, index } = deleted.value
   if (kind === 'done') return ok({ index, answer: { status: 204, body: { kind: 'empty' } } })
-  return ok({ index, answer: conflictAnswer(context, caller, { target, row }) })
+  return ok({ index, answer: conflictAnswer(context, caller, { target, row, told }) })
 }
 
 interface Conflict {
   readonly target: { readonly namespace: string; readonly path: string }
   readonly row: VariableRow | undefined
+  readonly told: PathNames['told']
 }
 
 /** What stands against it, with its values for those who may read them. */
 function conflictAnswer(
   context: WorkloadContext,
   caller: Caller,
-  { target, row }: Conflict,
+  { target, row, told }: Conflict,
 ): Answer {
   const { namespace, path } = target
   const mayRead = caller.grants.variable(namespace, path, 'read')
   const current =
     row === undefined
-      ? { Namespace: namespace, Path: path, ...NEVER }
+      ? { Namespace: namespace, Path: told(path), ...NEVER }
       : mayRead
-        ? shown(context, caller, row)
-        : metadataFor(caller, row)
+        ? shown(context, caller, row, told)
+        : metadataFor(caller, row, told)
   const headers = { [ERROR_CODE_HEADER]: 'index-conflict' satisfies RefusalCode }
   return { ...json(current), status: 409, headers }
 }

@@ -1,5 +1,7 @@
 import type { BlockSchema, BodySchema } from '@reeve/hcl'
 import { JOB } from '../schema/job.ts'
+import type { JobFileAliases } from '../../compat/index.ts'
+import { withOtherNames } from '../schema/other-names.ts'
 import { KINDS } from '../schema/kind.ts'
 import { text, type BlockTable, type Nested } from '../schema/table.ts'
 
@@ -13,10 +15,10 @@ const TOKENS = {
 }
 
 /** A job in the older syntax, made from the same tables. */
-export const LEGACY_JOB: BlockTable = withLegacySchema({
-  ...JOB,
-  attributes: { ...JOB.attributes, ...TOKENS },
-})
+export function legacyJob(aliases: JobFileAliases): BlockTable {
+  const attributes = { ...JOB.attributes, ...TOKENS }
+  return withLegacySchema(withOtherNames({ ...JOB, attributes }, aliases))
+}
 
 function withLegacySchema(table: BlockTable): BlockTable {
   return { ...table, schema: legacySchema(table) }

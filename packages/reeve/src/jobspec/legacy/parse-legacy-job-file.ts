@@ -1,3 +1,4 @@
+import type { JobFileAliases } from '../../compat/index.ts'
 import { err, ok } from '@reeve/kit/result.ts'
 import {
   decodeBody,
@@ -17,7 +18,8 @@ import type { JobFileResult } from '../parse-job-file.ts'
 import { checkLength, type NamedText } from '../read-source.ts'
 import type { BlockTable } from '../schema/table.ts'
 import { makeJobScope } from '../scope.ts'
-import { LEGACY_JOB } from './legacy-schema.ts'
+import { OWN_NAMES } from '../schema/other-names.ts'
+import { legacyJob } from './legacy-schema.ts'
 
 const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
 
@@ -25,7 +27,11 @@ const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
  * A job file of the older syntax: no variables, locals, functions and dynamic blocks; `${…}` is
  * text. Only the reading differs, the job is built like any other.
  */
-export function parseLegacyJobFile({ file, text }: NamedText): JobFileResult {
+export function parseLegacyJobFile({
+  file,
+  text,
+  aliases = OWN_NAMES,
+}: NamedText & { readonly aliases?: JobFileAliases }): JobFileResult {
   const tooLong = checkLength({ file, text })
   if (tooLong !== undefined) return err([tooLong])
   const body = parseLegacy(text, file)
@@ -36,11 +42,12 @@ export function parseLegacyJobFile({ file, text }: NamedText): JobFileResult {
   const block = findJobBlock(body.value, content, findings)
   if (block === undefined) return err(inReadingOrder(findings.errors))
   const scope = makeJobScope(new Map())
-  const decoded = decodeBody(block.body, LEGACY_JOB.schema, { scope })
+  const table = legacyJob(aliases)
+  const decoded = decodeBody(block.body, table.schema, { scope })
   if (!decoded.ok) noteAll(findings, decoded.error)
-  const building = { table: LEGACY_JOB, findings, meter: scope.meter, whole: body.value.anchor }
+  const building = { table, findings, meter: scope.meter, whole: body.value.anchor }
   const built = decoded.ok
-    ? buildJob(block, adapt(decoded.value, LEGACY_JOB, findings), building)
+    ? buildJob(block, adapt(decoded.value, table, findings), building)
     : undefined
   if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
   return ok({ ...built, warnings: findings.warnings, variables: makeObject([]) })

@@ -58,7 +58,8 @@ export function tableOf<S extends Shape>(
   }
 }
 
-function schemaOf(
+/** What the language checks of blocks with these rows. */
+export function schemaOf(
   fields: Readonly<Record<string, Field>>,
   nested: Readonly<Record<string, Nested>>,
 ): BodySchema {

@@ -14,6 +14,8 @@ import type { Body } from '@reeve/hcl'
 /** Where values come from, weakest first. */
 export interface VariableSources {
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** What names in the environment may begin with besides ours, which wins. */
+  readonly variablePrefixes: readonly string[]
   /** Variable files in the order given, the text that came with the request last. */
   readonly bodies: readonly Body[]
   readonly flags: Readonly<Record<string, string>>
@@ -34,7 +36,7 @@ export function resolveVariables(
   options: Omit<Collecting, 'values'>,
 ): Variables {
   const collecting: Collecting = { ...options, values: new Map() }
-  collectEnvironment(sources.environment, collecting)
+  collectEnvironment(sources, collecting)
   for (const body of sources.bodies) collectBody(body, collecting)
   collectFlags(sources.flags, collecting)
   const values = makeObject(

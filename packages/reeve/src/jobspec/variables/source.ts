@@ -46,13 +46,21 @@ const ENVIRONMENT_PREFIX = 'REEVE_VAR_'
 
 /** Names that are not declared are none of our business here. */
 export function collectEnvironment(
-  environment: Readonly<Record<string, string | undefined>>,
+  {
+    environment,
+    variablePrefixes,
+  }: {
+    readonly environment: Readonly<Record<string, string | undefined>>
+    readonly variablePrefixes: readonly string[]
+  },
   collecting: Collecting,
 ): void {
   for (const declaration of collecting.declarations.values()) {
-    const name = `${ENVIRONMENT_PREFIX}${declaration.name}`
-    const text = Object.hasOwn(environment, name) ? environment[name] : undefined
-    if (text !== undefined) collectText(declaration, { text, file: name }, collecting)
+    const names = [ENVIRONMENT_PREFIX, ...variablePrefixes].map((one) => one + declaration.name)
+    const file = names.find((name) => Object.hasOwn(environment, name))
+    const text = file === undefined ? undefined : environment[file]
+    if (file !== undefined && text !== undefined)
+      collectText(declaration, { text, file }, collecting)
   }
 }
 

@@ -3,14 +3,15 @@ export interface FieldKind {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** Names that stand for numbers, from `min` upward. */
+  /** Names that stand for numbers, from `min` upward: whole, or their first three letters. */
   readonly names?: readonly string[]
   /** Forms beyond numbers, ranges and steps, such as `L` or `15W`. */
   readonly special?: RegExp
 }
 
-const MONTHS = 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC'.split(' ')
-const DAYS = 'SUN MON TUE WED THU FRI SAT'.split(' ')
+const MONTHS =
+  'JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER'.split(' ')
+const DAYS = 'SUNDAY MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY'.split(' ')
 
 export const SECOND: FieldKind = { name: 'second', min: 0, max: 59 }
 export const MINUTE: FieldKind = { name: 'minute', min: 0, max: 59 }
@@ -97,7 +98,8 @@ function readStep(text: string, kind: FieldKind): number | undefined {
 
 /** The number of a value or name; undefined when the field cannot hold it. */
 export function readValue(text: string, kind: FieldKind): number | undefined {
-  const named = kind.names?.indexOf(text.toUpperCase()) ?? -1
+  const name = text.toUpperCase()
+  const named = kind.names?.findIndex((one) => name === one || name === one.slice(0, 3)) ?? -1
   if (named >= 0) return kind.min + named
   if (!/^\d{1,4}$/.test(text)) return undefined
   const value = Number(text)

@@ -33,6 +33,8 @@ export interface AgentConfig {
   readonly audit: AuditConfig
   readonly backup: BackupConfig
   readonly http: HttpConfig
+  /** Whether clients, job files and tasks may use other names for what is ours. */
+  readonly compatibility: boolean
   readonly limits: LimitsConfig
 }
 

@@ -59,6 +59,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     },
     acl: { enabled: settings.acl },
     tls: tlsConfig(settings),
+    compatibility: settings.compatibility,
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },

@@ -119,6 +119,16 @@ export const options = {
     help: 'The name of this agent as a server and as a node.',
     read: (config) => config.name,
   }),
+  compatibility: option({
+    kind: bool,
+    file: ['compatibility'],
+    environment: 'REEVE_COMPATIBILITY',
+    byDefault: always(true, '`true`'),
+    help:
+      'Whether clients, job files, tasks and templates may use the names of other products ' +
+      '(compatibility.md). The command line reads the variable of the environment too.',
+    read: (config) => config.compatibility,
+  }),
   dataDirectory: option({
     kind: path,
     file: ['data_dir'],

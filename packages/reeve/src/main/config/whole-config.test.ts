@@ -114,6 +114,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       s3: { address: undefined, region: 'us-east-1', accessKey: undefined, secretKey: undefined },
     },
     http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
+    compatibility: true,
     limits: DEFAULT_LIMITS,
   } satisfies AgentConfig)
 })
@@ -276,6 +277,7 @@ for (const [path, text] of [
         requestsPerSecondMax: 50,
         externalUrl: 'https://reeve.example.com',
       },
+      compatibility: false,
       limits: FULL_LIMITS,
     } satisfies AgentConfig)
   })

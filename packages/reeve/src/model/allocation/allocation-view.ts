@@ -20,6 +20,9 @@ const NO_TRANSITION: DesiredTransition = {
   MigrateDisablePlacement: null,
 }
 
+/** Of an allocation that is in the network of its node: clients read the fields without a check. */
+const NO_NETWORK = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null } as const
+
 /**
  * An allocation with its job. The version is kept while the allocation is; null says that it was
  * not.
@@ -48,7 +51,7 @@ export function allocationRecord(row: AllocationRow): AllocationRecord {
     TaskStates: taskStatesView(row.TaskStates),
     AllocatedResources: row.AllocatedResources,
     AllocStates: row.AllocStates ?? null,
-    NetworkStatus: row.NetworkStatus ?? null,
+    NetworkStatus: row.NetworkStatus ?? NO_NETWORK,
   }
 }
 

@@ -29,13 +29,14 @@ const cases = [
         aGroup({
           MaxClientDisconnect: 1,
           Networks: [{ MBits: 10 }],
-          Tasks: [aTask({ Resources: { IOPS: 1, Networks: [{}] } })],
+          Tasks: [aTask({ Resources: { IOPS: 1, DiskMB: 64, Networks: [{}] } })],
         }),
       ],
     }),
     want: [
       'Group "app": max_client_disconnect is deprecated, use disconnect.lost_after',
       'Group "app": mbits has been deprecated and is ignored',
+      'Group "app": Task "main": disk resources of tasks are ignored, use the ephemeral_disk block of the group',
       'Group "app": Task "main": IOPS has been deprecated and is ignored',
       'Group "app": Task "main": task network resources are deprecated, use the network of the group',
     ],

@@ -75,9 +75,12 @@ function shutdownWarnings(group: TaskGroup): readonly string[] {
 }
 
 function taskWarnings(task: Task): readonly string[] {
-  const { IOPS: iops, Networks: networks } = task.Resources
+  const { IOPS: iops, DiskMB: diskMB, Networks: networks } = task.Resources
   return [
     ...driverWarnings(task.Driver),
+    ...(diskMB === 0
+      ? []
+      : ['disk resources of tasks are ignored, use the ephemeral_disk block of the group']),
     ...(iops > 0 ? ['IOPS has been deprecated and is ignored'] : []),
     ...(networks === null
       ? []

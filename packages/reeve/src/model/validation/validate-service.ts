@@ -114,25 +114,24 @@ function checkProviders(placed: readonly Placed[], path: string): readonly Findi
   )
 }
 
+const PORT_MAX = 65_535
+
 function checkPortLabels(
   placed: readonly Placed[],
   labels: ReadonlySet<string>,
 ): readonly Finding[] {
   const wanted = placed.flatMap(({ service, path }) => [
-    { label: service.PortLabel, mode: service.AddressMode, service, path },
+    { label: service.PortLabel, service, path },
     ...(service.Checks ?? []).map((check) => ({
       label: check.PortLabel,
-      mode: check.AddressMode,
       service,
       path,
     })),
   ])
-  return wanted.flatMap(({ label, mode, service, path }) => {
+  return wanted.flatMap(({ label, service, path }) => {
     if (label === '' || label.includes('${') || labels.has(label)) return []
-    // A number stands for a port only where no host port is looked up.
-    const isNumber = /^\d{1,5}$/.test(label)
-    if (isNumber && (['driver', 'alloc', 'alloc_ipv6'].includes(mode) || service.Address !== ''))
-      return []
+    // A number that is no label is the port itself.
+    if (/^\d{1,5}$/.test(label) && Number(label) <= PORT_MAX) return []
     const text = `port label ${quote(label)} referenced by services ${service.Name} does not exist`
     return [finding(`${path}.PortLabel`, text)]
   })

@@ -96,10 +96,6 @@ const cases: readonly Case[] = [
         `${T}.Resources.MemoryMaxMB`,
         'MemoryMaxMB value (8) should be larger than MemoryMB value (9)',
       ],
-      [
-        `${T}.Resources.DiskMB`,
-        "Task can't ask for disk resources, they have to be specified at the task group level.",
-      ],
     ],
   },
   {

@@ -150,13 +150,6 @@ function checkResources(resources: Resources, path: string): readonly Finding[] 
       resources.SecretsMB < 0 &&
         finding(`${path}.SecretsMB`, `SecretsMB value (${resources.SecretsMB}) cannot be negative`),
     ),
-    when(
-      resources.DiskMB !== 0 &&
-        finding(
-          `${path}.DiskMB`,
-          "Task can't ask for disk resources, they have to be specified at the task group level.",
-        ),
-    ),
     checkDevices(resources, path),
     when(
       resources.NUMA !== null &&

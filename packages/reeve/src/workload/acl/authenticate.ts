@@ -95,7 +95,7 @@ export class Authenticator {
     const known = this.#rules.get(name)
     const policy = this.#context.store.tables.acl_policies.find(name)
     if (known !== undefined || policy === undefined) return known
-    const rules = parseAclRules(policy.Rules)
+    const rules = parseAclRules(policy.Rules, this.#context.ruleAliases)
     // A stored policy parsed when it was written; one that no longer does grants nothing.
     if (!rules.ok) return undefined
     this.#rules.set(name, rules.value)

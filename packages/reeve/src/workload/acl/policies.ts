@@ -8,7 +8,7 @@ import { ANONYMOUS } from './token-view.ts'
 
 /** Creates or replaces a policy. Tokens that name it have its rights from then on. */
 export async function writePolicy(
-  { store }: WorkloadContext,
+  { store, ruleAliases }: WorkloadContext,
   { by }: Author,
   request: AclPolicyRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
@@ -18,7 +18,7 @@ export async function writePolicy(
     Rules: request.Rules ?? '',
     JobACL: jobAclOf(request.JobACL),
   }
-  const problem = validatePolicy(policy)
+  const problem = validatePolicy(policy, ruleAliases)
   if (problem !== undefined) return err(refusal('invalid-input', problem))
   const row: AclPolicyRecord = {
     ...policy,

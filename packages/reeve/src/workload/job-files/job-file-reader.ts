@@ -1,3 +1,4 @@
+import type { JobFileAliases } from '../../compat/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
@@ -13,14 +14,18 @@ export interface JobFileReaderOptions {
   readonly clock: Clock
   /** Memory of the thread, where it is not the usual limit. */
   readonly megabytesMax?: number
+  /** Other names that job files may use; none unless given. */
+  readonly aliases?: JobFileAliases
 }
 
 /** Reads job files on a separate thread, tenant by tenant (decision 0065). */
 export class JobFileReader {
   readonly #queue: ThreadQueue<JobFileTask, JobFileOutcome>
   readonly #limits: ThreadLimits
+  readonly #aliases: JobFileAliases | undefined
 
-  constructor({ clock, megabytesMax = LIMITS.jobFileMegabytesMax }: JobFileReaderOptions) {
+  constructor({ clock, megabytesMax = LIMITS.jobFileMegabytesMax, aliases }: JobFileReaderOptions) {
+    this.#aliases = aliases
     this.#limits = {
       msMax: LIMITS.jobFileMsMax,
       megabytesMax,
@@ -38,7 +43,9 @@ export class JobFileReader {
 
   /** Rejected when too many files wait; else the outcome, also for a file that costs too much. */
   async read(task: JobFileTask, origin: TaskOrigin): Promise<Result<JobFileOutcome, Refusal>> {
-    const result = await this.#queue.run(() => task, origin)
+    const aliases = this.#aliases
+    const named = aliases === undefined ? task : { ...task, aliases }
+    const result = await this.#queue.run(() => named, origin)
     switch (result.kind) {
       case 'done':
         return ok(result.outcome)

@@ -1,3 +1,4 @@
+import type { JobFileAliases } from '../../compat/index.ts'
 import { nodeCrypto } from '@reeve/kit/node'
 import type { Random } from '@reeve/kit/clock.ts'
 import {
@@ -19,6 +20,8 @@ export interface JobFileTask {
   /** Set when unset fields are to be filled with defaults. */
   readonly defaults: JobDefaults | undefined
   readonly nowMs: number
+  /** Other names that the file may use; none unless given. */
+  readonly aliases?: JobFileAliases
   /** Values of variables by name, which win over `variables`. */
   readonly flags?: Readonly<Record<string, string>>
   /** What is wrong with the job that came from the file, to be found in it. */
@@ -52,9 +55,10 @@ export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcom
 }
 
 function readTask(task: JobFileTask, random: Random): JobFileResult {
-  const { text, variables, nowMs, flags = {} } = task
-  if (task.isLegacy) return parseLegacyJobFile({ file: FILE, text })
+  const { text, variables, nowMs, flags = {}, aliases } = task
+  const named = aliases === undefined ? {} : { aliases }
+  if (task.isLegacy) return parseLegacyJobFile({ file: FILE, text, ...named })
   const variableTexts = variables === '' ? [] : [{ file: VARIABLES_FILE, text: variables }]
   const request = { file: FILE, text, variableTexts, flags, strict: false, files: undefined }
-  return parseJobFile({ ...request, random, crypto: nodeCrypto, nowMs })
+  return parseJobFile({ ...request, ...named, random, crypto: nodeCrypto, nowMs })
 }

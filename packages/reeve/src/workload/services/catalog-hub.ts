@@ -1,3 +1,4 @@
+import type { RuleAliases } from '../../compat/index.ts'
 import type { FactsMessage, WatchTopic } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -17,6 +18,8 @@ interface CatalogHubOptions {
   readonly store: Store
   readonly clock: Clock
   readonly sealer: Sealer
+  /** Other words that ACL policies may use; none unless given. */
+  readonly ruleAliases?: RuleAliases
 }
 
 interface Watch {
@@ -47,7 +50,7 @@ export class CatalogHub {
 
   constructor(options: CatalogHubOptions) {
     this.#options = options
-    this.#rights = new WorkloadRights(options.store.tables)
+    this.#rights = new WorkloadRights(options.store.tables, options.ruleAliases)
     this.#unsubscribe = options.store.log.subscribe((commits) => this.#note(commits))
   }
 

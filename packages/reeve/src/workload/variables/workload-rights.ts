@@ -1,5 +1,6 @@
 import type { AclPolicyRecord, Job } from '@reeve/contract'
 import { parseAclRules, resolveGrants, type Grants } from '../../acl/index.ts'
+import type { RuleAliases } from '../../compat/index.ts'
 import {
   isClientTerminal,
   isOwnVariable,
@@ -27,11 +28,13 @@ interface JobGrants {
  */
 export class WorkloadRights {
   readonly #tables: Tables
+  readonly #ruleAliases: RuleAliases | undefined
   #policies: readonly JobGrants[] = []
   #policiesIndex = -1
 
-  constructor(tables: Tables) {
+  constructor(tables: Tables, ruleAliases?: RuleAliases) {
     this.#tables = tables
+    this.#ruleAliases = ruleAliases
   }
 
   /** What the node may know of a namespace now: worked out once for many questions. */
@@ -82,7 +85,7 @@ export class WorkloadRights {
       const token = { Type: 'client', Policies: [policy.Name], Roles: null } as const
       const grants = resolveGrants(token, {
         policyRules: () => {
-          const rules = parseAclRules(policy.Rules)
+          const rules = parseAclRules(policy.Rules, this.#ruleAliases)
           return rules.ok ? rules.value : undefined
         },
         rolePolicies: () => undefined,

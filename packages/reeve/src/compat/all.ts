@@ -1,0 +1,30 @@
+import { NO_ALIASES, type Aliases } from './aliases.ts'
+import { GOVERNANCE, GOVERNANCE_ENVIRONMENT } from './governance.ts'
+import {
+  CERTIFICATES,
+  COMMAND_LINE_ENVIRONMENT,
+  HTTP,
+  JOB_FILE,
+  METRICS,
+  RULES,
+  TASK,
+} from './workload.ts'
+
+const ALL: Aliases = {
+  http: HTTP,
+  governance: GOVERNANCE,
+  jobFile: JOB_FILE,
+  task: TASK,
+  rules: RULES,
+  metrics: METRICS,
+  certificates: CERTIFICATES,
+  commandLine: {
+    address: 'REEVE_ADDR',
+    environments: [COMMAND_LINE_ENVIRONMENT, GOVERNANCE_ENVIRONMENT],
+  },
+}
+
+/** The other names that an agent or a command knows: all of them, or none (`compatibility`). */
+export function aliasesOf(isCompatible: boolean): Aliases {
+  return isCompatible ? ALL : NO_ALIASES
+}

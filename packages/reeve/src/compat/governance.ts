@@ -1,0 +1,26 @@
+import type { GovernanceAliases } from './aliases.ts'
+
+/*
+ * The words of Terraform Enterprise and HCP Terraform, whose clients work unchanged
+ * (docs/compatibility.md).
+ */
+export const GOVERNANCE: GovernanceAliases = {
+  responseHeaders: {
+    'tfp-api-version': '2.6',
+    'tfp-appname': 'Reeve',
+  },
+  policyKinds: { sentinel: 'native' },
+  members: {
+    'terraform-version': 'tool-version',
+    'can-update-sentinel': 'can-update-policies',
+    sentinel: 'native',
+  },
+  values: { kind: { sentinel: 'native' }, source: { 'tfe-api': 'api' } },
+  discoveryPath: '/.well-known/terraform.json',
+  discovery: { 'tfe.v2': '/api/v2/', 'tfe.v2.1': '/api/v2/', 'tfe.v2.2': '/api/v2/' },
+}
+
+export const GOVERNANCE_ENVIRONMENT = {
+  TFE_ADDRESS: 'REEVE_ADDR',
+  TFE_TOKEN: 'REEVE_TOKEN',
+} as const

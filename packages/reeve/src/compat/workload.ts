@@ -1,0 +1,84 @@
+import type {
+  CertificateAliases,
+  HttpAliases,
+  JobFileAliases,
+  MetricAliases,
+  RuleAliases,
+  TaskAliases,
+} from './aliases.ts'
+
+/*
+ * The names of Nomad, whose clients, job files, templates and dashboards work unchanged
+ * (docs/compatibility.md).
+ */
+
+const RESPONSE_HEADERS = {
+  'x-service-index': 'x-nomad-index',
+  'x-service-knownleader': 'x-nomad-knownleader',
+  'x-service-lastcontact': 'x-nomad-lastcontact',
+  'x-service-nexttoken': 'x-nomad-nexttoken',
+} as const
+
+/** Below it are the variables that tasks read as their own; nothing else may be there. */
+const VARIABLE_DIRECTORIES = { nomad: 'service' } as const
+
+const PROVIDERS = { nomad: 'service', consul: 'discovery' } as const
+
+export const HTTP: HttpAliases = {
+  requestHeaders: { 'x-nomad-token': 'x-service-token' },
+  responseHeaders: RESPONSE_HEADERS,
+  fields: {
+    ConsulToken: 'DiscoveryToken',
+    ConsulNamespace: 'DiscoveryNamespace',
+    VaultToken: 'SecretStoreToken',
+    VaultNamespace: 'SecretStoreNamespace',
+    NomadTokenID: 'ServiceTokenID',
+    VaultError: 'SecretStoreError',
+    Vault: 'SecretStore',
+    Consul: 'Discovery',
+  },
+  values: { Provider: PROVIDERS },
+  variableDirectories: VARIABLE_DIRECTORIES,
+}
+
+export const JOB_FILE: JobFileAliases = {
+  blocks: { vault: 'secret_store', consul: 'discovery' },
+  attributes: { vault_token: 'secret_store_token', consul_token: 'discovery_token' },
+  providers: PROVIDERS,
+  variablePrefixes: ['NOMAD_VAR_'],
+}
+
+export const TASK: TaskAliases = {
+  environmentPrefixes: ['NOMAD_'],
+  templateFunctions: {
+    nomadService: 'service',
+    nomadServices: 'services',
+    nomadVar: 'variable',
+    nomadVarExists: 'variableExists',
+    nomadVarList: 'variableList',
+    nomadVarListSafe: 'variableList',
+  },
+  variableDirectories: VARIABLE_DIRECTORIES,
+  nodeAttributes: { 'service.version': 'nomad.version' },
+}
+
+export const RULES: RuleAliases = {
+  capabilities: { 'sentinel-override': 'policy-override' },
+  variableDirectories: VARIABLE_DIRECTORIES,
+}
+
+export const METRICS: MetricAliases = { prefix: 'nomad_' }
+
+export const CERTIFICATES: CertificateAliases = { domains: ['nomad'] }
+
+export const COMMAND_LINE_ENVIRONMENT = {
+  NOMAD_ADDR: 'REEVE_ADDR',
+  NOMAD_TOKEN: 'REEVE_TOKEN',
+  NOMAD_NAMESPACE: 'REEVE_NAMESPACE',
+  NOMAD_REGION: 'REEVE_REGION',
+  NOMAD_CACERT: 'REEVE_CACERT',
+  NOMAD_CLIENT_CERT: 'REEVE_CLIENT_CERT',
+  NOMAD_CLIENT_KEY: 'REEVE_CLIENT_KEY',
+  NOMAD_TLS_SERVER_NAME: 'REEVE_TLS_SERVER_NAME',
+  NOMAD_SKIP_VERIFY: 'REEVE_SKIP_VERIFY',
+} as const

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { createTestServer, type TestServer } from './harness.ts'
+
+async function open(t: TestContext, compatibility = true, aclEnabled = false): Promise<TestServer> {
+  const server = await createTestServer({ compatibility, aclEnabled })
+  t.after(() => server.close())
+  return server
+}
+
+async function managementToken(server: TestServer): Promise<string> {
+  const { body } = await server.call('bootstrapAcl')
+  assert.ok(typeof body === 'object' && body !== null && 'SecretID' in body)
+  return String(body.SecretID)
+}
+
+function job(task: object, service: object = {}): object {
+  const Tasks = [{ Name: 't', Driver: 'raw_exec', Config: { command: '/bin/true' }, ...task }]
+  const Services = [{ Name: 'api', PortLabel: 'http', ...service }]
+  const Networks = [{ DynamicPorts: [{ Label: 'http' }] }]
+  return { Job: { ID: 'web', TaskGroups: [{ Name: 'g', Tasks, Services, Networks }] } }
+}
+
+test('headers: the token and all that answers tell have a second name', async (t) => {
+  const server = await open(t, true, true)
+  const token = await managementToken(server)
+  const headers = { 'X-Nomad-Token': token }
+  const read = await server.send('GET', '/v1/acl/tokens', { headers })
+  assert.equal(read.status, 200)
+  for (const name of ['index', 'knownleader', 'lastcontact'])
+    assert.equal(read.headers[`x-nomad-${name}`], read.headers[`x-service-${name}`], name)
+  assert.equal(read.headers['x-nomad-knownleader'], 'true')
+  const body = { Name: 'reader', Rules: 'node { policy = "read" }' }
+  const write = await server.send('PUT', '/v1/acl/policy/reader', { headers, body })
+  assert.ok(Number(write.headers['x-nomad-index']) > read.index)
+  const missing = await server.send('GET', '/v1/job/nope', { headers })
+  assert.equal(missing.status, 404)
+  assert.equal(missing.headers['x-nomad-index'], missing.headers['x-service-index'])
+  for (const name of ['a', 'b']) {
+    const rule = { Name: name, Rules: 'node { policy = "read" }' }
+    await server.send('PUT', `/v1/acl/policy/${name}`, { headers, body: rule })
+  }
+  const page = await server.send('GET', '/v1/namespaces?per_page=1', { headers })
+  assert.equal(page.headers['x-nomad-nexttoken'], page.headers['x-service-nexttoken'])
+})
+
+test('headers: our own token header wins', async (t) => {
+  const server = await open(t, true, true)
+  const token = await managementToken(server)
+  const headers = { 'X-Nomad-Token': 'unknown', 'X-Service-Token': token }
+  assert.equal((await server.send('GET', '/v1/acl/tokens', { headers })).status, 200)
+})
+
+test('headers: a page of another origin may send and read the second names too', async (t) => {
+  const server = await createTestServer({
+    aclEnabled: true,
+    compatibility: true,
+    corsOrigins: ['https://ui'],
+  })
+  t.after(() => server.close())
+  const asks = { origin: 'https://ui', 'access-control-request-method': 'GET' }
+  const { headers } = await server.send('OPTIONS', '/v1/jobs', { headers: asks })
+  assert.match(String(headers['access-control-allow-headers']), /x-nomad-token/)
+  assert.match(String(headers['access-control-expose-headers']), /x-nomad-index/)
+})
+
+test('bodies: fields and providers by their other names', async (t) => {
+  const server = await open(t)
+  for (const [Provider, own] of [
+    ['nomad', 'service'],
+    ['consul', 'discovery'],
+  ]) {
+    const body = { ...job({ Vault: { Role: 'r' } }, { Provider }), Canonicalize: true }
+    const planned = await server.send('PUT', '/v1/validate/job', { body })
+    assert.equal(planned.status, 200, planned.text)
+    assert.match(planned.text, /secret_store block/)
+    if (own === 'discovery') assert.match(planned.text, /external service catalogues/)
+    else assert.doesNotMatch(planned.text, /provider/)
+  }
+  const registered = await server.send('PUT', '/v1/jobs', { body: job({}, { Provider: 'nomad' }) })
+  assert.equal(registered.status, 200, registered.text)
+})
+
+test('variables: the directory of workloads has two names, and answers repeat the one asked for', async (t) => {
+  const server = await open(t)
+  const path = '/v1/var/nomad/jobs/web'
+  const written = await server.send('PUT', path, { body: { Items: { a: '1' } } })
+  assert.equal(written.status, 200, written.text)
+  const read = await server.send('GET', path)
+  const own = await server.send('GET', '/v1/var/service/jobs/web')
+  const pathsOf = ({ body }: { readonly body: unknown }): unknown =>
+    JSON.parse(JSON.stringify([body].flat(), ['Path']))
+  assert.deepEqual(pathsOf(read), [{ Path: 'nomad/jobs/web' }])
+  assert.deepEqual(pathsOf(own), [{ Path: 'service/jobs/web' }])
+  const list = await server.send('GET', '/v1/vars?prefix=nomad/jobs')
+  assert.deepEqual(pathsOf(list), [{ Path: 'nomad/jobs/web' }])
+  assert.deepEqual(pathsOf(await server.send('GET', '/v1/vars')), [{ Path: 'service/jobs/web' }])
+  assert.equal((await server.send('DELETE', path)).status, 204)
+  assert.equal((await server.send('GET', '/v1/var/service/jobs/web')).status, 404)
+})
+
+test('policies: paths and capabilities by their other names grant and deny the same', async (t) => {
+  const server = await open(t, true, true)
+  const token = await managementToken(server)
+  const Rules = `
+    namespace "default" {
+      capabilities = ["sentinel-override"]
+      variables {
+        path "*" { capabilities = ["read"] }
+        path "nomad/*" { capabilities = ["deny"] }
+      }
+    }`
+  await server.ok('writeAclPolicy', {
+    token,
+    params: { policy_name: 'p' },
+    body: { Name: 'p', Rules },
+  })
+  const { SecretID } = await server.ok('createAclToken', {
+    token,
+    body: { Name: 't', Type: 'client', Policies: ['p'] },
+  })
+  for (const [path, status] of [
+    ['service/jobs/web', 403],
+    ['nomad/jobs/web', 403],
+    ['elsewhere', 404],
+  ] as const) {
+    const read = await server.send('GET', `/v1/var/${path}`, { token: SecretID })
+    assert.equal(read.status, status, path)
+  }
+})
+
+const JOB_FILE = `
+job "web" {
+  group "g" {
+    consul { namespace = "n" }
+    service {
+      name     = "api"
+      provider = "nomad"
+    }
+    task "t" {
+      driver = "raw_exec"
+      vault { role = "r" }
+      config {
+        vault { kept = "as it is" }
+      }
+    }
+  }
+}`
+
+test('job files: blocks and providers by their other names, but not inside of other configurations', async (t) => {
+  const server = await open(t)
+  const parsed = await server.ok('parseJob', { body: { JobHCL: JOB_FILE } })
+  const [group] = parsed.TaskGroups ?? []
+  const [task] = group?.Tasks ?? []
+  assert.equal(group?.Discovery?.Namespace, 'n')
+  assert.equal(group?.Services?.[0]?.Provider, 'service')
+  assert.equal(task?.SecretStore?.Role, 'r')
+  assert.deepEqual(task?.Config, { vault: [{ kept: 'as it is' }] })
+})
+
+test('compatibility off: nothing of all that is known', async (t) => {
+  const server = await open(t, false, true)
+  const token = await managementToken(server)
+  const other = await server.send('GET', '/v1/acl/tokens', { headers: { 'X-Nomad-Token': token } })
+  assert.equal(other.status, 403)
+  const read = await server.send('GET', '/v1/acl/tokens', { token })
+  assert.deepEqual(
+    Object.keys(read.headers).filter((name) => name.startsWith('x-nomad')),
+    [],
+  )
+  const body = job({ Vault: { Role: 'r' } }, { Provider: 'nomad' })
+  const validated = await server.send('PUT', '/v1/validate/job', { token, body })
+  assert.match(validated.text, /provider \\"nomad\\" is unknown/)
+  assert.doesNotMatch(validated.text, /secret_store/)
+  const variable = await server.send('PUT', '/v1/var/nomad/jobs/web', {
+    token,
+    body: { Items: { a: '1' } },
+  })
+  assert.match(variable.text, /"Path":"nomad\/jobs\/web"/)
+  assert.equal((await server.send('GET', '/v1/var/service/jobs/web', { token })).status, 404)
+  const Rules = 'namespace "default" { capabilities = ["sentinel-override"] }'
+  const rules = await server.send('PUT', '/v1/acl/policy/p', { token, body: { Name: 'p', Rules } })
+  assert.equal(rules.status, 400)
+})
+
+test('bodies: what only answers tell may hold anything in a request', async (t) => {
+  const server = await open(t)
+  for (const Status of ['', 'complete', 7, null]) {
+    const body = { Job: { ID: 'web', Status, StatusDescription: 1, TaskGroups: [] } }
+    const validated = await server.send('PUT', '/v1/validate/job', { body })
+    assert.doesNotMatch(validated.text, /unmarshal/)
+  }
+})
+
+test('services: a number that is no label is the port itself', async (t) => {
+  const server = await open(t)
+  const literal = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '8080' }) })
+  assert.equal(literal.status, 200, literal.text)
+  const wrong = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '80800' }) })
+  assert.match(wrong.text, /port label "80800" referenced by services api does not exist/)
+})
