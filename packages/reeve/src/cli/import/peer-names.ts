@@ -1,3 +1,4 @@
+import { aliasesOf } from '../../compat/index.ts'
 import type { Fields } from './import-plan.ts'
 
 /** Names of another product's installation, each with ours. */
@@ -42,11 +43,12 @@ export function pathInOurNames({ variableDirectories }: PeerNames, path: string)
   return [variableDirectories[first] ?? first, ...rest].join('/')
 }
 
-export const PEER_NAMES: PeerNames = {
-  responseHeaders: {},
-  fields: {},
-  values: {},
-  variableDirectories: {},
-}
+const { http, governance } = aliasesOf(true)
 
-export const GOVERNANCE_NAMES: Pick<PeerNames, 'fields' | 'values'> = { fields: {}, values: {} }
+/** Of the products that installations are imported from. Reeve's own installations use ours. */
+export const PEER_NAMES: PeerNames = http
+
+export const GOVERNANCE_NAMES: Pick<PeerNames, 'fields' | 'values'> = {
+  fields: governance.members,
+  values: governance.values,
+}
