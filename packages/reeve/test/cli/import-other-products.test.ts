@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { createClient } from '@reeve/sdk'
-import { nodeFetch } from '../node-fetch.ts'
-import { PEER_NAMES } from './peer-names.ts'
-import { readWorkload } from './workload-inventory.ts'
-import { sourceFetch } from './source-fetch.ts'
+import { nodeFetch } from '../../src/cli/node-fetch.ts'
+import { PEER_NAMES } from '../../src/cli/import/peer-names.ts'
+import { readWorkload } from '../../src/cli/import/workload-inventory.ts'
+import { sourceFetch } from '../../src/cli/import/source-fetch.ts'
 
 type Answers = (request: IncomingMessage, response: ServerResponse) => void
 
