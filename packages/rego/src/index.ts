@@ -1,5 +1,5 @@
 export { compilePolicies, type CompiledPolicies, type DocumentQuery } from './evaluate/policies.ts'
-export type { CompileOptions, ModuleText } from './compile/compile.ts'
+export type { CompileOptions, ModuleText, NamedRule } from './compile/compile.ts'
 export type { Bindings, EvaluateOptions, Query } from './evaluate/query.ts'
 export { RuleCoverage, type ModuleCoverage } from './evaluate/coverage.ts'
 export type { TraceEvent } from './evaluate/env.ts'

@@ -26,6 +26,9 @@ export const JobRegisterRequest = Named('JobRegisterRequest', {
     description: 'Priority of the evaluation; 0 uses that of the job.',
   }),
   ...override,
+  Stopped: Type.Boolean({
+    description: 'Ours: register the job as a stopped one, which runs once it is started.',
+  }),
   PreserveCounts: Type.Boolean({ description: 'Keep the counts of groups that exist already.' }),
   ...target,
 })

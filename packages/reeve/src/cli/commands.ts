@@ -14,6 +14,7 @@ import { runCommands } from './governance/run/commands.ts'
 import { teamCommands } from './governance/team/commands.ts'
 import { tokenCommands } from './governance/token/commands.ts'
 import { workspaceCommands } from './governance/workspace/commands.ts'
+import { importCommands } from './import/commands.ts'
 import { jobCommands } from './job/commands.ts'
 import { loginCommands } from './login/commands.ts'
 import { namespaceCommands } from './namespace/commands.ts'
@@ -54,6 +55,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...policyCommands,
   ...policySetCommands,
   ...runCommands,
+  ...importCommands,
   ...loginCommands,
   ...doctorCommands,
 ]
@@ -92,5 +94,6 @@ export const GROUPS: Readonly<Record<string, string>> = {
   token: 'Manage tokens of the governance API.',
   policy: 'Write, test, upload and replay policies.',
   'policy-set': 'Manage policy sets and their scope.',
+  import: 'Import another installation: what it holds, and what cannot be carried over.',
   run: 'Manage infrastructure runs.',
 }

@@ -176,6 +176,22 @@ for (const [name, file, text, said] of NOT_PASSING)
     assert.equal(code, 1)
   })
 
+test('policy test: each rule of one name is a test of its own', async (t) => {
+  const folder = await aFolder(t, {
+    'a_test.rego': 'package a\n\ntest_x if 1 == 1\n\ntest_x if 1 == 2\n\ntest_x if 2 == 2\n',
+    'b_test.rego': 'package a\n\ntest_x if 3 == 3\n',
+  })
+  const { code, out } = await runTests([folder])
+  const lines = out.split('\n').filter((line) => line.includes('data.a/'))
+  assert.deepEqual(lines, [
+    'PASS  data.a/test_x',
+    'FAIL  data.a/test_x#01',
+    'PASS  data.a/test_x#02',
+    'PASS  data.a/test_x#03',
+  ])
+  assert.equal(code, 1)
+})
+
 test('policy test: mocks replace imports by data and by modules', async (t) => {
   const folder = await aFolder(t, {
     'plan.native': `import "plan/v2" as plan

@@ -2,10 +2,9 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicies,
   formatValue,
-  parseModule,
-  Source,
   type CompiledPolicies,
   type EvaluateOptions,
+  type NamedRule,
   type TraceEvent,
 } from '@reeve/rego'
 import type { Coverage } from './coverage.ts'
@@ -26,14 +25,15 @@ export function testRego(
   { options, coverage, isWanted }: RegoTesting,
 ): Result<readonly TestResult[], readonly ToolProblem[]> {
   const texts = new Map(modules.map(({ file, text }) => [file, text]))
-  const compiled = compilePolicies({ modules, version: 'detect' })
+  const names = new TestNames()
+  const { ruleName } = names
+  const compiled = compilePolicies({ modules, version: 'detect', ruleName })
   if (!compiled.ok) return err(compiled.error.map((problem) => fromRego(problem, texts)))
   const { versions } = compiled.value
   for (const module of modules) coverage?.addRego(module, versions.get(module.file) ?? 1)
-  const tests = modules.flatMap((module) => testsIn(module, versions.get(module.file) ?? 1))
   const running = { policies: compiled.value, texts, options, coverage }
   return ok(
-    tests
+    names.tests
       .filter(isWanted)
       .map((test) =>
         test.isSkipped
@@ -51,16 +51,26 @@ interface RegoTest {
   readonly isSkipped: boolean
 }
 
-/** Rules of one name are one test. */
-function testsIn({ file, text }: TextFile, version: 0 | 1): readonly RegoTest[] {
-  const module = parseModule(new Source(file, text), version)
-  if (!module.ok) return []
-  const policy = `data.${module.value.package.join('.')}`
-  const names = module.value.rules.flatMap(({ path: [head] }) =>
-    head?.type === 'scalar' && typeof head.value === 'string' ? [head.value] : [],
-  )
-  const tests = names.filter((name) => /^(?:todo_)?test_/.test(name))
-  return [...new Set(tests)].map((name) => ({ policy, name, isSkipped: name.startsWith('todo_') }))
+/**
+ * The tests of the modules, collected while they are compiled. Rules of one name would be an "or",
+ * in which those that fail never show: each is a test of its own, the second one `test_x#01`.
+ * Parts of a set or object are one test.
+ */
+class TestNames {
+  readonly tests: RegoTest[] = []
+  readonly #counts = new Map<string, number>()
+
+  readonly ruleName = ({ package: path, name, isPartial }: NamedRule): string => {
+    if (!/^(?:todo_)?test_/.test(name)) return name
+    const policy = `data.${path.join('.')}`
+    const key = `${policy} ${name}`
+    const count = this.#counts.get(key) ?? 0
+    this.#counts.set(key, count + 1)
+    const given = count === 0 || isPartial ? name : `${name}#${String(count).padStart(2, '0')}`
+    if (count === 0 || !isPartial)
+      this.tests.push({ policy, name: given, isSkipped: name.startsWith('todo_') })
+    return given
+  }
 }
 
 interface Running extends Omit<RegoTesting, 'isWanted'> {
@@ -70,7 +80,7 @@ interface Running extends Omit<RegoTesting, 'isWanted'> {
 
 function runTest(test: RegoTest, { policies, texts, options, coverage }: Running): TestResult {
   const { policy, name } = test
-  const query = policies.query(`answer = ${policy}.${name}`, { explains: true })
+  const query = policies.query(`answer = ${policy}[${JSON.stringify(name)}]`, { explains: true })
   if (!query.ok) return errored({ policy, name }, [fromRego(query.error, texts)])
   const lines: string[] = []
   const failed: ToolProblem[] = []

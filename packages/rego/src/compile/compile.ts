@@ -24,6 +24,16 @@ export interface CompileOptions {
   readonly version: RegoVersion | 'detect'
   /** Instead of all builtins. */
   readonly builtins?: ReadonlyMap<string, Builtin>
+  /** Gives rules other names than they are written with; asked for each in its order. */
+  readonly ruleName?: (rule: NamedRule) => string
+}
+
+/** A rule that is no function and no default. */
+export interface NamedRule {
+  readonly package: readonly string[]
+  readonly name: string
+  /** It is one part of a set or object, not a value of its own. */
+  readonly isPartial: boolean
 }
 
 export interface Compiled {
@@ -36,7 +46,7 @@ export function compileModules(options: CompileOptions): Result<Compiled, readon
   const units: Unit[] = []
   const problems: RegoProblem[] = []
   for (const { file, text } of options.modules) {
-    const unit = readUnit(new Source(file, text), options.version)
+    const unit = readUnit(new Source(file, text), options)
     if (unit.ok) units.push(unit.value)
     else problems.push(unit.error)
   }
@@ -44,16 +54,33 @@ export function compileModules(options: CompileOptions): Result<Compiled, readon
   return checkUnits(units, options.builtins ?? BUILTINS)
 }
 
-function readUnit(source: Source, version: CompileOptions['version']): Result<Unit, RegoProblem> {
+function readUnit(
+  source: Source,
+  { version, ruleName }: CompileOptions,
+): Result<Unit, RegoProblem> {
   const read = (wanted: RegoVersion): Result<Unit, RegoProblem> => {
     const parsed = parseModule(source, wanted)
-    return parsed.ok ? ok(makeUnit(source, wanted, parsed.value)) : parsed
+    if (!parsed.ok) return parsed
+    const module = ruleName === undefined ? parsed.value : renamed(parsed.value, ruleName)
+    return ok(makeUnit(source, wanted, module))
   }
   if (version !== 'detect') return read(version)
   const first = read(1)
   if (first.ok) return first
   const second = read(0)
   return second.ok ? second : first
+}
+
+function renamed(module: Module, ruleName: NonNullable<CompileOptions['ruleName']>): Module {
+  const rules = module.rules.map((rule) => {
+    const [head, ...rest] = rule.path
+    if (rule.isDefault || rule.parameters !== undefined) return rule
+    if (head?.type !== 'scalar' || typeof head.value !== 'string') return rule
+    const isPartial = rest.length > 0 || rule.member !== undefined
+    const name = ruleName({ package: module.package, name: head.value, isPartial })
+    return name === head.value ? rule : { ...rule, path: [{ ...head, value: name }, ...rest] }
+  })
+  return { ...module, rules }
 }
 
 function makeUnit(source: Source, version: RegoVersion, module: Module): Unit {

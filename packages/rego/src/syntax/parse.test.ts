@@ -73,3 +73,16 @@ test('parse: rego.v1 makes a module of version 0 one of version 1', () => {
   assert.ok(!parse('import rego.v1\np { true }', 0).ok)
   assert.ok(parse('import rego.v1\np if true', 0).ok)
 })
+
+test('parse: imports may stand between and after rules', () => {
+  const parsed = parse('p := 1\nimport data.x\nq := x.y\nimport data.z as w\n')
+  assert.ok(parsed.ok)
+  assert.deepEqual(
+    parsed.value.imports.map(({ path, alias }) => [path.join('.'), alias]),
+    [
+      ['data.x', undefined],
+      ['data.z', 'w'],
+    ],
+  )
+  assert.equal(parsed.value.rules.length, 2)
+})

@@ -33,9 +33,14 @@ export function parseWithTokens(
     const { tokens, comments } = scan(source)
     const cursor = new Cursor(startReading(source, version), tokens)
     const header = parsePackage(cursor)
-    const imports = parseImports(cursor)
+    const imports = [...parseImports(cursor)]
     const rules: Rule[] = []
     while (!cursor.isAtEnd()) {
+      if (cursor.isKeyword('import')) {
+        // They count for the whole module, wherever they are.
+        imports.push(...parseImports(cursor))
+        continue
+      }
       rules.push(...parseRules(cursor))
       if (!cursor.isAtEnd() && cursor.token.row === cursor.previous.row)
         cursor.failHere('expected a line end')

@@ -95,7 +95,9 @@ export async function registerHere(
       write: async ({ job: wanted, existing: current }, { warnings, record }) => {
         const priority = body.EvalPriority ?? 0
         const submittedNs = submittedAt(context, request)
-        const commit = { job: wanted, current, priority, source: source.bytes, record, submittedNs }
+        const isStopped = body.Stopped === true
+        const about = { job: wanted, current, priority, source: source.bytes, record }
+        const commit = { ...about, submittedNs, isStopped }
         const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
       },
@@ -261,6 +263,8 @@ export interface JobCommit {
   readonly record: VerdictWrite
   /** When it was submitted, where another region says so; now unless given. */
   readonly submittedNs?: number | undefined
+  /** Registered without running. */
+  readonly isStopped?: boolean
 }
 
 /**
@@ -272,8 +276,8 @@ export async function commitJob(
   { by }: Author,
   request: JobCommit,
 ): Promise<JobWritten> {
-  const { job, current, source, record } = request
-  const kept = unchangedJob(job, current)
+  const { job, current, source, record, isStopped = false } = request
+  const kept = isStopped ? undefined : unchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
   const version = nextVersionNumber(context.store.tables, job)
   const { sourceBlob, blobs } = storedSource(source, {
@@ -289,7 +293,8 @@ export async function commitJob(
     blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
     changes: (stamp) => {
       const made = registration(context, { ...request, kept }, { stamp, evalId, sourceBlob })
-      const inTurn = kept === undefined ? regionRows(context, request, { ...stamp, version }) : []
+      const isRun = kept === undefined && !isStopped
+      const inTurn = isRun ? regionRows(context, request, { ...stamp, version }) : []
       // A multi-region rollout starts its own deployments, so do not place inline.
       const isInline = kept === undefined && inTurn.length === 0
       const placed = isInline ? placeInline(context, made, stamp) : undefined
@@ -342,12 +347,13 @@ function registration(
     priority,
     kept,
     submittedNs,
+    isStopped,
   }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
 ): JobRegistration {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
-  const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs })
+  const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs, isStopped })
   const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
   if (evalId === '') return { job: next, rows, evaluation: undefined }
   const evaluation = newEvaluation(next, {
@@ -407,15 +413,20 @@ function nextVersion(
     timeMs,
     version,
     submittedNs,
-  }: Stamp & { readonly version: number; readonly submittedNs?: number | undefined },
+    isStopped = false,
+  }: Stamp & {
+    readonly version: number
+    readonly submittedNs?: number | undefined
+    readonly isStopped?: boolean | undefined
+  },
 ): Job {
   return {
     ...job,
     Version: version,
-    Status: needsEvaluation(job) ? 'pending' : 'running',
+    Status: needsEvaluation(job) ? 'pending' : isStopped ? 'dead' : 'running',
     StatusDescription: '',
     Stable: false,
-    Stop: false,
+    Stop: isStopped,
     SubmitTime: submittedNs ?? nsFromMs(timeMs),
     JobModifyIndex: index,
     CreateIndex: current?.CreateIndex ?? index,

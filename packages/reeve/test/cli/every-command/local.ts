@@ -36,6 +36,8 @@ export const localStory: Story = {
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   agent: 'src/main/reeve.test.ts',
   'dev-cluster': 'test/e2e/dev-cluster.test.ts',
+  'import governance': 'test/cli/import-governance.test.ts',
+  'import workload': 'test/cli/import-workload.test.ts',
   'operator migrate-storage': 'src/main/migrate-storage.test.ts',
   'operator snapshot restore': 'test/cli/snapshot.test.ts',
   'operator storage check': 'src/main/storage-commands.test.ts',

@@ -1,0 +1,217 @@
+import type { Client } from '@reeve/sdk'
+import type { Fields } from './import-plan.ts'
+import type { OrganizationInventory, GovernanceRecord } from './governance-inventory.ts'
+import type { GovernanceKind, GovernanceWrite } from './governance-plan.ts'
+
+/** The ids of the target by kind, organization and name; records that are created are added. */
+export class TargetIds {
+  readonly #ids = new Map<string, string>()
+
+  constructor(target: readonly OrganizationInventory[]) {
+    for (const organization of target) this.#addAll(organization)
+  }
+
+  #addAll(inventory: OrganizationInventory): void {
+    const { name: organization } = inventory
+    const lists: readonly (readonly [GovernanceKind, readonly GovernanceRecord[]])[] = [
+      ['project', inventory.projects],
+      ['team', inventory.teams],
+      ['workspace', inventory.workspaces],
+      ['policy', inventory.policies],
+      ['policy-set', inventory.policySets],
+    ]
+    for (const [kind, records] of lists)
+      for (const { name, id } of records) this.add(kind, { organization, name, id })
+  }
+
+  add(kind: GovernanceKind, record: { organization: string; name: string; id: string }): void {
+    this.#ids.set(keyOf(kind, record.organization, record.name), record.id)
+  }
+
+  find(kind: GovernanceKind, organization: string, name: string): string | undefined {
+    return this.#ids.get(keyOf(kind, organization, name))
+  }
+
+  get(kind: GovernanceKind, organization: string, name: string): string {
+    const id = this.find(kind, organization, name)
+    if (id === undefined) throw new MissingReference(kind, name)
+    return id
+  }
+}
+
+function keyOf(kind: GovernanceKind, organization: string, name: string): string {
+  return `${kind} ${organization}/${name}`.toLowerCase()
+}
+
+/** What a record refers to was not written, because it failed itself or its kind is not shown. */
+export class MissingReference extends Error {
+  override readonly name = 'MissingReference'
+
+  constructor(kind: GovernanceKind, name: string) {
+    super(`The target has no ${kind} "${name}".`)
+  }
+}
+
+/** Writes one action. Repeated after a failure, an import goes on where it ended. */
+export async function writeGovernance(
+  client: Client,
+  ids: TargetIds,
+  write: GovernanceWrite,
+): Promise<void> {
+  const { type, organization, name } = write
+  const id = await writers[type](client, ids, write)
+  if (id !== undefined) ids.add(type, { organization, name, id })
+  // The default project comes with its organization.
+  if (type === 'organization' && write.id === undefined) await addProjects(client, ids, name)
+}
+
+async function addProjects(client: Client, ids: TargetIds, organization: string): Promise<void> {
+  const params = { organization_name: organization }
+  for await (const { id, attributes } of client.pages('listProjects', { params }))
+    ids.add('project', { organization, name: attributes.name, id })
+}
+
+type Writer = (
+  client: Client,
+  ids: TargetIds,
+  write: GovernanceWrite,
+) => Promise<string | undefined>
+
+/** A request document of what the source says. */
+function document(type: string, write: GovernanceWrite, relationships?: object): never {
+  const { attributes, tags } = write
+  const bindings = Object.entries(tags ?? {}).map(([key, value]) => ({
+    type: 'tag-bindings',
+    attributes: { key, value },
+  }))
+  const tagged = tags === undefined ? {} : { 'tag-bindings': { data: bindings } }
+  // The target validates the document and names what it rejects.
+  return { data: { type, attributes, relationships: { ...tagged, ...relationships } } } as never
+}
+
+function toOne(type: string, id: string) {
+  return { data: { type, id } }
+}
+
+const writers: Readonly<Record<GovernanceKind, Writer>> = {
+  async organization({ v2 }, _ids, write) {
+    const body = document('organizations', write)
+    if (write.id === undefined) await v2.createOrganization({ body })
+    else await v2.updateOrganization({ params: { organization_name: write.id }, body })
+    return write.name
+  },
+  async project({ v2 }, ids, write) {
+    const body = document('projects', write)
+    // The default project was created together with its organization.
+    const id = write.id ?? ids.find('project', write.organization, write.name)
+    if (id !== undefined) {
+      await v2.updateProject({ params: { project_id: id }, body })
+      return id
+    }
+    const params = { organization_name: write.organization }
+    return (await v2.createProject({ params, body })).data.data.id
+  },
+  async 'reserved-tag-key'({ v2 }, _ids, write) {
+    const body = document('reserved-tag-keys', write)
+    const params = { organization_name: write.organization }
+    if (write.id === undefined) await v2.createReservedTagKey({ params, body })
+    else await v2.updateReservedTagKey({ params: { reserved_tag_key_id: write.id }, body })
+    return undefined
+  },
+  async team({ v2 }, _ids, write) {
+    const body = document('teams', write)
+    const params = { organization_name: write.organization }
+    if (write.id === undefined) return (await v2.createTeam({ params, body })).data.data.id
+    await v2.updateTeam({ params: { team_id: write.id }, body })
+    return write.id
+  },
+  async 'team-project'({ v2 }, ids, write) {
+    const { organization, team = '', place = '', id } = write
+    const body = document('team-projects', write, {
+      team: toOne('teams', ids.get('team', organization, team)),
+      project: toOne('projects', ids.get('project', organization, place)),
+    })
+    if (id === undefined) await v2.createTeamProjectAccess({ body })
+    else await v2.updateTeamProjectAccess({ params: { team_project_id: id }, body })
+    return undefined
+  },
+  async workspace({ v2 }, ids, write) {
+    const { organization, project = '', id } = write
+    const projectId = ids.get('project', organization, project)
+    const body = document('workspaces', write, { project: toOne('projects', projectId) })
+    const params = { organization_name: organization }
+    if (id === undefined) return (await v2.createWorkspace({ params, body })).data.data.id
+    await v2.updateWorkspace({ params: { workspace_id: id }, body })
+    return id
+  },
+  async 'team-workspace'({ v2 }, ids, write) {
+    const { organization, team = '', place = '', id } = write
+    const body = document('team-workspaces', write, {
+      team: toOne('teams', ids.get('team', organization, team)),
+      workspace: toOne('workspaces', ids.get('workspace', organization, place)),
+    })
+    if (id === undefined) await v2.createTeamWorkspaceAccess({ body })
+    else await v2.updateTeamWorkspaceAccess({ params: { team_workspace_id: id }, body })
+    return undefined
+  },
+  policy: writePolicy,
+  'policy-set': writePolicySet,
+  async parameter({ v2 }, ids, write) {
+    const { organization, policySet = '', id } = write
+    const policy_set_id = ids.get('policy-set', organization, policySet)
+    const attributes: Fields = { ...write.attributes, category: 'policy-set' }
+    const body = document('vars', { ...write, attributes })
+    if (id === undefined) await v2.createPolicySetParameter({ params: { policy_set_id }, body })
+    else await v2.updatePolicySetParameter({ params: { policy_set_id, parameter_id: id }, body })
+    return undefined
+  },
+}
+
+async function writePolicy(
+  { v2 }: Client,
+  _ids: TargetIds,
+  write: GovernanceWrite,
+): Promise<string> {
+  const body = document('policies', write)
+  const params = { organization_name: write.organization }
+  const id = write.id ?? (await v2.createPolicy({ params, body })).data.data.id
+  const policy = { policy_id: id }
+  if (write.id !== undefined) await v2.updatePolicy({ params: policy, body })
+  if (write.code !== undefined) await v2.uploadPolicy({ params: policy, body: write.code })
+  return id
+}
+
+async function writePolicySet(
+  { v2 }: Client,
+  ids: TargetIds,
+  write: GovernanceWrite,
+): Promise<string> {
+  const { organization, members, id } = write
+  const related = (names: readonly string[], kind: GovernanceKind, type: string) => ({
+    data: names.map((name) => ({ type, id: ids.get(kind, organization, name) })),
+  })
+  const isGlobal = write.attributes['global'] === true
+  const relationships =
+    members === undefined
+      ? {}
+      : {
+          policies: related(members.policies, 'policy', 'policies'),
+          ...(isGlobal
+            ? {}
+            : {
+                projects: related(members.projects, 'project', 'projects'),
+                workspaces: related(members.workspaces, 'workspace', 'workspaces'),
+              }),
+          'project-exclusions': related(members['project-exclusions'], 'project', 'projects'),
+          'workspace-exclusions': related(
+            members['workspace-exclusions'],
+            'workspace',
+            'workspaces',
+          ),
+        }
+  const body = document('policy-sets', write, relationships)
+  const params = { organization_name: organization }
+  if (id === undefined) return (await v2.createPolicySet({ params, body })).data.data.id
+  await v2.updatePolicySet({ params: { policy_set_id: id }, body })
+  return id
+}
