@@ -244,9 +244,7 @@ const tarball: readonly Check[] = [
       const own = files(release).filter(({ path }) =>
         /^(?:program\/.*\.js|bin\/|share\/)/.test(path),
       )
-      const found = own.filter(({ data }) =>
-        HINT.test(data.toString()),
-      )
+      const found = own.filter(({ data }) => HINT.test(data.toString()))
       return when(found.length === 0, found.map(({ path }) => path).join(', ') || 'none')
     },
   },
