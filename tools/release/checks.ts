@@ -177,7 +177,7 @@ done
 ${program} job init >/dev/null
 ${program} job run example.hcl
 for file in /proc/[0-9]*/environ; do
-  if tr '\\0' '\\n' <$file 2>/dev/null | grep -q '^NOMAD_ALLOC_ID\\|^REEVE_ALLOC_ID'; then
+  if tr '\\0' '\\n' <$file 2>/dev/null | grep -q '_ALLOC_ID='; then
     tr '\\0' '\\n' <$file | grep '^LD_LIBRARY_PATH\\|^NODE_\\|^MALLOC_' && echo LEAKED
   fi
 done

@@ -1,4 +1,4 @@
-/** Images as OCI layouts in a tar (`podman load`, `skopeo copy oci-archive:…`), without an engine. */
+/** Images as OCI layouts in a tar (for `podman load`), written without a container engine. */
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
