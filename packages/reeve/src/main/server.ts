@@ -16,7 +16,6 @@ import {
   type WorkloadContext,
 } from '../workload/index.ts'
 import type { AgentInfo, LeaderRouter } from '../http/index.ts'
-import type { ReplicationStatus } from '../regions/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
 import { openTarget } from './backup/open-target.ts'
