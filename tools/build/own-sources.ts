@@ -62,8 +62,8 @@ export function ownSources(root: string, release?: ReleaseTexts): Plugin {
 }
 
 /**
- * The id of a module that begins a thread or a process with this file, which is named from the root:
- * the bundle holds the id, and must not depend on where the checkout is.
+ * The id of a module that begins a thread or a process with this file, named from the root: the
+ * bundle holds the id, and must not depend on where the checkout is.
  */
 export function startOf(file: string): string {
   return `${START}${file}`

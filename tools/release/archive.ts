@@ -100,8 +100,11 @@ function tarHeader(path: string, entry: Entry, epoch: number, flag?: string): Bu
   block.write(flag ?? FLAGS[entry.kind], 156)
   block.write(entry.target.slice(0, 100), 157)
   block.write('ustar  \0', 257)
-  block.write('root', 265)
-  block.write(entry.group, 297)
+  // tar prefers names to numbers, and the users of an image are known inside it only.
+  if (entry.uid === 0) {
+    block.write('root', 265)
+    block.write(entry.group, 297)
+  }
   const sum = block.reduce((total, byte) => total + byte, 0)
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
   return block

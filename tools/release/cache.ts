@@ -1,8 +1,8 @@
 /**
  * The compiled code of all modules, which a release brings so that no start compiles them.
  *
- * The bytes depend on the seed of V8's hash tables, which is random. They are made with a fixed one,
- * and the mark of that flag is taken out again: two builds give the same bytes.
+ * The bytes depend on the seed of V8's hash tables, which is random. They are made with a fixed
+ * one, and the mark of that flag is taken out again: two builds give the same bytes.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'

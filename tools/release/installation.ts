@@ -86,6 +86,7 @@ function sharedFiles(root: string, program: string, stamp: ReleaseStamp): Entry[
   return [
     ...readTree(join(root, 'packaging/systemd'), 'share/systemd'),
     ...readTree(join(root, 'packaging/examples'), 'share/examples'),
+    ...readTree(join(root, 'packaging/monitoring'), 'share/monitoring'),
     ...Object.entries(COMPLETIONS).map(([shell, path]) => fileEntry(path, complete(shell))),
     ...manualPages(stamp.version, date).map(({ name, text }) =>
       fileEntry(`share/man/man1/${name}`, text),

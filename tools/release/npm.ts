@@ -1,9 +1,8 @@
-/** Packages for the npm registry: compiled, with types, without tests. */
-import { execFileSync } from 'node:child_process'
+/** Packages for the npm registry: the program, and the task helper of each platform. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { fileEntry, readTree, tarOf, type Entry } from './archive.ts'
+import { fileEntry, tarOf, type Entry } from './archive.ts'
 import { RUNTIME_FLAGS } from './cache.ts'
 import type { Built } from './installation.ts'
 import type { ReleaseStamp } from './stamp.ts'
@@ -15,102 +14,6 @@ interface NpmPackage {
 }
 
 type Manifest = Readonly<Record<string, unknown>>
-
-/** Where each of our libraries is; their programs run on any Node from 20 on. */
-export function libraryFolders(root: string): string[] {
-  const folders = fs
-    .readdirSync(join(root, 'packages'))
-    .filter((name) => name !== 'reeve' && name !== 'web')
-  return folders
-    .filter((name) => fs.existsSync(join(root, 'packages', name, 'src/index.ts')))
-    .toSorted()
-}
-
-/** Compiles a library as its package: `dist/` with JavaScript and declarations beside it. */
-export function libraryPackage(
-  root: string,
-  name: string,
-  work: string,
-  stamp: ReleaseStamp,
-): NpmPackage {
-  const folder = join(root, 'packages', name)
-  const manifest: Manifest = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8'))
-  const out = join(work, name)
-  compile(root, folder, out)
-  const files = readTree(out, 'dist').filter(({ path }) => !/\.test\.(?:d\.ts|js)$/.test(path))
-  return packed(
-    root,
-    {
-      ...publishable(manifest, stamp),
-      exports: compiledExports(manifest['exports']),
-      sideEffects: false,
-      files: ['dist', 'README.md', 'LICENSE'],
-      engines: { node: '>=20' },
-    },
-    [...files, readmeOf(folder, String(manifest['name']))],
-    stamp,
-  )
-}
-
-function compile(root: string, folder: string, out: string): void {
-  const config = {
-    extends: join(root, 'tsconfig.base.json'),
-    compilerOptions: {
-      noEmit: false,
-      declaration: true,
-      rewriteRelativeImportExtensions: true,
-      allowImportingTsExtensions: true,
-      rootDir: join(folder, 'src'),
-      outDir: out,
-      target: 'ES2022',
-      types: ['node'],
-      typeRoots: [join(root, 'node_modules/@types')],
-    },
-    include: [join(folder, 'src')],
-    exclude: [join(folder, 'src/**/*.test.ts')],
-  }
-  fs.mkdirSync(out, { recursive: true })
-  const file = join(out, '..', 'tsconfig.json')
-  fs.writeFileSync(file, JSON.stringify(config))
-  execFileSync(join(root, 'node_modules/typescript/bin/tsc'), ['-p', file], { encoding: 'utf8' })
-}
-
-/** `./src/v1/index.ts` is `./dist/v1/index.js` with its types. */
-function compiledExports(exported: unknown): object {
-  if (typeof exported !== 'object' || exported === null) return {}
-  return Object.fromEntries(
-    Object.entries(exported).map(([name, path]) => {
-      const compiled = String(path).replace('./src/', './dist/')
-      const types = compiled.replace(/\.ts$/, '.d.ts')
-      return [name, { types, default: compiled.replace(/\.ts$/, '.js') }]
-    }),
-  )
-}
-
-/** Our packages of one release depend on each other in exactly that version. */
-function publishable(manifest: Manifest, stamp: ReleaseStamp): Manifest {
-  const { name, license, dependencies = {} } = manifest
-  const wanted = Object.entries(dependencies ?? {}).map(([other, version]) => [
-    other,
-    other.startsWith('@reeve/') ? stamp.version : version,
-  ])
-  return {
-    name,
-    version: stamp.version,
-    type: 'module',
-    license,
-    repository: { type: 'git', url: 'https://github.com/reeve/reeve' },
-    dependencies: Object.fromEntries(wanted),
-  }
-}
-
-function readmeOf(folder: string, name: string): Entry {
-  const file = join(folder, 'README.md')
-  const text = fs.existsSync(file)
-    ? fs.readFileSync(file, 'utf8')
-    : `# ${name}\n\nA part of Reeve, which says what may run, and runs it. Apache-2.0.\n`
-  return fileEntry('README.md', text)
-}
 
 function packed(
   root: string,
@@ -160,7 +63,7 @@ export function programPackage(
     },
   }
   const starter = fs
-    .readFileSync(join(root, 'packaging/reeve.cjs'), 'utf8')
+    .readFileSync(join(root, 'packaging/npm-starter.js.txt'), 'utf8')
     .replace('[/* FLAGS */]', JSON.stringify(RUNTIME_FLAGS))
   return packed(
     root,

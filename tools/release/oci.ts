@@ -1,4 +1,4 @@
-/** Images as OCI layouts in a tar (`podman load`, `skopeo copy oci-archive:…`), without an engine. */
+/** Images as OCI layouts in a tar (for `podman load`), written without a container engine. */
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,15 @@ const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
 const LOADERS = { x64: 'ld-linux-x86-64.so.2', arm64: 'ld-linux-aarch64.so.1' } as const
 /** What the runtime and the tools of a node load. */
 const LIBRARIES = [
-  ...['libc.so.6', 'libm.so.6', 'libdl.so.2', 'libpthread.so.0', 'libstdc++.so.6', 'libgcc_s.so.1'],
+  ...[
+    'libatomic.so.1',
+    'libc.so.6',
+    'libm.so.6',
+    'libdl.so.2',
+    'libpthread.so.0',
+    'libstdc++.so.6',
+    'libgcc_s.so.1',
+  ],
   ...['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'],
 ]
 

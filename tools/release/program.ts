@@ -3,7 +3,7 @@
  * has no `node_modules`.
  */
 import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
 import { nameOf, shortenMaps } from '../build/bundle.ts'
 import { ownSources, startOf } from '../build/own-sources.ts'
@@ -74,8 +74,4 @@ export { binding as 'module.exports' }
       },
     },
   }
-}
-
-export function isChunk(file: string): boolean {
-  return basename(file).endsWith('.js')
 }

@@ -65,8 +65,8 @@ function placed(entry: Entry): Entry {
   if (path.startsWith('share/systemd/') && path.endsWith('.service'))
     return { ...entry, path: path.replace('share/systemd', 'usr/lib/systemd/system') }
   if (path.endsWith('.sysusers')) return { ...entry, path: 'usr/lib/sysusers.d/reeve.conf' }
-  if (path.startsWith('share/examples/'))
-    return { ...entry, path: path.replace('share/examples', 'usr/share/doc/reeve/examples') }
+  if (/^share\/(?:examples|monitoring)\//.test(path))
+    return { ...entry, path: path.replace('share', 'usr/share/doc/reeve') }
   if (path.startsWith('share/man/'))
     return { ...entry, path: `usr/${path}.gz`, data: gzipSync(data, { level: 9 }) }
   return { ...entry, path: `usr/${path}` }

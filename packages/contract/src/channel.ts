@@ -6,6 +6,7 @@ import {
   UnwatchMessage,
   WatchMessage,
 } from './catalog.ts'
+import { CHANNEL_VERSIONS } from './channel-version.ts'
 import { MigrateMessage, NoDataMessage } from './migrate.ts'
 import { OpenMessage, ReplyMessage, RequestMessage } from './remote.ts'
 import { Index, MapOf, Nullable, type Shape } from './shape.ts'
@@ -42,11 +43,8 @@ import { TaskEvent, TaskState } from './v1/task-state.ts'
  */
 export const NODE_CHANNEL_PATH = '/v1/internal/node'
 
-/**
- * Raised when one side can no longer understand the other; ignoring what is unknown does not
- * suffice then.
- */
-export const CHANNEL_VERSION = 1
+/** What a hello says first; the range that it may be in is in channel-version.ts. */
+export const CHANNEL_VERSION = CHANNEL_VERSIONS.newest
 
 /** The reason a server that stops in order closes the channel with: it may be back in a moment. */
 export const SERVER_STOPS = 'the server stops'
@@ -82,7 +80,10 @@ export type NodeRegistration = Shape<typeof NodeRegistration>
 
 export const HelloMessage = Type.Object({
   kind: Type.Literal('hello'),
-  version: Type.Integer(),
+  version: Type.Integer({ description: 'The newest version of the channel that the node speaks.' }),
+  oldestVersion: Type.Optional(
+    Type.Integer({ description: 'The oldest one that it speaks; absent: no other.' }),
+  ),
   node: NodeRegistration,
   secret: Uuid('Made by the node and known to it alone; proves that it is the same node again.'),
   joinToken: Type.Optional(
@@ -152,6 +153,9 @@ export type AgentMessage = Shape<typeof AgentMessage>
 
 export const WelcomeMessage = Type.Object({
   kind: Type.Literal('welcome'),
+  version: Type.Optional(
+    Type.Integer({ description: 'The version of the channel that both sides speak from now on.' }),
+  ),
   heartbeatMs: Type.Integer({ minimum: 1, description: 'Time between two heartbeats.' }),
   serverTimeMs: Type.Integer({ description: 'To notice a clock that is wrong.' }),
   region: Type.Optional(

@@ -1,5 +1,6 @@
 export * from './catalog.ts'
 export * from './channel.ts'
+export * from './channel-version.ts'
 export * from './migrate.ts'
 export * from './remote.ts'
 export * from './route.ts'

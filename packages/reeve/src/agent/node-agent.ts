@@ -1,5 +1,5 @@
 import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
-import { CHANNEL_VERSION } from '@reeve/contract'
+import { CHANNEL_VERSIONS } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
@@ -319,7 +319,8 @@ export class NodeAgent {
     const { told } = this.#region
     return {
       kind: 'hello',
-      version: CHANNEL_VERSION,
+      version: CHANNEL_VERSIONS.newest,
+      oldestVersion: CHANNEL_VERSIONS.oldest,
       node: this.#node.registration(),
       secret: this.#known().secret,
       timeMs: clock.nowMs(),

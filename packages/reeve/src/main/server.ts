@@ -17,8 +17,7 @@ import {
   PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo, LeaderRouter, MetricSources } from '../http/index.ts'
-import type { ReplicationStatus } from '../regions/index.ts'
+import type { AgentInfo, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
 import { DISCOVERY, GOVERNANCE_HEADERS } from './command-line-services.ts'
@@ -33,6 +32,7 @@ import { CommitWatch } from './commit-watch.ts'
 import { fullCollection, MemoryWatch } from './memory-watch.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
+import { serverMetrics } from './server-metrics.ts'
 import { installation } from './installation.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
@@ -136,12 +136,13 @@ export class Server {
       ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...(this.regions !== undefined && { regions: this.regions.gate }),
-      metrics: {
-        ...replicationMetrics(this.regions?.replication),
-        ...memoryMetrics(this.#memory),
-        ...backupMetrics(this.backups),
-        ...commitMetrics(store),
-      },
+      metrics: serverMetrics({
+        replication: this.regions?.replication,
+        memory: this.#memory,
+        backups: this.backups,
+        commits: store,
+        certificate: options.tls,
+      }),
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
@@ -250,33 +251,9 @@ export class Server {
   }
 }
 
-/** How far behind the copies are, where there are any. */
-function replicationMetrics(replication: ReplicationStatus | undefined): MetricSources {
-  if (replication === undefined) return {}
-  const help = 'Time since the copies of the authoritative region were known to be right.'
-  const read = (): number => replication.lagMs / 1_000
-  return { replication_lag_seconds: { help, read } }
-}
-
-function memoryMetrics(memory: MemoryWatch): MetricSources {
-  const help = 'Share of its memory that the server uses; from 0.9 on the state may not grow.'
-  return { memory_used_ratio: { help, read: () => memory.share } }
-}
-
-function commitMetrics(store: Store): MetricSources {
-  const help = 'Time for which the commits that are being written have waited for the storage.'
-  return { commit_wait_seconds: { help, read: () => store.commitWaitMs / 1_000 } }
-}
-
 function restrict(store: Store, { fault, accepts }: Shortage): void {
   store.abandon(fault)
   if (accepts === 'deletes') store.resume('deletes')
-}
-
-function backupMetrics(backups: BackupLoop | undefined): MetricSources {
-  if (backups === undefined) return {}
-  const help = 'Time since the last verified backup, or since the start where there is none.'
-  return { backup_age_seconds: { help, read: () => backups.ageMs / 1_000 } }
 }
 
 function createBackups(

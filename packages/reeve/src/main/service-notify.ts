@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 
 /**
  * Reports to the service manager that this agent serves. Node has no datagram sockets, so systemd's
- * own program does it; where none is installed, nothing waits for it either. The variable is removed
- * from the environment: tasks must not speak in the agent's name.
+ * own program does it; where none is installed, nothing waits for it either. The variable is
+ * removed from the environment: tasks must not speak in the agent's name.
  */
 export function notifyServiceManager(environment: NodeJS.ProcessEnv = process.env): () => void {
   const socket = environment['NOTIFY_SOCKET']

@@ -88,6 +88,12 @@ for (const { name, server, region, settings, isBelieved } of dials)
     else await assert.rejects(meeting)
   })
 
+test('tls: an agent knows when its certificate expires', async () => {
+  const tls = await aTls('server')
+  const { cert } = certificate('server')
+  assert.equal(tls.expiresAtMs, new X509Certificate(cert).validToDate.getTime())
+})
+
 test('tls: our own port is believed whoever signed it, and no other', async (t) => {
   const own = await aTls('foreign-server', { isMutual: false })
   await (await listen(t, own)).meet(own.ownDialOptions())

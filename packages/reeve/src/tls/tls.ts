@@ -75,6 +75,12 @@ export class Tls {
     return `${cert}\n${ca}`.trim()
   }
 
+  /** When this agent's own certificate expires; changes with a reload. */
+  get expiresAtMs(): number | undefined {
+    const { cert } = this.#material
+    return cert === undefined ? undefined : new X509Certificate(cert).validToDate.getTime()
+  }
+
   /** Rejects with a Fault, and goes on with what it had, when the new files are not right. */
   async reload(): Promise<void> {
     this.#material = await readMaterial(this.#settings)

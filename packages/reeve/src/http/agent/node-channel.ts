@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream'
 import {
   AgentMessage,
   CHANNEL_MESSAGE_BYTES_MAX,
-  CHANNEL_VERSION,
+  CHANNEL_VERSIONS,
+  commonVersion,
+  describeMismatch,
   NODE_CHANNEL_PATH,
   SERVER_STOPS,
   type AllocationUpdate,
@@ -310,8 +312,9 @@ class NodeConnection implements NodeSession {
 
   async #hello(hello: HelloMessage): Promise<void> {
     const { context, sessions, clock, heartbeatMs } = this.#host
-    if (hello.version !== CHANNEL_VERSION)
-      return this.#refuse(`this server speaks version ${CHANNEL_VERSION} of the channel`)
+    const spoken = { oldest: hello.oldestVersion ?? hello.version, newest: hello.version }
+    const version = commonVersion(CHANNEL_VERSIONS, spoken)
+    if (version === undefined) return this.#refuse(describeMismatch(CHANNEL_VERSIONS, spoken))
     // Only a caller that knows the secret of a node learns anything about it.
     const admitted = admitNode(context, hello)
     if (!admitted.ok) return this.#refuse(admitted.error.message)
@@ -330,6 +333,7 @@ class NodeConnection implements NodeSession {
     this.#host.seen(this.#nodeId)
     this.#say({
       kind: 'welcome',
+      version,
       heartbeatMs: heartbeatMs(),
       serverTimeMs: clock.nowMs(),
       region: context.region,

@@ -1,0 +1,44 @@
+import type { MetricSources } from '../http/index.ts'
+
+/** Parts of a server that some servers lack; each has metrics where it is there. */
+export interface MeasuredParts {
+  readonly replication: { readonly lagMs: number } | undefined
+  readonly memory: { readonly share: number }
+  readonly backups: { readonly ageMs: number } | undefined
+  readonly commits: { readonly commitWaitMs: number }
+  readonly certificate: { readonly expiresAtMs: number | undefined } | undefined
+}
+
+/** What only a whole server can measure, beside the metrics of its state and its requests. */
+export function serverMetrics(parts: MeasuredParts): MetricSources {
+  const { replication, memory, backups, commits, certificate } = parts
+  return {
+    memory_used_ratio: {
+      help: 'Share of its memory that the server uses; from 0.9 on the state may not grow.',
+      read: () => memory.share,
+    },
+    commit_wait_seconds: {
+      help: 'Time for which the commits that are being written have waited for the storage.',
+      read: () => commits.commitWaitMs / 1_000,
+    },
+    ...(replication !== undefined && {
+      replication_lag_seconds: {
+        help: 'Time since the copies of the authoritative region were known to be right.',
+        read: () => replication.lagMs / 1_000,
+      },
+    }),
+    ...(backups !== undefined && {
+      backup_age_seconds: {
+        help: 'Time since the last verified backup, or since the start where there is none.',
+        read: () => backups.ageMs / 1_000,
+      },
+    }),
+    ...(certificate?.expiresAtMs !== undefined && {
+      certificate_expiry_timestamp_seconds: {
+        help: 'When the certificate of this agent expires, in seconds since the Unix epoch.',
+        // A reload may have read another certificate since.
+        read: () => (certificate.expiresAtMs ?? 0) / 1_000,
+      },
+    }),
+  }
+}

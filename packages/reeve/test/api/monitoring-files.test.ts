@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { parse } from 'yaml'
+import { serverMetrics } from '../../src/main/server-metrics.ts'
+import { createTestServer } from './harness.ts'
+
+const ROOT = join(import.meta.dirname, '../../../..')
+const ALERTS = 'packaging/monitoring/alerts.yaml'
+const DASHBOARD = 'packaging/monitoring/dashboard.json'
+const PAGE = 'docs/how-to/monitor.md'
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+/** Every metric that a server with all of its optional parts has, with its labels. */
+async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
+  const server = await createTestServer({ aclEnabled: false })
+  t.after(() => server.close())
+  await server.send('GET', '/v1/jobs')
+  const { text } = await server.send('GET', '/v1/metrics?format=prometheus')
+  const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name],
+  )
+  const optional = serverMetrics({
+    replication: { lagMs: 0 },
+    memory: { share: 0 },
+    backups: { ageMs: 0 },
+    commits: { commitWaitMs: 0 },
+    certificate: { expiresAtMs: 0 },
+  })
+  return new Set([...names, ...Object.keys(optional).map((name) => `service_${name}`)])
+}
+
+test('alerts, dashboard and the page on monitoring name only metrics that exist', async (t) => {
+  const known = await knownMetrics(t)
+  for (const file of [ALERTS, DASHBOARD, PAGE]) {
+    const named = new Set(read(file).match(/\bservice_\w+/g))
+    assert.ok(named.size > 5, file)
+    assert.deepEqual(
+      [...named].filter((name) => !known.has(name)),
+      [],
+      file,
+    )
+  }
+})
+
+test('alerts: each has a name of its own, a severity and a summary', () => {
+  const { groups }: { groups: { rules: Record<string, Record<string, unknown>>[] }[] } = parse(
+    read(ALERTS),
+  )
+  const rules = groups.flatMap((group) => group.rules)
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
+  for (const { alert, expr, labels, annotations } of rules) {
+    assert.equal(typeof expr, 'string', String(alert))
+    assert.match(String(labels?.['severity']), /^(?:critical|warning|info)$/, String(alert))
+    assert.equal(typeof annotations?.['summary'], 'string', String(alert))
+  }
+})
+
+test('dashboard: panels have titles and ids of their own, and no fixed data source', () => {
+  const { panels }: { panels: { id: number; title: string; datasource: { uid: string } }[] } =
+    JSON.parse(read(DASHBOARD))
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
+  for (const { datasource } of panels) assert.equal(datasource.uid, '${datasource}')
+})

@@ -1,0 +1,31 @@
+/**
+ * `npm run release-check -- DIR`: the checks of a release that was built into DIR, each with its
+ * result. What this machine cannot do is skipped with a sentence.
+ */
+import { resolve } from 'node:path'
+import { CHECKS, type Outcome } from './release/checks.ts'
+import { openRelease } from './release/opened.ts'
+
+const [folder = 'dist', ...only] = process.argv.slice(2)
+const release = await openRelease(resolve(folder))
+let failed = 0
+try {
+  for (const { number, title, run } of CHECKS) {
+    if (only.length > 0 && !only.includes(String(number))) continue
+    const outcome = await attempt(() => run(release))
+    const sign = { passed: '✓', failed: '✗', skipped: '–' }[outcome.kind]
+    if (outcome.kind === 'failed') failed += 1
+    console.log(`${sign} ${String(number).padStart(2)} ${title}: ${outcome.says}`)
+  }
+} finally {
+  release.close()
+}
+process.exitCode = failed === 0 ? 0 : 1
+
+async function attempt(run: () => Promise<Outcome> | Outcome): Promise<Outcome> {
+  try {
+    return await run()
+  } catch (thrown) {
+    return { kind: 'failed', says: thrown instanceof Error ? thrown.message : String(thrown) }
+  }
+}
