@@ -22,6 +22,7 @@ import { teamAccessRoutes } from './team-access.ts'
 import { teamRoutes } from './team.ts'
 import { tokenRoutes } from './token.ts'
 import { userRoutes } from './user.ts'
+import { workspaceVariableRoutes } from './workspace-variable.ts'
 import { workspaceRoutes } from './workspace.ts'
 
 /** Every route of the governance API by its id, in the order of the documentation. */
@@ -35,6 +36,7 @@ export const v2Routes = {
   ...policySetMemberRoutes,
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
+  ...workspaceVariableRoutes,
   ...configurationVersionRoutes,
   ...stateVersionRoutes,
   ...runRoutes,

@@ -20,6 +20,7 @@ import type {
   RunPlanRow,
   RunPolicyRow,
   RunRow,
+  RunVariableRow,
   StateVersionRow,
   TagBindingRow,
   TaskStageRow,
@@ -53,6 +54,7 @@ export interface GovernanceRows {
   readonly reserved_tag_keys: ReservedTagKeyRow
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
+  readonly run_variables: RunVariableRow
   readonly runs: RunRow
   readonly state_versions: StateVersionRow
   readonly tag_bindings: TagBindingRow
@@ -294,6 +296,15 @@ export const GOVERNANCE_SPECS: {
     ...large,
     key: (row) => row.id,
     groups: { organization, name: namedIn, kind: (row) => scopedKey(row.organizationId, row.kind) },
+  },
+  run_variables: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      key: (row) => scopedKey(scopedKey(row.workspaceId, row.category), row.key),
+    },
   },
   runs: {
     ...large,

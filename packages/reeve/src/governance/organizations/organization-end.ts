@@ -20,6 +20,7 @@ const IN_ORGANIZATION = [
   'reserved_tag_keys',
   'run_plans',
   'run_policies',
+  'run_variables',
   'runs',
   'state_versions',
   'tag_bindings',
