@@ -42,11 +42,14 @@ const VENDORS: readonly (readonly [head: string, tail: string, instead: string])
 const ABOUT_VENDORS =
   /^packages\/reeve\/(?:src\/compat|test\/clients|test\/compat)\/|compatibility|other-products|\/migrate-/
 
+/** Written by tools. */
+const GENERATED: ReadonlySet<string> = new Set(['package-lock.json', 'openapi.json'])
+
 const TEXT = /(?:\.(?:tsx?|[cm]?js|json|md|ya?ml|html|css|sh|c|h|hcl|rego)|^bin\/[^.]+)$/
 
 export function checkVendorNames(repository: Repository): Finding[] {
   const texts = repository.files.filter(
-    (path) => TEXT.test(path) && path !== 'package-lock.json' && !ABOUT_VENDORS.test(path),
+    (path) => TEXT.test(path) && !GENERATED.has(path) && !ABOUT_VENDORS.test(path),
   )
   return texts.flatMap((path) => {
     const lines = repository.read(path).split('\n')

@@ -85,7 +85,7 @@ export const StateVersionPage = PageOf(StateVersion)
 
 /** An output of a state. */
 export const StateVersionOutput = ResourceWithId('StateVersionOutput', 'state-version-outputs', {
-  id: Type.String({ pattern: '^wsout-' }),
+  id: Type.String({ pattern: '^wsout-[1-9A-Za-z]+-[0-9]+$' }),
   attributes: Type.Object({
     name: Type.String(),
     sensitive: Type.Boolean(),
@@ -187,7 +187,10 @@ export const stateVersionRoutes = routes('State versions', {
       ...fieldsQuery('state-versions'),
     },
     returns: StateVersionPage,
-    errors: { 404: 'Workspace not found, or the caller may not see its states.' },
+    errors: {
+      404: 'Workspace not found, or the caller may not see its states.',
+      422: 'One of the two names is not given.',
+    },
     needs: reads,
   }),
   readCurrentStateVersion: read('/workspaces/:workspace_id/current-state-version', {

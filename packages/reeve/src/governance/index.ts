@@ -156,6 +156,13 @@ export {
   type TokenOwner,
 } from './tokens/tokens.ts'
 export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
+export {
+  createVariable,
+  deleteVariable,
+  findVariable,
+  listVariables,
+  updateVariable,
+} from './variables/variables.ts'
 export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
 export {
   findWorkspace,
@@ -172,7 +179,13 @@ export {
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
 export { runsOf } from './workspaces/workspace-runs.ts'
-export { changeWorkspaceTags, findTaggableWorkspace } from './workspaces/workspace-tags.ts'
+export {
+  addFlatTags,
+  changeWorkspaceTags,
+  findTaggableWorkspace,
+  flatTagsOf,
+  removeFlatTags,
+} from './workspaces/workspace-tags.ts'
 export {
   createWorkspace,
   findWorkspaceMaker,
