@@ -167,9 +167,9 @@ export const areas = {
   http: {
     folder: `${reeve}/http`,
     // Reads and watches go straight to state; lang holds the filter expressions of list routes;
-    // large bodies are parsed on a thread (decision 0081).
+    // large bodies are parsed on a thread (decision 0081); marked renders the documentation (0137).
     may: ['workload', 'governance', 'acl', 'model', 'contract', 'state', 'lang', 'threads'],
-    packages: ['fastify', 'pino', 'prom-client', 'typebox', 'ws'],
+    packages: ['fastify', 'marked', 'pino', 'prom-client', 'typebox', 'ws'],
     builtins,
   },
   agent: {

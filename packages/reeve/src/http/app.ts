@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   findCaller,
   findSecretOwner,
@@ -28,8 +28,7 @@ import { StreamChannelServer } from './agent/stream-channel.ts'
 import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
-import { openApiDocument } from './docs/openapi.ts'
-import { docsPage } from './docs/page.ts'
+import { mountDocs } from './docs/mount-docs.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { limitMetrics } from './metrics/limit-metrics.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
@@ -99,6 +98,8 @@ export interface AppOptions {
   readonly seen: (nodeId: string) => void
   /** Where the built web UI is; its page says that there is none unless given. */
   readonly webFolder?: string
+  /** Where the Markdown of the documentation is. */
+  readonly docsFolder?: string
   /** Knows the leader where several servers share one state. */
   readonly leader?: LeaderRouter
   /** Other regions, where any are known. */
@@ -172,7 +173,8 @@ export function createApp(options: AppOptions): App {
     v1Routes.streamEvents,
     ...mountGovernance(app, options, parts),
   ]
-  mountDocs(app, routes, options.version)
+  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
+  app.get('/', redirectToStart)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
@@ -370,23 +372,9 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
   return expired ? undefined : siteCaller(token.AccessorID)
 }
 
-function mountDocs(app: FastifyInstance, routes: readonly Route[], version: string): void {
-  // Made when first asked for: a server starts without it.
-  let document: string | undefined
-  let page: string | undefined
-  app.get('/openapi.json', (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument(routes, version))
-    return reply.type('application/json').send(document)
-  })
-  app.get('/docs', (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-      .send((page ??= docsPage(routes, version))),
-  )
-  app.get('/', ({ headers }, reply) =>
-    reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307),
-  )
+/** People get the web UI, programs the documentation. */
+function redirectToStart({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307)
 }
 
 interface Measured {

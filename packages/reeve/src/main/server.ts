@@ -118,6 +118,7 @@ export class Server {
       log,
       version: options.version,
       webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
+      docsFolder: join(PRODUCT_ROOT, 'docs'),
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,
