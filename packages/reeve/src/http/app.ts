@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import {
   findCaller,
   findSecretOwner,
@@ -53,7 +53,7 @@ import {
 import { limitConnections } from './transport/connections.ts'
 import { openFilesUse } from './transport/open-files.ts'
 import { TurnedAway } from './turned-away.ts'
-import { mountUi, wantsPage } from './ui/mount-ui.ts'
+import { mountUi } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer, type ExecChannelHost } from './v1/exec-channel.ts'
 import type { Endpoint } from './v1/endpoint.ts'
@@ -174,7 +174,6 @@ export function createApp(options: AppOptions): App {
     ...mountGovernance(app, options, parts),
   ]
   mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
-  app.get('/', redirectToStart)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
@@ -370,11 +369,6 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
   const expired =
     token.ExpirationTime !== null && Date.parse(token.ExpirationTime) <= context.clock.nowMs()
   return expired ? undefined : siteCaller(token.AccessorID)
-}
-
-/** People get the web UI, programs the documentation. */
-function redirectToStart({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307)
 }
 
 interface Measured {
