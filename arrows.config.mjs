@@ -181,7 +181,7 @@ export const areas = {
   http: {
     folder: `${reeve}/http`,
     // Reads and watches go straight to state; lang holds the filter expressions of list routes;
-    // large bodies are parsed on a thread (decision 0081).
+    // large bodies are parsed on a thread (decision 0081); marked renders the documentation (0137).
     may: [
       'workload',
       'governance',
@@ -193,7 +193,7 @@ export const areas = {
       'threads',
       'compat',
     ],
-    packages: ['fastify', 'pino', 'prom-client', 'typebox', 'ws'],
+    packages: ['fastify', 'marked', 'pino', 'prom-client', 'typebox', 'ws'],
     builtins,
   },
   agent: {

@@ -52,8 +52,8 @@ function describeField(schema: Schema, isOptional: boolean): string {
   return [
     ...(isOptional ? ['Optional.'] : []),
     ...(typeof description === 'string' ? [sentence(description)] : []),
-    ...(minimum === undefined ? [] : [`At least ${String(minimum)}.`]),
-    ...(maximum === undefined ? [] : [`At most ${String(maximum)}.`]),
+    ...(minimum === undefined ? [] : [`At least ${JSON.stringify(minimum)}.`]),
+    ...(maximum === undefined ? [] : [`At most ${JSON.stringify(maximum)}.`]),
     ...(byDefault === undefined ? [] : [`Default: ${code(JSON.stringify(byDefault))}.`]),
   ].join(' ')
 }

@@ -30,8 +30,7 @@ import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { mountDiscovery, type ServiceDiscovery } from './discovery.ts'
-import { openApiDocument } from './docs/openapi.ts'
-import { docsPage } from './docs/page.ts'
+import { mountDocs } from './docs/mount-docs.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { limitMetrics } from './metrics/limit-metrics.ts'
 import { metricSources } from './metrics/metric-sources.ts'
@@ -57,7 +56,7 @@ import {
 import { limitConnections } from './transport/connections.ts'
 import { openFilesUse } from './transport/open-files.ts'
 import { TurnedAway } from './turned-away.ts'
-import { mountUi, wantsPage } from './ui/mount-ui.ts'
+import { mountUi } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer, type ExecChannelHost } from './v1/exec-channel.ts'
 import type { Endpoint } from './v1/endpoint.ts'
@@ -108,6 +107,8 @@ export interface AppOptions {
   readonly seen: (nodeId: string) => void
   /** Where the built web UI is; its page says that there is none unless given. */
   readonly webFolder?: string
+  /** Where the Markdown of the documentation is. */
+  readonly docsFolder?: string
   /** Knows the leader where several servers share one state. */
   readonly leader?: LeaderRouter
   /** Other regions, where any are known. */
@@ -183,7 +184,8 @@ export function createApp(options: AppOptions): App {
     v1Routes.streamEvents,
     ...mountGovernance(app, options, parts),
   ]
-  mountDocs(app, routes, options)
+  mountDiscovery(app, options.discovery)
+  mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
@@ -405,27 +407,6 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
   const expired =
     token.ExpirationTime !== null && Date.parse(token.ExpirationTime) <= context.clock.nowMs()
   return expired ? undefined : siteCaller(token.AccessorID)
-}
-
-function mountDocs(app: FastifyInstance, routes: readonly Route[], options: AppOptions): void {
-  const { version } = options
-  mountDiscovery(app, options.discovery)
-  // Made when first asked for: a server starts without it.
-  let document: string | undefined
-  let page: string | undefined
-  app.get('/openapi.json', (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument(routes, version))
-    return reply.type('application/json').send(document)
-  })
-  app.get('/docs', (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-      .send((page ??= docsPage(routes, version))),
-  )
-  app.get('/', ({ headers }, reply) =>
-    reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307),
-  )
 }
 
 interface Closing {

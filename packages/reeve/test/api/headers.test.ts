@@ -57,7 +57,7 @@ const EVERY_KIND = [
     status: 401,
   },
   { name: 'the contract', method: 'GET', url: '/openapi.json', status: 200 },
-  { name: 'the documentation', method: 'GET', url: '/docs', status: 200 },
+  { name: 'a page of the documentation', method: 'GET', url: '/docs/none', status: 404 },
 ]
 
 for (const { name, method, url, status } of EVERY_KIND)

@@ -168,11 +168,10 @@ test('a bug answers 500, tells nothing of itself and is found by the request id'
   )
 })
 
-test('the root leads to the documentation, which is served with the contract', async () => {
+test('the root leads to the documentation, and the contract is served', async () => {
   const server = await aServer()
   const root = await server.send('GET', '/')
   assert.deepEqual([root.status, root.headers['location']], [307, '/docs'])
-  assert.match((await server.send('GET', '/docs')).text, /registerJob|Register a job/)
   const document = (await server.send('GET', '/openapi.json')).body
   // The answer was held against the contract; this names the part that is looked at.
   assert.equal((document as { readonly openapi: string }).openapi, '3.1.0')

@@ -12,7 +12,7 @@ const FOLDER = join(import.meta.dirname, '../../../../docs/tutorials')
 /** Printed between the outputs of two blocks. */
 const END_OF_BLOCK = '\u001e'
 /** On a machine that is busy with other tests. */
-const WITHIN_MS = 240_000
+const WITHIN_MS = 600_000
 
 /** What a tutorial calls besides `reeve`, by its page. */
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {

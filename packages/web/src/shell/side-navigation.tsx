@@ -27,7 +27,7 @@ export function SideNavigation() {
       <section aria-label="Help">
         <ul>
           <li>
-            <a href="/docs">API documentation</a>
+            <a href="/docs">Documentation</a>
           </li>
         </ul>
       </section>

@@ -1,81 +1,94 @@
-import type { Route } from '@reeve/contract'
+import { escapeHtml } from './escape.ts'
+import type { Manual, ManualPage } from './manual.ts'
+import type { Section } from './search.ts'
+import { STYLE } from './style.ts'
 
-/**
- * The API as one page that needs no network: every route with its parameters, needs and answers.
- */
-export function docsPage(routes: readonly Route[], version: string): string {
-  const sections = [...Map.groupBy(routes, (route) => route.section)]
-  const links = sections.map(
-    ([section]) => `<li><a href="#${slug(section)}">${escape(section)}</a></li>`,
+/** The folders of the documentation in the order of the navigation. */
+const FOLDERS = [
+  ['tutorials', 'Tutorials'],
+  ['how-to', 'How-to guides'],
+  ['reference', 'Reference'],
+  ['explanation', 'Explanation'],
+  ['contributing', 'Contributing'],
+] as const
+
+const EXCERPT_CHARACTERS = 160
+
+/** A page of the documentation with navigation and search. */
+export function manualPage(manual: Manual, page: ManualPage): string {
+  return layout(manual, { title: page.title, path: page.path, body: manual.html(page) })
+}
+
+/** The results of a search. */
+export function searchPage(manual: Manual, query: string): string {
+  const results = manual.search(query)
+  const items = results.map(
+    (section) => `<li><a href="${hrefOf(section)}">${escapeHtml(titleText(section))}</a>
+<p>${escapeHtml(section.text.trim().slice(0, EXCERPT_CHARACTERS))}</p></li>`,
   )
-  const parts = sections.map(([section, ofSection]) => renderSection(section, ofSection))
+  const count = results.length === 0 ? 'No results.' : ''
+  const body = `<h1>Search: ${escapeHtml(query)}</h1><p>${count}</p><ol class="results">${items.join('')}</ol>`
+  return layout(manual, { title: 'Search', path: undefined, query, body })
+}
+
+/** What is shown for a path without a page. */
+export function missingPage(manual: Manual): string {
+  const body = '<h1>Page not found</h1><p>Use the navigation, or search for what you need.</p>'
+  return layout(manual, { title: 'Page not found', path: undefined, body })
+}
+
+function hrefOf({ path, anchor }: Section): string {
+  return escapeHtml(`/docs${path === '' ? '' : `/${path}`}${anchor === '' ? '' : `#${anchor}`}`)
+}
+
+function titleText({ title, pageTitle }: Section): string {
+  return title === pageTitle ? title : `${title} · ${pageTitle}`
+}
+
+interface Content {
+  readonly title: string
+  /** Undefined when it is none of the pages. */
+  readonly path: string | undefined
+  readonly query?: string
+  readonly body: string
+}
+
+function layout(manual: Manual, { title, path, query = '', body }: Content): string {
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Reeve API</title><style>${STYLE}</style></head><body>
-<header><h1>Reeve API</h1><p>Version ${escape(version)}. The same as
-<a href="/openapi.json">OpenAPI 3.1</a>. Tokens go in <code>X-Service-Token</code> or
-<code>Authorization: Bearer</code>.</p></header>
-<nav aria-label="Sections"><ul>${links.join('')}</ul></nav>
-<main>${parts.join('\n')}</main></body></html>`
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Reeve</title><style>${STYLE}</style></head><body>
+<a class="skip" href="#content">Skip to content</a>
+<header><a class="brand" href="/ui/">Reeve</a><a href="/docs">Documentation</a>
+<form action="/docs/search" role="search"><input type="search" name="q" maxlength="200"
+aria-label="Search the documentation" placeholder="Search" value="${escapeHtml(query)}"></form>
+<a href="/openapi.json">OpenAPI</a></header>
+<div class="columns"><nav aria-label="Documentation">${navigation(manual, path)}</nav>
+<main id="content">${body}</main></div></body></html>`
 }
 
-function renderSection(section: string, routes: readonly Route[]): string {
-  return `<section id="${slug(section)}"><h2>${escape(section)}</h2>${routes.map(renderRoute).join('\n')}</section>`
+function navigation(manual: Manual, path: string | undefined): string {
+  return FOLDERS.map(([folder, title]) => {
+    const isOpen = path === '' || path?.startsWith(folder) === true
+    const items = childrenOf(manual, folder).map((page) => navigationItem(manual, page, path))
+    return `<details${isOpen ? ' open' : ''}><summary>${title}</summary><ul>${items.join('')}</ul></details>`
+  }).join('')
 }
 
-function renderRoute(route: Route): string {
-  const query = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => [
-    `<code>${escape(name)}</code>`,
-    escape(textOf(schema, 'type')),
-    escape(textOf(schema, 'description')),
-  ])
-  const answers = Object.entries(route.answers).map(([status, answer]) => [
-    status,
-    escape(answer.description),
-    answer.schema === undefined ? '' : `<code>${escape(textOf(answer.schema, '$id'))}</code>`,
-  ])
-  const blocking = route.blocking === true ? ' · blocking queries' : ''
-  const body =
-    route.body === undefined
-      ? ''
-      : `<p>Body: <code>${escape(textOf(route.body, '$id') || 'JSON')}</code></p>`
-  return `<details id="${route.id}"><summary><b>${route.methods.join(' / ')}</b>
-<code>${escape(route.path)}</code> ${escape(route.summary)}</summary>
-<p>Needs: ${escape(route.needs)}${blocking}</p>${body}
-${table(['Parameter', 'Type', 'Meaning'], query)}${table(['Status', 'When', 'Body'], answers)}</details>`
+function navigationItem(manual: Manual, page: ManualPage, path: string | undefined): string {
+  const isCurrent = page.path === path
+  const link = `<a href="/docs/${escapeHtml(page.path)}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(page.title)}</a>`
+  const isInside = isCurrent || path?.startsWith(`${page.path}/`) === true
+  const inner = isInside ? childrenOf(manual, page.path) : []
+  if (inner.length === 0) return `<li>${link}</li>`
+  const items = inner.map((one) => navigationItem(manual, one, path))
+  return `<li>${link}<ul>${items.join('')}</ul></li>`
 }
 
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return ''
-  const head = heads.map((text) => `<th scope="col">${text}</th>`).join('')
-  const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
-  return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`
+/** The pages directly in a folder, by title. */
+function childrenOf(manual: Manual, folder: string): readonly ManualPage[] {
+  const depth = folder.split('/').length + 1
+  return [...manual.pages.values()]
+    .filter(({ path }) => path.startsWith(`${folder}/`) && path.split('/').length === depth)
+    .toSorted((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0))
 }
-
-function textOf(schema: object, name: string): string {
-  const value: unknown = Reflect.get(schema, name)
-  return typeof value === 'string' ? value : ''
-}
-
-function slug(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-}
-
-const STYLE = `
-:root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem }
-nav ul { columns: 3; padding-left: 1rem }
-summary { cursor: pointer; padding: .3rem 0 }
-table { border-collapse: collapse; margin: .5rem 0 1rem; width: 100% }
-td, th { border-bottom: 1px solid #8884; padding: .25rem .5rem; text-align: left; vertical-align: top }
-code { font: 14px ui-monospace, monospace }
-details { border-bottom: 1px solid #8883 }
-`

@@ -22,11 +22,14 @@ const POLICY = [
 
 /**
  * Serves the web UI below `/ui`: files from memory, and its one page for every other path. Without
- * a folder it is as if it were not built.
+ * a folder it is as if it were not built. `/` leads browsers there and programs to `/docs`.
  */
 export function mountUi(app: FastifyInstance, folder: string | undefined): void {
   // Read when first asked for: a server starts without it, and may be built later.
   let files: ReadonlyMap<string, WebFile> | undefined
+  app.get('/', ({ headers }, reply) =>
+    reply.redirect(wantsPage(headers.accept) ? PREFIX : '/docs', 307),
+  )
   app.get('/ui', (_request, reply) => reply.redirect(PREFIX, 307))
   app.get('/ui/*', (request, reply) => {
     if (folder !== undefined) files ??= readWebFiles(folder)
