@@ -46,8 +46,33 @@ export const areas = {
     ],
   },
 
-  // Libraries without host access: hashes, and the engine of kit/regex.ts (decision 0094).
-  kit: { folder: `${reeve}/kit`, open: true, packages: ['@noble/hashes', 're2js'], pure },
+  // Libraries without host access: hashes, YAML, and the engine of regex.ts (decision 0094).
+  kit: {
+    folder: 'packages/kit/src',
+    open: true,
+    packages: ['@noble/hashes', 're2js', 'yaml'],
+    pure,
+  },
+  // Keys and signatures for the languages, by Node's own module (decision 0095).
+  crypto: { folder: 'packages/kit/node', builtins },
+
+  // Languages that somebody may use without the product: they import nothing of it (decision 0099).
+  hcl: { folder: 'packages/hcl/src', pure },
+  'go-template': {
+    folder: 'packages/go-template/src',
+    // Rego needs Go's formats and layouts, not the templates.
+    doors: ['index.ts', 'fmt/index.ts', 'time/index.ts', 'url/index.ts'],
+    packages: ['@noble/hashes', 're2js'],
+    pure,
+  },
+  rego: { folder: 'packages/rego/src', may: ['go-template'], pure },
+  // Decimal numbers of a hundred digits.
+  'native-policy': {
+    folder: 'packages/native-policy/src',
+    packages: ['decimal.js', 're2js'],
+    pure,
+  },
+
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
@@ -59,24 +84,24 @@ export const areas = {
   },
   lang: {
     folder: `${reeve}/lang`,
-    // A door for each language: who reads one must not load them all.
-    doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml', 'template'].map(
-      (language) => `${language}/index.ts`,
-    ),
-    // Decimal numbers of a hundred digits in native policies; the other libraries: decision 0094.
-    packages: ['re2js', 'decimal.js', '@noble/hashes', 'yaml'],
+    // A door for each: who reads one must not load both.
+    doors: ['filter/index.ts', 'cron/index.ts'],
     pure,
   },
   jobspec: {
     folder: `${reeve}/jobspec`,
-    may: ['lang', 'model', 'contract'],
+    may: ['hcl', 'model', 'contract'],
     packages: ['re2js', '@noble/hashes', 'bcryptjs'],
     pure,
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
-  acl: { folder: `${reeve}/acl`, may: ['model', 'lang', 'contract'], pure },
+  acl: { folder: `${reeve}/acl`, may: ['model', 'hcl', 'contract'], pure },
   // Outcomes have the contract's shape.
-  policy: { folder: `${reeve}/policy`, may: ['lang', 'model', 'contract'], pure },
+  policy: {
+    folder: `${reeve}/policy`,
+    may: ['rego', 'native-policy', 'hcl', 'model', 'contract'],
+    pure,
+  },
   scheduler: {
     folder: `${reeve}/scheduler`,
     may: ['model', 'contract'],
@@ -90,8 +115,6 @@ export const areas = {
   cluster: { folder: `${reeve}/cluster`, may: ['state'], types: ['http'], builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
-  // Keys and signatures for the languages, by Node's own module (decision 0095).
-  crypto: { folder: `${reeve}/crypto`, builtins },
   storage: {
     folder: `${reeve}/storage`,
     // Its engines keep the lease of the servers that share them (decision 0031).
@@ -162,7 +185,7 @@ export const areas = {
   agent: {
     folder: `${reeve}/agent`,
     // Templates are rendered on threads of their own (decision 0065).
-    may: ['model', 'lang', 'sdk', 'contract', 'threads'],
+    may: ['model', 'go-template', 'sdk', 'contract', 'threads'],
     // Requests for objects of buckets are signed (decision 0093), and zip files are untrusted input
     // that a library reads (decision 0094).
     packages: ['aws4fetch', 'typebox', 'ws', 'yauzl'],
@@ -179,12 +202,16 @@ export const areas = {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which
     // the contract says (decision 0035).
-    may: ['sdk', 'jobspec', 'model', 'lang', 'contract', 'crypto'],
+    may: ['sdk', 'jobspec', 'model', 'hcl', 'go-template', 'lang', 'contract', 'crypto'],
     packages: ['commander', 'ws'],
     builtins,
   },
   // Commands over files of policies: the engines, and a disk (decision 0035).
-  'policy-tools': { folder: `${reeve}/policy-tools`, may: ['policy', 'lang'], builtins },
+  'policy-tools': {
+    folder: `${reeve}/policy-tools`,
+    may: ['policy', 'rego', 'native-policy', 'hcl'],
+    builtins,
+  },
   main: {
     folder: `${reeve}/main`,
     may: '*',

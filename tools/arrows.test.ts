@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { checkArrows } from './arrows.ts'
 import { readAreas } from './source/areas.ts'
@@ -146,7 +146,7 @@ test('arrows: the pure areas are those that compile without host types', async (
   const { all } = await loadAreas()
   const pure = all.filter((area) => area.pure).map(({ folder }) => folder)
   assert.deepEqual(
-    pure.map((folder) => folder.replace('packages/reeve/', '')),
+    pure.map((folder) => posix.relative('packages/reeve', folder)),
     config.include,
   )
 })

@@ -17,7 +17,7 @@ const KEPT_MS = 60 * 60_000
  * Packages that are bundled: of hundreds of small files, or loaded by every command. All others are
  * loaded as they are.
  */
-const BUNDLED_PACKAGE = /^(?:@reeve\/\w+|commander|typebox)(?:\/|$)/
+const BUNDLED_PACKAGE = /^(?:@reeve\/[\w-]+|commander|typebox)(?:\/|$)/
 
 /**
  * Builds the program from the sources in the checkout; `reeve.js` in its directory starts the

@@ -25,7 +25,7 @@ export function ownSources(root: string): Plugin {
     name: 'own-sources',
     resolveId: { filter: { id: /^start:/ }, handler: (id) => id },
     load: {
-      filter: { id: [/^start:/, /\/packages\/\w+\/src\/.+\.ts$/] },
+      filter: { id: [/^start:/, /\/packages\/[\w-]+\/(?:src|node)\/.+\.ts$/] },
       handler(id) {
         if (id.startsWith(START)) return startText(id.slice(START.length))
         const name = relative(root, id)

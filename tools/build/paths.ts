@@ -8,8 +8,9 @@ export const DIST = 'packages/reeve/dist'
 export const PROGRAM = `${DIST}/reeve.js`
 
 const PROGRAM_SOURCES = [
-  'packages/contract',
-  'packages/sdk',
+  ...['contract', 'sdk', 'kit', 'hcl', 'go-template', 'rego', 'native-policy'].map(
+    (name) => `packages/${name}`,
+  ),
   'packages/reeve/src',
   'packages/reeve/package.json',
   'package-lock.json',

@@ -16,7 +16,10 @@ export interface Package {
   readonly folder: string
   readonly dependencies: ReadonlySet<string>
   readonly devDependencies: ReadonlySet<string>
-  /** Subpath to file, relative to the root: `./v1` to `packages/contract/src/v1/index.ts`. */
+  /**
+   * Subpath to file, relative to the root: `./v1` to `packages/contract/src/v1/index.ts`. Both may
+   * hold one `*`.
+   */
   readonly exports: ReadonlyMap<string, string>
 }
 
@@ -68,12 +71,24 @@ export function createResolver(repository: Repository): Resolver {
       const name = packageName(specifier)
       const own = byName.get(name)
       if (own === undefined) return { kind: 'package', name }
-      const path = own.exports.get(`.${specifier.slice(name.length)}`)
+      const path = exportedFile(own, `.${specifier.slice(name.length)}`)
       return path !== undefined && repository.isFile(path)
         ? { kind: 'file', path }
         : { kind: 'missing' }
     },
   }
+}
+
+/** As Node does it: the exact subpath, else the pattern with the longest beginning. */
+function exportedFile({ exports }: Package, subpath: string): string | undefined {
+  const exact = exports.get(subpath)
+  if (exact !== undefined) return exact
+  const [pattern, target] =
+    [...exports]
+      .filter(([key]) => key.endsWith('/*') && subpath.startsWith(key.slice(0, -1)))
+      .toSorted(([a], [b]) => b.length - a.length)[0] ?? []
+  if (pattern === undefined || target === undefined) return undefined
+  return target.replace('*', subpath.slice(pattern.length - 1))
 }
 
 function relative(repository: Repository, from: string, specifier: string): Target {

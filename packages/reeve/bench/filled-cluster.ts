@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Job } from '@reeve/contract'
-import { nsFromMs } from '../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { systemClock as clock } from '../src/main/system.ts'
 import { allocationName, newSummary, summarize, type NodeRow } from '../src/model/index.ts'
 import { put, Store, type Change } from '../src/state/index.ts'

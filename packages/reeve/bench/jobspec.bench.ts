@@ -8,7 +8,7 @@ import { v1Routes, type JobRegisterRequest, type Route } from '@reeve/contract'
 import { compileDecoder, type Decoder } from '../src/http/decode.ts'
 import { parseFirstJson } from '../src/http/json-text.ts'
 import { parseJobFile, type JobFileResult } from '../src/jobspec/index.ts'
-import { messageOf } from '../src/kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import {
   canonicalizeJob,
   diffJobs,

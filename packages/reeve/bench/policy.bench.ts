@@ -4,7 +4,7 @@
  * packages/reeve/bench/policy.bench.ts [--quick]`
  */
 import { setImmediate } from 'node:timers/promises'
-import { createZoneOffsets } from '../src/kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { systemClock } from '../src/main/system.ts'
 import {

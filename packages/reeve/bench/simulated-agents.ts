@@ -13,7 +13,7 @@ import {
   type WelcomeMessage,
 } from '@reeve/contract'
 import { websocketDial, type Channel } from '../src/agent/index.ts'
-import { isoFromMs, nsFromMs } from '../src/kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { storeTaskStates } from '../src/model/index.ts'
 import { machineMs } from './measure.ts'
 import { simulatedNode } from './simulated-node.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { NodeRegistration } from '@reeve/contract'
-import { ZERO_TIME } from '../src/kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { aNode } from '../test/build/index.ts'
 
 /** A machine that exists only in what it reports. */

@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { joinedText } from '../src/kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import { put, Store, type CheckpointRow, type LogEntry } from '../src/state/index.ts'
 import type { StorageEngine } from '../src/state/index.ts'
 import { systemClock as clock } from '../src/main/system.ts'

@@ -10,10 +10,10 @@ import { join } from 'node:path'
 import { ParsedJob } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { parseJobFile, parseLegacyJobFile, type JobFileResult } from '../src/jobspec/index.ts'
-import { bodyToValue, makeScope, parseJson, parseLegacy } from '../src/lang/hcl/index.ts'
+import { bodyToValue, makeScope, parseJson, parseLegacy } from '@reeve/hcl'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../src/model/index.ts'
 import { readCases } from '../test/jobspec/case-files.ts'
-import { mutate, pick, seededDraw, type Draw } from './mutate.ts'
+import { mutate, pick, seededDraw, type Draw } from '@reeve/kit/fuzz/mutate.ts'
 
 const LENGTH_MAX = 64 * 1024
 const TOOK_MS_MAX = 1_000

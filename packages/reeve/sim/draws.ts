@@ -1,4 +1,4 @@
-import type { IdSource, Random } from '../src/kit/clock.ts'
+import type { IdSource, Random } from '@reeve/kit/clock.ts'
 import { seededRandom } from '../test/build/ids.ts'
 
 /**

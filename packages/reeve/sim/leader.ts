@@ -4,9 +4,9 @@ import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { MemoryWatch } from '../src/main/memory-watch.ts'
-import { messageOf, type Fault } from '../src/kit/fault.ts'
-import { StateCapacity } from '../src/kit/state-capacity.ts'
-import type { Clock, IdSource, Random } from '../src/kit/clock.ts'
+import { messageOf, type Fault } from '@reeve/kit/fault.ts'
+import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { Store, type Commit, type GarbageAges, type StorageEngine } from '../src/state/index.ts'
 import {
   ensureBuiltIns,

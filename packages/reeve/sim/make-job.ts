@@ -1,5 +1,5 @@
 import type { Input, Job, TaskGroup } from '@reeve/contract'
-import { nsFromMs } from '../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { Draws } from './draws.ts'
 
 /** The jobs of a world: a few names of each kind, registered again and again. */

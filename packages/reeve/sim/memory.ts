@@ -1,4 +1,4 @@
-import type { MemoryUse } from '../src/kit/memory-level.ts'
+import type { MemoryUse } from '@reeve/kit/memory-level.ts'
 import type { Commit } from '../src/state/index.ts'
 import type { Draws } from './draws.ts'
 import type { VirtualClock } from './virtual-clock.ts'

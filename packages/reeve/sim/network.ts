@@ -1,6 +1,6 @@
 import type { Channel } from '../src/agent/index.ts'
 import type { ServerChannel } from './channel-socket.ts'
-import { Fault } from '../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { Draws } from './draws.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 

@@ -1,8 +1,8 @@
 import { handlingOf, mayGrowState, v1Routes } from '@reeve/contract'
 import { MANAGEMENT } from '../src/acl/index.ts'
-import { nsFromMs } from '../src/kit/duration.ts'
-import { Fault } from '../src/kit/fault.ts'
-import type { Result } from '../src/kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import {
   DEFAULT_SCHEDULER_CONFIGURATION,
   isActiveDeployment,

@@ -6,7 +6,7 @@
  * See docs/contributing/simulation.md.
  */
 import { parseArgs } from 'node:util'
-import { messageOf } from '../src/kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { simulateLoss } from './cluster/loss-world.ts'
 import { Experiment } from '../test/build/experiment.ts'
 import { clockOptionsOf, clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'

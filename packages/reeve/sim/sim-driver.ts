@@ -7,7 +7,7 @@ import type {
   TaskLaunch,
 } from '../src/agent/index.ts'
 import { MockDriver } from '../src/drivers/index.ts'
-import type { Clock } from '../src/kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { Violation } from './trace.ts'
 import type { ProcessClock } from './virtual-clock.ts'
 

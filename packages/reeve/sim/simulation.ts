@@ -1,6 +1,6 @@
 import { isActiveDeployment, DEFAULT_SCHEDULER_CONFIGURATION } from '../src/model/index.ts'
 import { isParent } from '../src/model/index.ts'
-import { Fault } from '../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import {
   evaluateJob,
   releaseJob,

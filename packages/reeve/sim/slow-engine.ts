@@ -1,4 +1,4 @@
-import { joinedText } from '../src/kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import type {
   CheckpointMark,
   CheckpointRow,

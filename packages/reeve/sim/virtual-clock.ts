@@ -1,5 +1,5 @@
-import type { Clock } from '../src/kit/clock.ts'
-import { Heap } from '../src/kit/heap.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Heap } from '@reeve/kit/heap.ts'
 
 interface Timer {
   readonly dueMs: number

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
 
 export interface SimProcessOptions {

@@ -1,5 +1,5 @@
 import { isActiveDeployment } from '../../src/model/index.ts'
-import { ZERO_TIME } from '../../src/kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { atMostItsDuration, STORED_TIMES } from '../../src/control/clock/stored-times.ts'
 import type { Leader } from '../leader.ts'
 import { Violation } from '../trace.ts'

@@ -1,5 +1,5 @@
-import { parseDurationNs, ZERO_TIME } from '../kit/duration.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { parseDurationNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { clipped } from './shown.ts'
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,18})?(?:[Zz]|[+-]\d{2}:\d{2})$/

@@ -5,7 +5,7 @@ import type {
   OperatorCapability,
   VariableCapability,
 } from '@reeve/contract'
-import { matchGlob } from '../kit/glob.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
 import { compileLabels, type LabelRule } from './label-lookup.ts'
 import type { AclRules, WrittenPolicy } from './rules.ts'
 

@@ -1,5 +1,5 @@
-import { matchGlob } from '../kit/glob.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { CACHED_NAME_LENGTH_MAX, LOOKUP_CACHE_SIZE_MAX } from './limits.ts'
 
 /** A rule for one name or pattern. */

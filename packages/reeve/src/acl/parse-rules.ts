@@ -7,7 +7,7 @@ import {
   type HostVolumeCapability,
   type NodePoolCapability,
 } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   hostVolumeCapabilities,
   namespaceCapabilities,

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { ACL_RULES_COUNT_MAX } from './limits.ts'
 import type { RuleEntry, RuleMap, RuleValue } from './rule-text.ts'
 import { shown } from './shown.ts'

@@ -1,6 +1,6 @@
 import type { AclPolicyRecord, AclRole, AclToken, Namespace, NodePool } from '@reeve/contract'
-import { blake2b256 } from '../kit/blake2b.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import { blake2b256 } from '@reeve/kit/blake2b.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /**
  * `Hash` of a record: BLAKE2b-256 over its own fields, concatenated without separators. It tells

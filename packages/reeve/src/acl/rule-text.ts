@@ -1,11 +1,5 @@
-import { err, ok, type Result } from '../kit/result.ts'
-import {
-  formatDiagnostic,
-  parseJson,
-  parseLegacy,
-  type Body,
-  type Expression,
-} from '../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { formatDiagnostic, parseJson, parseLegacy, type Body, type Expression } from '@reeve/hcl'
 import { ACL_RULES_LENGTH_MAX } from './limits.ts'
 
 /** One `name … value` of a document. Both syntaxes come down to these, in source order. */

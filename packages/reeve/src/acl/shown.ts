@@ -1,4 +1,4 @@
-import { cutText } from '../kit/cut-text.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
 import { SHOWN_LENGTH_MAX } from './limits.ts'
 
 /** A caller's text in a message: quoted, and not longer than a message should be. */

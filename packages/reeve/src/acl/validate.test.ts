@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '../kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { ACL_LINKS_MAX } from './limits.ts'
 import {
   validateNamespace,

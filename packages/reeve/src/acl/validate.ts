@@ -1,6 +1,6 @@
 import type { AclPolicyRecord, AclToken, Namespace, NodePool } from '@reeve/contract'
-import { formatDurationNs, nsFromMs } from '../kit/duration.ts'
-import { multiErrorText } from '../kit/multi-error.ts'
+import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { isSchedulerAlgorithm, LIMITS } from '../model/index.ts'
 import { ACL_LINKS_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'

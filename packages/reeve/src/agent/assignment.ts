@@ -13,7 +13,7 @@ import {
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 const AgentCheck = Type.Object({
   ...Type.Pick(ServiceCheck, [

@@ -1,4 +1,4 @@
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskHandle, TaskLaunch } from './task-launch.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from './task-session.ts'
 

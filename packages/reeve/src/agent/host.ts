@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../kit/clock.ts'
+import type { Clock, Random } from '@reeve/kit/clock.ts'
 import type { CoreReservations } from './core-reservations.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'

@@ -13,9 +13,9 @@ import {
   someMemoryStorage,
   turn,
 } from '../../test/build/agent.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
-import { nsFromMs } from '../kit/duration.ts'
-import type { Clock } from '../kit/clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { RunningTask, TaskDriver } from './driver.ts'
 import type { Dial } from './link/channel.ts'
 import type { AgentStorage } from './store/storage.ts'

@@ -12,7 +12,7 @@ import {
   someMemoryStorage,
   turn,
 } from '../../test/build/agent.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import type { Channel } from './link/channel.ts'
 import type { AgentStorage } from './store/storage.ts'
 import { PathsOnlyWorkspace } from './store/workspace.ts'

@@ -17,9 +17,9 @@ import {
   stopped,
   turn,
 } from '../../test/build/agent.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
-import { nsFromMs } from '../kit/duration.ts'
-import { Fault } from '../kit/fault.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { AgentStore } from './store/store.ts'
 
 const ID = allocationId(1)

@@ -1,6 +1,6 @@
 import type { AllocationUpdate } from '@reeve/contract'
-import type { Clock } from '../kit/clock.ts'
-import { assert, messageOf } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { assert, messageOf } from '@reeve/kit/fault.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
 import type { Watched } from './allocation/alone-watch.ts'

@@ -1,5 +1,5 @@
 import { GLOBAL_REGION } from '@reeve/contract'
-import { messageOf } from '../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { Log } from './log.ts'
 import type { AgentStorage } from './store/storage.ts'
 

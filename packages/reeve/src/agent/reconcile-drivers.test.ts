@@ -10,7 +10,7 @@ import {
   stopped,
 } from '../../test/build/agent.ts'
 import { canReconcile, type NodeTasks, type ReconcilingDriver } from './driver.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** A mock driver that notes what it is told to keep. */
 function reconcilingDriver(clock: SimulatedClock) {

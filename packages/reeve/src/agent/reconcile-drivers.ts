@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { messageOf } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { AgentTask, AgentTaskGroup } from './assignment.ts'
 import { canReconcile, type NodeTasks, type ReconcilingDriver, type TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
-import { Fault } from '../kit/fault.ts'
-import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '../kit/signal.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '@reeve/kit/signal.ts'
 
 /** A signal of this machine. */
 export interface Signal {

@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { messageOf } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { canSweep, type TaskDriver, type TaskHandle } from './driver.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Log } from './log.ts'

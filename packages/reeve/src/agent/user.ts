@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { isMissing } from './store/state-file.ts'
 
 /** An account of the machine. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pass, turn } from '../../test/build/agent.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { pause, Slots, withDeadline } from './wait.ts'
 
 test('a pause ends with its time, not before', async () => {

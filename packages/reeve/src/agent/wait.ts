@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { Fault } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** Timers of the runtime count 31 bits of milliseconds; a longer wait is taken in pieces. */
 const PIECE_MS_MAX = 24 * 3_600_000

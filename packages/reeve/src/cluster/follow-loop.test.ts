@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as settled } from 'node:timers/promises'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../../test/build/store.ts'
 import { FollowLoop } from './follow-loop.ts'
 import { LogHistory } from './log-history.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import type { Clock } from '../kit/clock.ts'
-import { assert, Fault } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
 import type { LeaseFound, LeaseStore } from './lease-store.ts'
 import type { Listening, LogBell, Rung } from './log-bell.ts'

@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type { ForwardCallbacks } from '../http/index.ts'
-import { messageOf } from '../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
 import {
   endToEnd,

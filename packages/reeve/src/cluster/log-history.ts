@@ -1,4 +1,4 @@
-import { assert } from '../kit/fault.ts'
+import { assert } from '@reeve/kit/fault.ts'
 
 /**
  * Identifies an entry of the log. A database that went back in time uses an index, and perhaps a

@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { ROLL, type RollSettings } from './roll.ts'
 import type { RollEntry, RollFound, RollState, RollStore } from './roll-store.ts'
 

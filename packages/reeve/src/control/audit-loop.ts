@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../kit/clock.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { expiredAuditRecords, type AuditLimits, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 

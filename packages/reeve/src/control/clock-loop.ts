@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
 import {
   atMostItsDuration,

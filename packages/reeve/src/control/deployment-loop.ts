@@ -1,9 +1,9 @@
 import type { Deployment } from '@reeve/contract'
-import type { Clock, IdSource } from '../kit/clock.ts'
-import { nsFromMs } from '../kit/duration.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
-import { Heap } from '../kit/heap.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Heap } from '@reeve/kit/heap.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { groupsOnTrial, type AllocationRow } from '../model/index.ts'
 import {
   failureRows,

@@ -1,5 +1,5 @@
-import type { Clock, IdSource } from '../kit/clock.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { namespacedKey, put, withJobRows, type Commit, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 import { decideDrain, type DrainDecision, type DrainView } from './drain/decide-drain.ts'

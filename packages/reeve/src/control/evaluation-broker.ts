@@ -1,6 +1,6 @@
 import type { Evaluation } from '@reeve/contract'
-import type { Clock } from '../kit/clock.ts'
-import { assert } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import { isBrokerPaused, type Store } from '../state/index.ts'
 import type { EvaluationQueue } from '../workload/index.ts'
 import { ReadyQueue, type Due } from './ready-queue.ts'

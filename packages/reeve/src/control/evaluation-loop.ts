@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Evaluation } from '@reeve/contract'
-import type { Clock, IdSource, Random } from '../kit/clock.ts'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
-import type { StateCapacity } from '../kit/state-capacity.ts'
+import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {

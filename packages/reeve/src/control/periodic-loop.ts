@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Job } from '@reeve/contract'
-import type { Clock, IdSource } from '../kit/clock.ts'
-import { assert, Fault, messageOf } from '../kit/fault.ts'
-import { Heap } from '../kit/heap.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Heap } from '@reeve/kit/heap.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   decideLaunch,
   doneMsOf,

@@ -1,6 +1,6 @@
 import type { NodeStatus } from '@reeve/contract'
-import type { Clock, IdSource } from '../kit/clock.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import {
   isStatusNews,
   nextNodeStatus,

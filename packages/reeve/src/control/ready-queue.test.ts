@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aJob, anEvaluation, NOW_MS } from '../../test/build/index.ts'
-import type { Clock } from '../kit/clock.ts'
-import { isoFromMs } from '../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { ReadyQueue } from './ready-queue.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Evaluation } from '@reeve/contract'
-import type { Clock } from '../kit/clock.ts'
-import { Heap } from '../kit/heap.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Heap } from '@reeve/kit/heap.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { namespacedKey } from '../state/index.ts'
 
 interface Waiting {

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type GovernanceRefusal, type OrganizationRow } from '../model/index.ts'
 import { foldName } from '../state/index.ts'
 import { findCaller, type GovernanceCaller } from './caller.ts'

@@ -1,4 +1,4 @@
-import type { Clock, IdSource } from '../kit/clock.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { Store } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'

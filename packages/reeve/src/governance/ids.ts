@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import type { IdSource } from '../kit/clock.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
 
 /** The prefix of the type, then 16 random characters of base58. */
 export function newId(ids: IdSource, type: v2.PrefixedType): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { ProjectRow } from '../model/index.ts'
 import { put, remove, type Store } from '../state/index.ts'
 import { aStore } from '../../test/build/store.ts'

@@ -1,5 +1,5 @@
-import { LruCache } from '../kit/lru-cache.ts'
-import { compareText, SortedList } from '../kit/sorted-list.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
+import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
 import { compareCreation, foldName, type Row, type Store, type TableName } from '../state/index.ts'
 
 /** What a list is ordered, searched and divided by. */

@@ -1,4 +1,4 @@
-import { LruCache } from '../kit/lru-cache.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 
 const ENTRIES_MAX = 1_000
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as SecureServer } from 'node:tls'
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 
 /**
  * What is under way when a server stops may take this long. A leader keeps its lease meanwhile, so

@@ -1,6 +1,6 @@
 import { compileFilter, type Filter, type FilterOptions } from '../lang/filter/index.ts'
-import { err, ok, type Result } from '../kit/result.ts'
-import type { SliceOptions } from '../kit/slices.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 
 /** What every paginated list takes. */

@@ -1,4 +1,4 @@
-import { parseDurationMs } from '../kit/duration.ts'
+import { parseDurationMs } from '@reeve/kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
 import { tokenFromHeader } from './page-token.ts'
 

@@ -1,6 +1,6 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Fault, messageOf, NO_CAPACITY, OVERLOADED } from '../kit/fault.ts'
+import { Fault, messageOf, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
 import { TEXT_TYPE } from './answer.ts'

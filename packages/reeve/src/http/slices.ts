@@ -1,4 +1,4 @@
-import type { SliceOptions } from '../kit/slices.ts'
+import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../model/index.ts'
 import type { WorkOrigin } from '../workload/index.ts'
 

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { certificateErrorText } from '../kit/certificate-error.ts'
-import type { Clock } from '../kit/clock.ts'
+import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { HttpLog } from './server.ts'
 
 /** One place and one reason is told of once in this time, and so many in all: anybody can knock. */

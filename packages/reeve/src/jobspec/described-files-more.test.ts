@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job } from '@reeve/contract'
-import { formatDiagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { canonicalizeJob, validateJob } from '../model/index.ts'
 import { parseJobFile } from './parse-job-file.ts'
 

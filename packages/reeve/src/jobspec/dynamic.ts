@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   asKeyword,
   charge,
@@ -25,7 +25,7 @@ import {
   type Scope,
   type ScopedBlock,
   type Value,
-} from '../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { STEPS_PER_ROUND } from './limits.ts'
 
 /** `dynamic "port" { for_each = …  content { … } }`: one block for each element, at that place. */

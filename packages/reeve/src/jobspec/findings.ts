@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../lang/hcl/index.ts'
+import type { Diagnostic } from '@reeve/hcl'
 import { DIAGNOSTICS_MAX } from './limits.ts'
 
 /** What was found wrong or odd while one job file is read. */

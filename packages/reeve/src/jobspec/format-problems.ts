@@ -1,4 +1,4 @@
-import { formatDiagnostic, type Diagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic, type Diagnostic } from '@reeve/hcl'
 
 /** One problem on each line, with its place: `input.hcl:3,5-12: Unsupported argument; …`. */
 export function formatProblems(problems: readonly Diagnostic[]): string {

@@ -9,7 +9,7 @@ import {
   type DecodedBody,
   type Meter,
   type Span,
-} from '../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { buildRecord } from './build/build.ts'
 import { note, type Findings } from './findings.ts'
 import { makePositions, type Places, type Positions } from './places.ts'

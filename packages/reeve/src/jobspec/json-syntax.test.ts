@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDiagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { parseJobFile } from './parse-job-file.ts'
 import { isJsonSyntax } from './read-source.ts'
 

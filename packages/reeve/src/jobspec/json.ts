@@ -1,4 +1,4 @@
-import { isList, isObject, type Value } from '../lang/hcl/index.ts'
+import { isList, isObject, type Value } from '@reeve/hcl'
 
 /** What a job file becomes: data that `JSON.stringify` writes as it is. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonRecord

@@ -1,6 +1,6 @@
 /**
- * What one job file may cost beyond the limits of the language (`lang/hcl/limits.ts`: length,
- * tokens, nesting, steps and sizes of values, which also bound the decoded job).
+ * What one job file may cost beyond the limits of the language (`packages/hcl/src/limits.ts`:
+ * length, tokens, nesting, steps and sizes of values, which also bound the decoded job).
  */
 
 /** Errors, and warnings, that are told; the rest would be noise. */

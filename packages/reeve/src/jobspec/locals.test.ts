@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDiagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { parseJobFile } from './parse-job-file.ts'
 
 const request = { file: 'input.hcl', strict: true, files: undefined, random: { next: () => 0 } }

@@ -12,7 +12,7 @@ import {
   type Reference,
   type Scope,
   type Value,
-} from '../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note, noteAll, type Findings } from './findings.ts'
 
 /**

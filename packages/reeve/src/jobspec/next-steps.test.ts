@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDiagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { parseJobFile } from './parse-job-file.ts'
 
 /** Mistakes that people make often: each is told with what to do about it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Job as JobSchema, ParsedJob, type Job } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { formatDiagnostic } from '../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { canonicalizeJob } from '../model/index.ts'
 import { parseJobFile, type JobFile } from './parse-job-file.ts'
 

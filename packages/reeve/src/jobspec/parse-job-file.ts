@@ -1,7 +1,7 @@
 import type { ParsedJob } from '@reeve/contract'
-import type { Random } from '../kit/clock.ts'
-import type { CryptoHost } from '../kit/crypto-host.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import type { Random } from '@reeve/kit/clock.ts'
+import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   childScope,
   decodeBody,
@@ -16,7 +16,7 @@ import {
   type FunctionDefinition,
   type ObjectValue,
   type Scope,
-} from '../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { DYNAMIC } from './dynamic.ts'
 import { inReadingOrder, noFindings, noteAll, type Findings } from './findings.ts'
 import { jobFunctions, type FileFunctions } from './functions/functions.ts'

@@ -1,4 +1,4 @@
-import { formatRange, type Range } from '../lang/hcl/index.ts'
+import { formatRange, type Range } from '@reeve/hcl'
 import type { JobProblem } from '../model/index.ts'
 import type { Positions } from './places.ts'
 

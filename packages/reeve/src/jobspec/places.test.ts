@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDiagnostic, formatRange } from '../lang/hcl/index.ts'
+import { formatDiagnostic, formatRange } from '@reeve/hcl'
 import { canonicalizeJob, validateJob } from '../model/index.ts'
 import { parseJobFile, type JobFile } from './parse-job-file.ts'
 

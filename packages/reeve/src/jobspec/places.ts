@@ -1,4 +1,4 @@
-import { rangeOf, type Expression, type Range, type Span } from '../lang/hcl/index.ts'
+import { rangeOf, type Expression, type Range, type Span } from '@reeve/hcl'
 import { isRecord, type Json, type JsonRecord } from './json.ts'
 
 /** Where the parts of a job were written. */

@@ -1,12 +1,5 @@
-import { err, type Result } from '../kit/result.ts'
-import {
-  errorAt,
-  makeSource,
-  parse,
-  parseJson,
-  type Body,
-  type Diagnostic,
-} from '../lang/hcl/index.ts'
+import { err, type Result } from '@reeve/kit/result.ts'
+import { errorAt, makeSource, parse, parseJson, type Body, type Diagnostic } from '@reeve/hcl'
 import { JOB_FILE_LENGTH_MAX } from './limits.ts'
 
 /** A text and the name that messages call it by. */

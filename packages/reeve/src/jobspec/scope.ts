@@ -1,11 +1,11 @@
-import { err } from '../kit/result.ts'
+import { err } from '@reeve/kit/result.ts'
 import {
   makeScope,
   type AttributeKind,
   type FunctionDefinition,
   type LazyFunction,
   type Scope,
-} from '../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { JOB_FILE_STEPS_MAX } from './limits.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import type { Clock } from '../kit/clock.ts'
-import { ok } from '../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { ok } from '@reeve/kit/result.ts'
 import type { AskedPolicy, AskedSubject, Judgement, Subject } from '../policy/index.ts'
 import { GuardThreads, openGuardThreads } from './guard-threads.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import type { Result } from '../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type {
   AskedPolicy,
   AskedSubject,

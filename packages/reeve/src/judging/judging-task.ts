@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import { nodeCrypto } from '../crypto/index.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { nodeCrypto } from '@reeve/kit/node'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   inspectPlan,
   Judge,
@@ -26,7 +26,7 @@ import {
   type SetArchive,
   type Subject,
 } from '../policy/index.ts'
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { movable } from '../threads/index.ts'
 
 /** A policy without its code, which the thread has by its hash. */

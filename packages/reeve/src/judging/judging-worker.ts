@@ -1,6 +1,6 @@
 /** The thread that asks policies. */
 import { workerData } from 'node:worker_threads'
-import { createZoneOffsets } from '../kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import { serveThread } from '../threads/index.ts'
 import { JudgingDesk, movedBuffers, type JudgingTask } from './judging-task.ts'
 

@@ -1,4 +1,4 @@
-import { LruCache } from '../kit/lru-cache.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 
 /** A question that takes longer holds up others more than it may. */
 const SLOW_MS = 100

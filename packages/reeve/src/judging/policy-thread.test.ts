@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { aTar } from '../../test/build/archive.ts'
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { PolicyText, Subject } from '../policy/index.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 

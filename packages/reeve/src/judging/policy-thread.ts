@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../kit/clock.ts'
-import { Fault, OVERLOADED } from '../kit/fault.ts'
-import { releaseBytes } from '../kit/release-bytes.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
+import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type {
   AskedPolicy,
   AskedSubject,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ok } from '../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import type { Judgement, PolicyText, Subject } from '../policy/index.ts'
 import { PolicyThreads } from './policy-threads.ts'
 

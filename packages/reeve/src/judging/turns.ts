@@ -1,5 +1,5 @@
-import { FairQueue } from '../kit/fair-queue.ts'
-import { Fault, OVERLOADED } from '../kit/fault.ts'
+import { FairQueue } from '@reeve/kit/fair-queue.ts'
+import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 
 /** Whose question it is, and how many of them may wait for policies of one kind. */
 export interface TurnLimits {

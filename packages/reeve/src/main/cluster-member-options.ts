@@ -7,7 +7,7 @@ import type {
   RollStore,
 } from '../cluster/index.ts'
 import type { AgentInfo } from '../http/index.ts'
-import type { Clock, IdSource } from '../kit/clock.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import type { DatabaseClaim, PostgresEngine } from '../storage/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'

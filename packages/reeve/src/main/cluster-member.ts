@@ -14,7 +14,7 @@ import {
   type Leadership,
   type Member,
 } from '../cluster/index.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { PostgresEngine } from '../storage/index.ts'
 import {
   SYSTEM_TIMING,

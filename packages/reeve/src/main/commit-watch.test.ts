@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { CommitWatch } from './commit-watch.ts'
 
 test('commit watch: a long wait is logged once, and once more when it is over', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { Store } from '../state/index.ts'
 import type { ProgramLog } from './log.ts'
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** What a program keeps below its data directory. */
 const OWN_NAMES: readonly string[] = ['server', 'client']

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aNamespace, aStore, turn, write } from '../../test/build/store.ts'
 import type { Recovery } from '../state/index.ts'
 import { openMemoryEngine } from '../storage/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { DiskKeeper } from './disk-keeper.ts'
 
 const RETRY_MS = 5_000

@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { messageOf, type Fault } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { messageOf, type Fault } from '@reeve/kit/fault.ts'
 import { isRecoverable, type StorageEngine, type Store } from '../state/index.ts'
 import type { Shortage } from './server-storage.ts'
 

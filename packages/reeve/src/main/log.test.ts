@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { LogConfig } from './config/agent-config.ts'
 import { Secret } from './config/secret.ts'
 import { toLine } from './log-line.ts'

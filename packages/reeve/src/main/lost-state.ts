@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { sharedTokenReplacedAt, type WorkloadContext } from '../workload/index.ts'
 
 interface WarnLog {

@@ -1,5 +1,5 @@
 import { LOG_DIVERGED } from '../cluster/index.ts'
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { UNANSWERED } from '../storage/index.ts'
 
 /** Faults after which what is in memory is older than the log at most. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
-import type { MemoryUse } from '../kit/memory-level.ts'
-import { StateCapacity } from '../kit/state-capacity.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import type { MemoryUse } from '@reeve/kit/memory-level.ts'
+import { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import { MemoryWatch } from './memory-watch.ts'
 
 function aWatch() {

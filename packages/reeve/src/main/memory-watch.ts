@@ -1,7 +1,7 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { totalmem } from 'node:os'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import {
   isNearlyFull,
   knownShare,
@@ -9,8 +9,8 @@ import {
   usedShareWithGarbage,
   type MemoryLevel,
   type MemoryUse,
-} from '../kit/memory-level.ts'
-import type { StateCapacity } from '../kit/state-capacity.ts'
+} from '@reeve/kit/memory-level.ts'
+import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import type { ProgramLog } from './log.ts'
 
 const CHECK_EVERY_MS = 250

@@ -1,5 +1,5 @@
 import { EXIT_CODES, type Terminal } from '../cli/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { copyContent, differencesOf, summarize, type ContentSummary } from '../storage/index.ts'
 import { openPlace, type StoragePlace } from './storage-place.ts'
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { isOutOfFiles, openFilesMax } from '../http/index.ts'
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { ProgramLog } from './log.ts'
 
 /** How often it is tested: an operator should read of it while it lasts. */

@@ -1,6 +1,6 @@
-import { nodeCrypto } from '../crypto/index.ts'
+import { nodeCrypto } from '@reeve/kit/node'
 import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
-import { createZoneOffsets } from '../kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import { readVersion } from './version.ts'
 
 const TEXTS = {

@@ -4,7 +4,7 @@ import {
   readPolicyCode,
   setsForNamespace,
 } from '../governance/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { PolicySource, WorkloadContext } from '../workload/index.ts'
 
 /** The policies of the governance API guard the jobs of the workload API. */

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Fault } from '../kit/fault.ts'
+import type { Fault } from '@reeve/kit/fault.ts'
 import { openPostgresDatabase, RESERVE_BYTES, type DatabaseWait } from '../storage/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { ClusterMember } from './cluster-member.ts'

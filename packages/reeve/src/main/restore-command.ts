@@ -7,7 +7,7 @@ import {
   type CliHost,
   type CommandLine,
 } from '../cli/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { StorageEngine } from '../state/index.ts'
 
 const COMMAND = 'reeve operator snapshot restore'

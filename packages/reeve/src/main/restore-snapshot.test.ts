@@ -5,7 +5,7 @@ import { copyState, put, remove, Store, type Change, type StateCopy } from '../s
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../storage/index.ts'
 import { aJob } from '../../test/build/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { restoreSnapshot } from './restore-snapshot.ts'
 
 /** The lines of a snapshot of these rows, with blobs. */

@@ -1,5 +1,5 @@
 import type { SnapshotLine } from '@reeve/contract'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import {
   copiedEntry,
   Store,

@@ -1,5 +1,5 @@
 import { EXIT_CODES } from '../cli/index.ts'
-import { messageOf, type Fault } from '../kit/fault.ts'
+import { messageOf, type Fault } from '@reeve/kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import type { RunningProgram } from './program.ts'

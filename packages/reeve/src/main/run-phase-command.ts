@@ -1,6 +1,6 @@
 import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
-import { messageOf } from '../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 
 /** `reeve run-phase`: what the jobs of infrastructure runs start on a node. */
 export function addRunPhase(line: CommandLine, terminal: Terminal): void {

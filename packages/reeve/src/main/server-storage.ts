@@ -1,4 +1,4 @@
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { StorageEngine } from '../state/index.ts'
 import { openEmbeddedEngine, openReadOnlyEngine } from '../storage/index.ts'
 import type { ProgramLog } from './log.ts'

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
+import type { Fault } from '@reeve/kit/fault.ts'
 import { EXECUTION_DEFAULTS, type ExecutionSettings } from '../infrastructure/index.ts'
-import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
 import {
   Authenticator,
@@ -38,8 +38,8 @@ import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
-import { StateCapacity } from '../kit/state-capacity.ts'
-import { createZoneOffsets } from '../kit/zone-offsets.ts'
+import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 
 export interface ServerOptions {
   readonly config: AgentConfig

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { explainStartFailure } from './start-failure.ts'
 
 function systemError(fields: object): Error {

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /**

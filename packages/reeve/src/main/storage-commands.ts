@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { EXIT_CODES, type Terminal } from '../cli/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { Store } from '../state/index.ts'
 import { checkStorage, salvageStorage, type Salvaged } from '../storage/index.ts'
 import { openTargetDirectory, storageIn } from './storage-place.ts'

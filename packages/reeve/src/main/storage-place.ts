@@ -2,7 +2,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LeaseClaim, LeaseHeld } from '../cluster/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { MovableEngine } from '../state/index.ts'
 import {
   assertUnused,

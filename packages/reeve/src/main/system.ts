@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, IdSource, Random } from '../kit/clock.ts'
+import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 
 /** setTimeout counts in 32 bits; a longer wait is taken in steps. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1

@@ -1,4 +1,4 @@
-import { parseDurationMs } from '../kit/duration.ts'
+import { parseDurationMs } from '@reeve/kit/duration.ts'
 import { LIMITS } from './limits.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Evaluation, Trigger, Job } from '@reeve/contract'
-import { nsFromMs, ZERO_TIME } from '../kit/duration.ts'
+import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 
 export interface EvaluationOptions {
   readonly id: string

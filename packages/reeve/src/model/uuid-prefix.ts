@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../kit/result.ts'
-import { encodeUtf8 } from '../kit/utf8.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 
 /** What a `prefix` parameter selects in a list of UUIDs. */
 export interface UuidPrefix {

@@ -1,4 +1,4 @@
-import { compilePolicies } from '../lang/rego/index.ts'
+import { compilePolicies } from '@reeve/rego'
 import { withData } from '../policy/index.ts'
 import type { TextFile } from './files.ts'
 import { fileProblem, formatProblem, fromNative, fromRego, toJsonProblem } from './problem.ts'

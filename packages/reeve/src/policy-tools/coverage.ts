@@ -1,5 +1,5 @@
-import { outlineOf, type Evaluation } from '../lang/native/index.ts'
-import { parseModule, Source, type RegoVersion, type TraceEvent } from '../lang/rego/index.ts'
+import { outlineOf, type Evaluation } from '@reeve/native-policy'
+import { parseModule, Source, type RegoVersion, type TraceEvent } from '@reeve/rego'
 import type { TextFile } from './files.ts'
 
 /** How much of one file the tests came to. */

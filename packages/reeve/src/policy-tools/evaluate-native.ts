@@ -6,7 +6,7 @@ import {
   type ProgramText,
   type RuleReport,
   type StandardSettings,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import {
   concernOf,
   NativeData,

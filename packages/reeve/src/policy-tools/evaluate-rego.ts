@@ -1,4 +1,4 @@
-import type { PlainValue } from '../lang/native/index.ts'
+import type { PlainValue } from '@reeve/native-policy'
 import {
   compilePolicies,
   formatValue,
@@ -9,7 +9,7 @@ import {
   toPlain,
   type CompiledPolicies,
   type Value,
-} from '../lang/rego/index.ts'
+} from '@reeve/rego'
 import { opaQuery, withData } from '../policy/index.ts'
 import { textsOf } from './check-command.ts'
 import type { Answer } from './answer.ts'

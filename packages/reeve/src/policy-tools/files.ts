@@ -1,7 +1,7 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '../kit/fault.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { FILE_BYTES_MAX, FILES_MAX, FOLDER_DEPTH_MAX } from './limits.ts'
 import { fileProblem, type ToolProblem } from './problem.ts'
 

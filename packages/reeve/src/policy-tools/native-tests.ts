@@ -8,7 +8,7 @@ import {
   type ProgramText,
   type StandardSettings,
   type Value,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import { importSpellings } from '../policy/index.ts'
 import type { Coverage } from './coverage.ts'
 import { namesIn } from './files.ts'

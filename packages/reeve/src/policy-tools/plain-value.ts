@@ -5,7 +5,7 @@ import {
   Undefined,
   type PlainValue,
   type Value,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import { SHOWN_MAX } from './limits.ts'
 
 const DEPTH_MAX = 100

@@ -1,6 +1,6 @@
-import type { Diagnostic } from '../lang/hcl/index.ts'
-import type { NativeProblem } from '../lang/native/index.ts'
-import type { RegoProblem } from '../lang/rego/index.ts'
+import type { Diagnostic } from '@reeve/hcl'
+import type { NativeProblem } from '@reeve/native-policy'
+import type { RegoProblem } from '@reeve/rego'
 
 /** What is wrong with a file, and where; line 0: with the file as a whole. */
 export interface ToolProblem {

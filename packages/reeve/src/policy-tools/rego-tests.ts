@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicies,
   formatValue,
@@ -7,7 +7,7 @@ import {
   type CompiledPolicies,
   type EvaluateOptions,
   type TraceEvent,
-} from '../lang/rego/index.ts'
+} from '@reeve/rego'
 import type { Coverage } from './coverage.ts'
 import type { TextFile } from './files.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicy,
   plainJson,
@@ -13,7 +13,7 @@ import {
   type ProgramText,
   type StandardSettings,
   type Value,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import {
   adviceForImport,
   globalsIn,

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { filesBelow, isDirectory, namesIn, readText, type TextFile } from './files.ts'
 import { fileProblem, type ToolProblem } from './problem.ts'
 import {

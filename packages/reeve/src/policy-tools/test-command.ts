@@ -1,4 +1,4 @@
-import type { StandardSettings } from '../lang/native/index.ts'
+import type { StandardSettings } from '@reeve/native-policy'
 import { Coverage, formatCoverage } from './coverage.ts'
 import { testNative } from './native-tests.ts'
 import { formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'

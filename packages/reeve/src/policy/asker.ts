@@ -1,4 +1,4 @@
-import type { Result } from '../kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
 import type { AskedPolicy, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import type { ArchivedSet, ArchiveProblem, SetArchive } from './set-archive.ts'

@@ -1,4 +1,4 @@
-import type { ViewShape } from '../lang/native/index.ts'
+import type { ViewShape } from '@reeve/native-policy'
 
 /** Fields whose members are data of the user: their names stay as they are. */
 const DATA_FIELDS: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { MANIFEST_FILES } from './set-manifest.ts'
 import { normalizePath, type ArchiveFiles } from './tar.ts'
 

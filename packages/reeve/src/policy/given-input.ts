@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { InputProblem } from './asker.ts'
 import { isObject, newPlanOf } from './plan-document.ts'
 import type { PlainObject, Subject } from './subject.ts'

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicy,
   plainJson,
@@ -13,7 +13,7 @@ import {
   type Position,
   type RuleReport,
   type Value,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'

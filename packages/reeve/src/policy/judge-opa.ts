@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
-import { cutText } from '../kit/cut-text.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicies,
   formatValue,
@@ -17,7 +17,7 @@ import {
   type RegoProblem,
   type TraceEvent,
   type Value,
-} from '../lang/rego/index.ts'
+} from '@reeve/rego'
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX, RESULT_VALUES_MAX } from './limits.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v2 } from '@reeve/contract'
-import { CUT_MARK } from '../kit/cut-text.ts'
+import { CUT_MARK } from '@reeve/kit/cut-text.ts'
 import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'

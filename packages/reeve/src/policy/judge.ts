@@ -1,5 +1,5 @@
-import { LruCache } from '../kit/lru-cache.ts'
-import type { Result } from '../kit/result.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import { COMPILED_CHARS_MAX, COMPILED_POLICIES_MAX } from './limits.ts'
 import { compileNative, judgeNative, type NativePolicy } from './judge-native.ts'
 import { compileOpa, judgeOpa, type OpaPolicy } from './judge-opa.ts'

@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
-import type { StandardSettings } from '../lang/native/index.ts'
-import type { EvaluateOptions } from '../lang/rego/index.ts'
+import type { StandardSettings } from '@reeve/native-policy'
+import type { EvaluateOptions } from '@reeve/rego'
 import type { NativeData } from './native-data.ts'
 import type { PlainObject, Subject } from './subject.ts'
 

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   decodeBody,
   errorAt,
@@ -14,8 +14,8 @@ import {
   type Diagnostic,
   type Span,
   type Value,
-} from '../lang/hcl/index.ts'
-import { plainJson, STANDARD_IMPORTS, type PlainValue } from '../lang/native/index.ts'
+} from '@reeve/hcl'
+import { plainJson, STANDARD_IMPORTS, type PlainValue } from '@reeve/native-policy'
 
 /**
  * What a policy set, or one test case of a policy, says in its file. Sources are paths as they are

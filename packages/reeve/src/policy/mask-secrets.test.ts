@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutText } from '../kit/cut-text.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
 import { MASK, Secrets, withoutSecrets } from './mask-secrets.ts'
 
 test('withoutSecrets hides what a policy repeats, the longer secret first', () => {

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { CUT_MARK } from '../kit/cut-text.ts'
+import { CUT_MARK } from '@reeve/kit/cut-text.ts'
 import { isObject } from './plan-document.ts'
 
 /** What stands where a sensitive value was. */

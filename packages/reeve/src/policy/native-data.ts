@@ -7,7 +7,7 @@ import {
   viewOf,
   type StandardSettings,
   type Value,
-} from '../lang/native/index.ts'
+} from '@reeve/native-policy'
 import { JOB_SHAPE } from './field-names.ts'
 import { stripIndex } from './plan-configuration.ts'
 import { planViews, type PlanViews } from './plan-view.ts'

@@ -1,4 +1,4 @@
-import type { PlainValue } from '../lang/native/index.ts'
+import type { PlainValue } from '@reeve/native-policy'
 import type { PlainObject } from './subject.ts'
 
 /** Reading plain data that may have any shape: what is missing or of another kind is empty. */

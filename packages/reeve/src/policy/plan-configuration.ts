@@ -1,4 +1,4 @@
-import type { PlainValue } from '../lang/native/index.ts'
+import type { PlainValue } from '@reeve/native-policy'
 import { isPlainObject, listIn, numberIn, objectIn, textIn } from './plain.ts'
 import type { PlainObject } from './subject.ts'
 

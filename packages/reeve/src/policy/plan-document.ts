@@ -1,6 +1,6 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
-import { plainJson } from '../lang/native/index.ts'
+import { plainJson } from '@reeve/native-policy'
 import type { PlanFacts } from './asker.ts'
 import type { PlainObject } from './subject.ts'
 

@@ -1,7 +1,7 @@
 import { addressesOf, configOf } from './plan-configuration.ts'
 import type { PlainObject } from './subject.ts'
 import { isPlainObject, listIn, objectIn, textIn } from './plain.ts'
-import type { PlainValue } from '../lang/native/index.ts'
+import type { PlainValue } from '@reeve/native-policy'
 
 /** The collections of a plan by address, as native policies read them. */
 export interface PlanViews {

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { bundledCode, codeText, type ArchiveHost, type SetFiles } from './bundled-code.ts'
 import { findSetManifest } from './find-manifest.ts'
 import { readSetManifest, type SetManifest, type SetPolicy } from './set-manifest.ts'

@@ -1,7 +1,7 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
-import { errorAt, formatDiagnostic, type Diagnostic } from '../lang/hcl/index.ts'
-import type { PlainValue } from '../lang/native/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { errorAt, formatDiagnostic, type Diagnostic } from '@reeve/hcl'
+import type { PlainValue } from '@reeve/native-policy'
 import { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'
 import type { PlainObject } from './subject.ts'
 

@@ -1,4 +1,4 @@
-import type { PlainValue } from '../lang/native/index.ts'
+import type { PlainValue } from '@reeve/native-policy'
 
 /** Plain data with named members. */
 export type PlainObject = { readonly [name: string]: PlainValue }

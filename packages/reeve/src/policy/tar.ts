@@ -1,11 +1,11 @@
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   paddedToBlocks,
   readPaxRecords,
   readTarHeader,
   TAR_BLOCK_BYTES,
   tarText,
-} from '../kit/tar-header.ts'
+} from '@reeve/kit/tar-header.ts'
 
 /** Regular files by their path, without `./` before it. */
 export type ArchiveFiles = ReadonlyMap<string, Uint8Array>

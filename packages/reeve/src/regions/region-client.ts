@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { HEADERS } from '@reeve/contract'
 import type { ForwardReason } from '../http/index.ts'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { REGION_IN_DOUBT, REGION_UNREACHED } from '../workload/index.ts'
 import { whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'

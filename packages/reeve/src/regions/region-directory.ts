@@ -1,4 +1,4 @@
-import type { Random } from '../kit/clock.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 
 export interface RegionDirectoryOptions {
   /** The region of this server. */

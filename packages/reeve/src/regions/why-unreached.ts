@@ -1,5 +1,5 @@
-import { certificateErrorText, isUntrusted } from '../kit/certificate-error.ts'
-import { messageOf } from '../kit/fault.ts'
+import { certificateErrorText, isUntrusted } from '@reeve/kit/certificate-error.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 
 /**
  * Why a server of another region gave no answer, in words that say what to look at: those of the

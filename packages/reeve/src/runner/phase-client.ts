@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 export interface PhaseAddress {
   /** `http://host:port` or `https://…`. */
@@ -91,12 +91,14 @@ export class PhaseClient {
   }
 }
 
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
+
 /**
- * The server gave its own certificate with the job: that one is trusted whatever it is called. After
- * a renewal its authority vouches for it, by the name that servers have.
+ * The server gave its own certificate with the job: that one is trusted whatever it is called.
+ * After a renewal its authority vouches for it, by the name that servers have.
  */
 function trustOf(authorities: string): ConnectionOptions {
-  const known = authorities.match(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs) ?? []
+  const known = authorities.match(CERTIFICATES) ?? []
   const raws = known.map((pem) => new X509Certificate(pem).raw)
   return {
     ca: authorities,

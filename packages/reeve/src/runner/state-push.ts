@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { STATE_TIMES } from './limits.ts'
 import { PHASE_REFUSED, type PhaseClient } from './phase-client.ts'
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 export interface ToolCall {
   readonly command: string

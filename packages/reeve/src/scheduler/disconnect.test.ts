@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { DisconnectStrategy, Input, Job } from '@reeve/contract'
 import { aGroup, aJob } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../model/index.ts'
 
 const HOUR_MS = 3_600_000

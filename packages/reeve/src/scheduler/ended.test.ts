@@ -14,7 +14,7 @@ import {
   planFor,
   seeded,
 } from '../../test/build/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { bestScores, type AllocationRow } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 

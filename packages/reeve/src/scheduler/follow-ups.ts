@@ -1,4 +1,4 @@
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow } from '../model/index.ts'
 import type { Deferred } from './reconcile/classify.ts'
 

@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aGroup, aJob, anId, aTask } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 
 function running(job: Job, nodes = 3): World {
   const world = new World(nodes)

@@ -9,8 +9,8 @@ import type {
   TaskGroup,
   Trigger,
 } from '@reeve/contract'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { allocationStub, newEvaluation, type AllocationRow } from '../model/index.ts'
 import { batchFollowUps } from './follow-ups.ts'
 import type { Plan } from './plan.ts'

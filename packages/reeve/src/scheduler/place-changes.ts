@@ -1,5 +1,5 @@
 import type { AllocationDeploymentStatus, Deployment, Job, TaskGroup } from '@reeve/contract'
-import { ZERO_TIME } from '../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { groupStateOf, type AllocationRow } from '../model/index.ts'
 import { Placer, type Placed, type PlaceRequest } from './placer.ts'
 import type { Proposed } from './proposed.ts'

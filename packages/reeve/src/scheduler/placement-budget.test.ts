@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Job } from '@reeve/contract'
 import { aGroup, aJob, anEvaluation, anId, NOW_MS, planFor } from '../../test/build/index.ts'
-import { isoFromMs, nsFromMs } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 
 const EVALUATION = anId('eval', 1)
 const OTHER = anId('eval', 2)

@@ -5,7 +5,7 @@ import type {
   PlacementMetrics,
   TaskGroup,
 } from '@reeve/contract'
-import { nsFromMs } from '../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import {
   allocationName,
   type AllocationRow,

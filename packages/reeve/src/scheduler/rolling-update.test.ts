@@ -4,7 +4,7 @@ import { Deployment, type Input, type Job, type TaskGroup } from '@reeve/contrac
 import { Value } from 'typebox/value'
 import { aGroup, aJob, aTask } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 
 const MINUTE_MS = 60_000
 

@@ -4,7 +4,7 @@ import type { Job } from '@reeve/contract'
 import fc from 'fast-check'
 import { aGroup, aJob, anId, aTask, nodes } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { nsFromMs } from '../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isActiveDeployment, isTerminal, type AllocationRow } from '../model/index.ts'
 
 const NODES = 5

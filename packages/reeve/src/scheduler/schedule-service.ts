@@ -1,5 +1,5 @@
 import type { Deployment } from '@reeve/contract'
-import type { Steps } from '../kit/slices.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { deploymentFor, Placing } from './place-changes.ts'

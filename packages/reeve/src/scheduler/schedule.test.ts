@@ -16,7 +16,7 @@ import {
   planFor,
   seeded,
 } from '../../test/build/index.ts'
-import { nsFromMs } from '../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 

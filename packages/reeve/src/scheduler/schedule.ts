@@ -1,5 +1,5 @@
 import type { Evaluation, Trigger } from '@reeve/contract'
-import { runAtOnce, type Steps } from '../kit/slices.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
 import { isParent } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'

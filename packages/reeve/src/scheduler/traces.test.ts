@@ -11,7 +11,7 @@ import {
   seeded,
 } from '../../test/build/index.ts'
 import { World } from '../../test/build/world.ts'
-import { isoFromMs } from '../kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { schedule } from './schedule.ts'
 
 test('trace E: what finds no room is placed by the evaluation that waited', () => {

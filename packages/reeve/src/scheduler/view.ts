@@ -5,7 +5,7 @@ import type {
   PreemptionConfig,
   SchedulerAlgorithm,
 } from '@reeve/contract'
-import type { IdSource, Random } from '../kit/clock.ts'
+import type { IdSource, Random } from '@reeve/kit/clock.ts'
 import type { AllocationRow, NodeUsage, PublicNode, UsageColumns } from '../model/index.ts'
 
 /** What the scheduler may see. State satisfies it; a test satisfies it with arrays. */

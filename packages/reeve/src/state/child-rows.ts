@@ -1,6 +1,6 @@
 import type { Job, Trigger } from '@reeve/contract'
-import type { IdSource } from '../kit/clock.ts'
-import { nsFromMs } from '../kit/duration.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isParent, jobSpecChanged, newEvaluation, newSummary } from '../model/index.ts'
 import { companionRows } from './companion-rows.ts'
 import { withJobRows } from './job-rows.ts'

@@ -1,4 +1,4 @@
-import type { PartedText } from '../kit/parted-text.ts'
+import type { PartedText } from '@reeve/kit/parted-text.ts'
 import { encodeCommit } from './codec.ts'
 import type { Commit } from './commit.ts'
 import type { BlobChange, NewLogEntry } from './engine.ts'

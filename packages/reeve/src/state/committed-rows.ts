@@ -1,4 +1,4 @@
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { decodeCommit, decodeRow } from './codec.ts'
 import type { CommittedRow } from './commit.ts'
 import type { StorageEngine } from './engine.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import type { IdSource } from '../kit/clock.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
 import { launchRecord, settlePolicies } from '../model/index.ts'
 import { put, remove, type Change } from './store.ts'
 import { namespacedKey, type TableName, type Tables } from './tables.ts'

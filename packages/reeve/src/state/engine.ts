@@ -1,4 +1,4 @@
-import type { PartedText } from '../kit/parted-text.ts'
+import type { PartedText } from '@reeve/kit/parted-text.ts'
 import type { StoredRow } from './stored-row.ts'
 
 /**

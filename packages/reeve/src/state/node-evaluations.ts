@@ -1,7 +1,7 @@
 import type { Job } from '@reeve/contract'
-import type { IdSource } from '../kit/clock.ts'
-import { matchGlob } from '../kit/glob.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   isClientTerminal,
   isServerTerminal,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { compareCreation, inOrderOfCreation } from './order-of-creation.ts'
 
 const entries = fc.uniqueArray(

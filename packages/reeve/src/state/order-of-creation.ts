@@ -1,4 +1,4 @@
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /** A position in one of a table's orders. */
 export interface OrderKey {

@@ -1,6 +1,6 @@
 import type { Job } from '@reeve/contract'
 import { companionKeys } from './companion-rows.ts'
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { remove, type Change } from './store.ts'
 import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import type { Deployment, Evaluation, Job } from '@reeve/contract'
-import type { IdSource } from '../kit/clock.ts'
-import { nsFromMs } from '../kit/duration.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import {
   decideRollback,
   endDeployment,

@@ -1,4 +1,4 @@
-import { StaggeredMap } from '../kit/staggered-map.ts'
+import { StaggeredMap } from '@reeve/kit/staggered-map.ts'
 
 /** The rows of one group: a chain of places. */
 interface Group {

@@ -1,4 +1,4 @@
-import { compareText } from '../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isClientTerminal } from '../model/index.ts'
 import { remove, type Change } from './store.ts'
 import type { Tables } from './tables.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../kit/clock.ts'
-import { assert, Fault } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
 import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
 
 /** What a reader looked at: a table, its rows in some namespaces, or one row (there or not). */

@@ -1,4 +1,4 @@
-import { assert } from '../kit/fault.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import type { CheckpointMark, NewLogEntry } from '../state/index.ts'
 
 /** What every engine may expect of its one caller. A breach is our bug, never the world's. */

@@ -1,4 +1,4 @@
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** Counts an engine's running calls: closing waits for them and turns later ones away. */
 export class RunningCalls {

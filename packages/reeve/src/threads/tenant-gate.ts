@@ -1,6 +1,6 @@
-import type { Clock } from '../kit/clock.ts'
-import { Fault } from '../kit/fault.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { OverloadCause, TaskOrigin } from './thread-queue.ts'
 
 export interface GateLimits {

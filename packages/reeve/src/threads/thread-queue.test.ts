@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from '../kit/clock.ts'
-import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import {
   IDLE_BYTES_MAX,
   IDLE_MS,

@@ -1,7 +1,7 @@
 import { Worker, type Transferable } from 'node:worker_threads'
-import type { Clock } from '../kit/clock.ts'
-import { FairQueue, type QueueRejection } from '../kit/fair-queue.ts'
-import { Fault } from '../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { FairQueue, type QueueRejection } from '@reeve/kit/fair-queue.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** A message of the thread: it can take tasks, then one outcome for each. */
 export type ThreadMessage<Outcome> =

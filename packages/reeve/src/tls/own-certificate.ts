@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { certificateErrorText, isUntrusted } from '../kit/certificate-error.ts'
-import { Fault } from '../kit/fault.ts'
+import { certificateErrorText, isUntrusted } from '@reeve/kit/certificate-error.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { certificateNames, roleName } from './peer-role.ts'
 import { verifyChain, type ChainErrors } from './verify-chain.ts'
 

@@ -1,6 +1,6 @@
 import { TLSSocket, type PeerCertificate } from 'node:tls'
 import type { Duplex } from 'node:stream'
-import { certificateErrorText } from '../kit/certificate-error.ts'
+import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
 
 /** What an agent may be taken for by its certificate. */
 export type PeerRole = 'server' | 'client'

@@ -7,7 +7,7 @@ import {
   type PeerCertificate,
   type TlsOptions,
 } from 'node:tls'
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { PROTOCOL_OF, type TlsVersion } from './ciphers.ts'
 import { validateOwnCertificate } from './own-certificate.ts'
 import { certificateNames, roleName } from './peer-role.ts'

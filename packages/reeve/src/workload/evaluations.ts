@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Evaluation } from '@reeve/contract'
-import { err, ok, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { checkUuid, LIMITS, refusal, type Refusal } from '../model/index.ts'
 import {
   isBrokerPaused,

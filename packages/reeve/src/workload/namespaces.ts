@@ -1,7 +1,7 @@
 import type { Namespace, NamespaceRequest } from '@reeve/contract'
 import { namespaceHash, validateNamespace } from '../acl/index.ts'
-import { multiErrorText } from '../kit/multi-error.ts'
-import { err, ok, type Result } from '../kit/result.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
 import {
   namespacedKey,

@@ -1,4 +1,4 @@
-import { Fault } from '../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { OtherRegions, WorkloadContext } from './context.ts'
 
 /** What something may be used by, and a list that is empty where it is not. */

@@ -1,4 +1,4 @@
-import { runInSlices, type Steps } from '../kit/slices.ts'
+import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../model/index.ts'
 import type { TaskOrigin } from '../threads/index.ts'
 

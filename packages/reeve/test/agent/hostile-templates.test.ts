@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Template } from '@reeve/contract'
 import { diskStorage } from '../../src/agent/index.ts'
 import { RawExecDriver } from '../../src/drivers/index.ts'
-import { TEMPLATE_LIMITS } from '../../src/lang/template/limits.ts'
+import { TEMPLATE_LIMITS } from '@reeve/go-template'
 import {
   allocationId,
   anAgent,

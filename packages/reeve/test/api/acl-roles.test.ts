@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '../../src/kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 

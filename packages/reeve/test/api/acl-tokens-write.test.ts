@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AclToken } from '@reeve/contract'
-import { multiErrorText } from '../../src/kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { aSecuredServer, type SecuredServer } from './secured.ts'
 
 const UNKNOWN_ID = '11111111-2222-4333-8444-555555555555'

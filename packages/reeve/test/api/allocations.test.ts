@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AllocationStub, TaskState } from '@reeve/contract'
-import { ZERO_TIME } from '../../src/kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { aGroup, aJob, anAllocation, anId } from '../build/index.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Fault } from '../../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskOrigin } from '../../src/threads/index.ts'
 import { createTestServer } from './harness.ts'
 

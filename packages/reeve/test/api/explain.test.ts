@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Explanation, GroupExplanation, Input, Job, TaskGroup } from '@reeve/contract'
-import { isoFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
+import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { explainJob } from '../../src/workload/index.ts'
 import { aGroup, anId, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, putNode, register, withScheduler } from './cluster.ts'

@@ -23,13 +23,13 @@ import {
   type LeaderRouter,
   type RegionRouter,
 } from '../../src/http/index.ts'
-import type { Clock, IdSource } from '../../src/kit/clock.ts'
-import { StateCapacity } from '../../src/kit/state-capacity.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
 import { DISCOVERY, GOVERNANCE_HEADERS } from '../../src/main/command-line-services.ts'
 import { createSealer } from '../../src/main/sealer.ts'
-import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import type { PolicyAsker } from '../../src/policy/index.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
@@ -46,7 +46,7 @@ import {
   type WorkloadContext,
 } from '../../src/workload/index.ts'
 import { schemaErrors } from '../build/schema-errors.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>

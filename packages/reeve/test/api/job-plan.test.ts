@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job, JobPlanResponse, TaskGroup } from '@reeve/contract'
-import { isoFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
+import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { DEFAULT_SCHEDULER_CONFIGURATION } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { aGroup, anId, aTask } from '../build/index.ts'

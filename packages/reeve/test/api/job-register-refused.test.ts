@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { multiErrorText } from '../../src/kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { put } from '../../src/state/index.ts'
 import { aGroup, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, register } from './cluster.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job, JobNodeLoss } from '@reeve/contract'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { namespacedKey, put } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { anId } from '../build/index.ts'

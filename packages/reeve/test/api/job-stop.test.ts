@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { Fault } from '../../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { namespacedKey, put } from '../../src/state/index.ts'
 import { aGroup, anAllocation, anId } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, register, withScheduler } from './cluster.ts'

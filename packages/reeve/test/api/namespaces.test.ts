@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '../../src/kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { put } from '../../src/state/index.ts'
 import { anAllocation, aJob } from '../build/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Deployment, Input, Job, TaskGroup, UpdateStrategy } from '@reeve/contract'
 import { DeploymentLoop } from '../../src/control/index.ts'
-import { isoFromMs, nsFromMs } from '../../src/kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import { isTerminal } from '../../src/model/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job, ScalingPolicy, ScalingPolicyStub } from '@reeve/contract'
-import { compareText } from '../../src/kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { aGroup, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, register } from './cluster.ts'

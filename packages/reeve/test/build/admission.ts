@@ -1,6 +1,6 @@
 import { Admission, type AdmissionOptions } from '../../src/http/pipeline/admission.ts'
 import { SCHEDULER_LIMITS } from '../../src/http/pipeline/request-scheduler.ts'
-import { SimulatedClock } from './simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** Admission for tests: no token is known, no rate is limited, and no tick is cut short by time. */
 export function anAdmission(options: Partial<AdmissionOptions> = {}): Admission {

@@ -1,5 +1,5 @@
-import { assert } from '../../src/kit/fault.ts'
-import type { Result } from '../../src/kit/result.ts'
+import { assert } from '@reeve/kit/fault.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { AgentConfig } from '../../src/main/config/agent-config.ts'
 import { loadConfig, type LoadedConfig } from '../../src/main/config/load-config.ts'
 import type { HostFacts } from '../../src/main/config/option.ts'

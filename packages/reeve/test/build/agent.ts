@@ -24,11 +24,11 @@ import type {
   ServicesMessage,
   TaskState,
 } from '@reeve/contract'
-import type { Clock, IdSource, Random } from '../../src/kit/clock.ts'
+import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { taskStatesView } from '../../src/model/index.ts'
-import { SimulatedClock } from './simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** Says nothing; what tests are about is in states and messages. */
 export const SILENT_LOG: Log = {

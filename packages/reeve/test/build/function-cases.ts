@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodeCrypto } from '../../src/crypto/index.ts'
+import { nodeCrypto } from '@reeve/kit/node'
 import { jobFunctions, type FileFunctions } from '../../src/jobspec/functions/functions.ts'
-import { evaluate, makeScope, parseExpression, toJson } from '../../src/lang/hcl/index.ts'
+import { evaluate, makeScope, parseExpression, toJson } from '@reeve/hcl'
 
 /** The call of a function, and the JSON of its value or the part of a message it fails with. */
 export type FunctionCase = readonly [source: string, wanted: string | Failure]

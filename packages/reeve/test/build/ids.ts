@@ -1,4 +1,4 @@
-import type { IdSource, Random } from '../../src/kit/clock.ts'
+import type { IdSource, Random } from '@reeve/kit/clock.ts'
 
 const KIND_DIGITS = { node: 'a', alloc: 'b', eval: 'c', any: 'd' } as const
 

@@ -1,5 +1,5 @@
 import type { Node } from '@reeve/contract'
-import { ZERO_TIME } from '../../src/kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { anId } from './ids.ts'
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import type { Result } from '../../src/kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import {
   findPostgres,
   type Account,

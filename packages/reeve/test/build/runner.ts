@@ -8,9 +8,9 @@ import { MemoryStore, type TaskRecords } from '../../src/agent/store/store.ts'
 import { PathsOnlyWorkspace } from '../../src/agent/store/workspace.ts'
 import { TASK_HOOKS } from '../../src/agent/task/task-hooks.ts'
 import { Slots } from '../../src/agent/wait.ts'
-import type { Clock } from '../../src/kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
-import { SimulatedClock } from './simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { SILENT_LOG, turn } from './agent.ts'
 
 const aNode: NodeFacts = {

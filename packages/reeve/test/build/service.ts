@@ -1,5 +1,5 @@
 import type { AgentCheck, AgentService } from '../../src/agent/assignment.ts'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 
 /** The smallest service of an agent's assignment. */
 export function aService(fields: Partial<AgentService> = {}): AgentService {

@@ -1,7 +1,7 @@
 import type { Namespace } from '@reeve/contract'
 import { put, Store, type Cause } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
-import { SimulatedClock } from './simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** An open store over memory, with a clock that moves only when told. */
 export async function aStore(disk = new MemoryDisk()) {

@@ -1,5 +1,5 @@
 import type { AllocationDeploymentStatus, Deployment, Evaluation, Job } from '@reeve/contract'
-import { isoFromMs } from '../../src/kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import {
   countAllocations,
   isTerminal,

@@ -8,7 +8,7 @@ import { atEnd } from '../build/at-end.ts'
 import { commandLineAt } from '../build/cli.ts'
 import { startPostgres, whyNoPostgres } from '../build/postgres.ts'
 import { aNamespace, aStore, write } from '../build/store.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 
 const skip = whyNoPostgres() ?? false

@@ -3,7 +3,7 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { FollowLoop, LogHistory } from '../../src/cluster/index.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
 
 test('follow loop: when a lease is over it says so, also while it waits for the log', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FollowLoop, LogHistory } from '../../src/cluster/index.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
 
 test('last contact: a state that took long to load is as old as the moment it was read from', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { MemoryLease } from '../../src/storage/index.ts'
 import { LEASE, LeaseKeeper, type LeaseStore } from '../../src/cluster/index.ts'
 

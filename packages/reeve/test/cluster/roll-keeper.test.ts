@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { ROLL, RollKeeper, type RollStore } from '../../src/cluster/index.ts'
 import { MemoryRoll } from '../../src/storage/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 const FACTS = { region: 'global', datacenter: 'dc1', build: '1' }
 

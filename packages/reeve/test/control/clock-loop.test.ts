@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ClockLoop, DrainLoop, LockLoop } from '../../src/control/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../../src/kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { put, type Change, type Tables } from '../../src/state/index.ts'
 import { createTestServer, type TestServer } from '../api/harness.ts'
 import { aRollout, aRolloutServer, minutes } from '../api/rollout.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeploymentLoop } from '../../src/control/index.ts'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isTerminal } from '../../src/model/index.ts'
 import { jobVersionKey } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GarbageLoop } from '../../src/control/index.ts'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anEvaluation, anId } from '../build/index.ts'
 import { aStore } from '../build/store.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation } from '@reeve/contract'
 import { ReadyQueue } from '../../src/control/ready-queue.ts'
-import { isoFromMs } from '../../src/kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { aJob, anEvaluation } from '../build/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 function aQueue() {
   const clock = new SimulatedClock()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { nextLaunchMs } from '../../src/model/index.ts'
-import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 
 const offsetAt = createZoneOffsets()
 

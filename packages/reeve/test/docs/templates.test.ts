@@ -4,11 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { taskFunctions } from '../../src/agent/template/task-functions.ts'
 import { parseJobFile } from '../../src/jobspec/index.ts'
-import {
-  parseTemplate,
-  renderTemplate,
-  type TemplateFunctions,
-} from '../../src/lang/template/index.ts'
+import { parseTemplate, renderTemplate, type TemplateFunctions } from '@reeve/go-template'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../../src/model/index.ts'
 import { aService } from '../build/catalog.ts'
 

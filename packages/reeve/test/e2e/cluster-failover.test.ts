@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Random } from '../../src/kit/clock.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 import { atEnd } from '../build/at-end.ts'
 import { Experiment } from '../build/experiment.ts'
 import { seededRandom } from '../build/ids.ts'

@@ -1,5 +1,5 @@
 import { HEADERS, type Input, type Job } from '@reeve/contract'
-import type { Random } from '../../src/kit/clock.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 import { HistoryRecorder, type Told } from '../linearizability/history.ts'
 import type { FaultWorld } from './cluster-faults-world.ts'
 import type { ServerProcess } from './cluster-process.ts'

@@ -6,7 +6,7 @@ import test from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Lifecycle, STOP_MS_MAX } from '../../src/http/lifecycle.ts'
 import { createShell } from '../../src/http/server.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aPipeline } from '../build/pipeline.ts'
 
 async function aListeningShell() {

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import { TurnedAway } from '../../src/http/turned-away.ts'
 import { atEnd } from '../build/at-end.ts'
 import { certificate } from '../build/certificates.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 /** A port that takes only callers with a certificate of the authority, and what its log says. */
 async function aPickyPort(t: TestContext) {

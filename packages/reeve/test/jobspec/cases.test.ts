@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseJobFile, parseLegacyJobFile, type JobFileResult } from '../../src/jobspec/index.ts'
-import { formatDiagnostic, type Diagnostic } from '../../src/lang/hcl/index.ts'
+import { formatDiagnostic, type Diagnostic } from '@reeve/hcl'
 import { canonicalizeJob } from '../../src/model/index.ts'
 import { seededRandom } from '../build/ids.ts'
 import { findStrayFiles, readCases, type ExpectedProblem, type JobCase } from './case-files.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { put, remove, Store, type Change } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 
 const bytes = new TextEncoder().encode('source')
 

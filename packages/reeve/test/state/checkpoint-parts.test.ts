@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Fault } from '../../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { put, remove, Store, type Change } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { aJob, anAllocation } from '../build/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aNamespace, write } from '../build/store.ts'
 
 const ROWS_PER_PART = 3

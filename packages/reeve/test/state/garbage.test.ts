@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, Evaluation, Job } from '@reeve/contract'
-import { nsFromMs } from '../../src/kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
 import {
   collectGarbage,

@@ -11,7 +11,7 @@ import {
 } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aNamespace, aStore } from '../build/store.ts'
 
 const clock = new SimulatedClock()

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Fault } from '../../src/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { put, remove, Store, type LogEntry, type NewLogEntry } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aNamespace, aStore, turn, write } from '../build/store.ts'
 
 test('store: a commit is seen at once by the next decision and durable later', async () => {

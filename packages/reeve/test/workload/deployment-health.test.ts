@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isoFromMs } from '../../src/kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { jobVersionKey, namespacedKey } from '../../src/state/index.ts'
 import { withScheduler } from '../api/cluster.ts'
 import { createTestServer } from '../api/harness.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { err } from '../../src/kit/result.ts'
+import { err } from '@reeve/kit/result.ts'
 import { refusal, type AllocationRow } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { DataMigrations } from '../../src/workload/index.ts'

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeRequest, OpenMessage, RequestMessage } from '@reeve/contract'
-import { joinedText } from '../../src/kit/parted-text.ts'
-import { StreamBuffers, StreamSocket } from '../../src/kit/stream-socket.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
+import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeRequests, NodeSessions, type NodeSession } from '../../src/workload/index.ts'
 import { countingIds } from '../build/agent.ts'
 import { aNode } from '../build/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { aStore } from '../build/store.ts'
 
 const USAGE: NodeRequest = { verb: 'host-usage' }

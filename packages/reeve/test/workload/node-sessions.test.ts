@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DesiredMessage } from '@reeve/contract'
-import { joinedText } from '../../src/kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeSessions, purgeNode } from '../../src/workload/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'

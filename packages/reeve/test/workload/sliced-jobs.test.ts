@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job, JobPlanResponse } from '@reeve/contract'
-import type { Result } from '../../src/kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import { LIMITS, type Refusal } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import {

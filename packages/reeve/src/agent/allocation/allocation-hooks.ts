@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { cniArguments, groupPorts, networkMode } from '../network/allocation-network.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allocationId, anAssignment, pass, turn } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { AllocationNetwork, AllocationNetworks } from '../network/allocation-network.ts'
 
 /** Networks that only remember what was asked of them. */

@@ -1,6 +1,6 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
-import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf, withoutPaths } from '../../kit/fault.ts'
+import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf, withoutPaths } from '@reeve/kit/fault.ts'
 import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'

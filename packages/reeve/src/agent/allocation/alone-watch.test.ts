@@ -8,7 +8,7 @@ import {
   someMemoryStorage,
   type Simulation,
 } from '../../../test/build/agent.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 
 const [ID, OTHER] = [allocationId(1), allocationId(2)]
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import type { AgentTaskGroup } from '../assignment.ts'
 
 /** As much of an allocation here as its end on a node that is alone takes. */

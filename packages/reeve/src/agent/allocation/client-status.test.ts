@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { summarize } from './client-status.ts'
 
 const STARTED = '2030-01-01T00:00:00Z'

@@ -1,5 +1,5 @@
 import type { ClientStatus, TaskState } from '@reeve/contract'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 
 export interface StatusSummary {
   readonly ClientStatus: ClientStatus

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pass, SILENT_LOG } from '../../../test/build/agent.ts'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { asCollectable, chooseGarbage, GarbageWatch, type Collectable } from './garbage-watch.ts'
 
 function allocations(count: number, ended: readonly number[]): readonly Collectable[] {

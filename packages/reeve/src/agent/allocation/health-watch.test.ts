@@ -12,7 +12,7 @@ import {
   type AssignmentFields,
   type Simulation,
 } from '../../../test/build/agent.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 
 const ID = allocationId(1)
 const Update = {

@@ -1,6 +1,6 @@
 import type { AllocationUpdate } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { isoFromMs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
 import type { ChecksHealth } from '../services/checks-health.ts'
 import {

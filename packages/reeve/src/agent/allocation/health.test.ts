@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { anAssignment, type AssignmentFields } from '../../../test/build/agent.ts'
 import { healthRuleOf, judgeHealth, type JudgedTask } from './health.ts'
 import type { Stage } from './lifecycle.ts'

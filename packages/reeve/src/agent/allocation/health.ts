@@ -1,5 +1,5 @@
 import type { TaskState } from '@reeve/contract'
-import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
+import { formatDurationNs, msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ChecksHealth } from '../services/checks-health.ts'

@@ -1,5 +1,5 @@
-import { Fault, messageOf } from '../../kit/fault.ts'
-import { multiErrorText } from '../../kit/multi-error.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import type { TaskRunner } from '../task/task-runner.ts'
 
 export interface AllocationRestart {

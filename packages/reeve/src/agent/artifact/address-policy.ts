@@ -1,6 +1,6 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** An address that a name stands for. */
 export interface ResolvedAddress {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Owner } from '../store/beneath.ts'
 import { placeInTask, type PlaceBelow } from '../store/task-place.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 export interface Checksum {
   readonly algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512'

@@ -3,7 +3,7 @@
  * host. `ssh` and `git://` connections are opened with it, because only the program that resolves a
  * name and connects knows that both are the same address.
  */
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { connectChecked } from './git-proxy.ts'
 
 const [source = '', host = '', port = ''] = process.argv.slice(2)

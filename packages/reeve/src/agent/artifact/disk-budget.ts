@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 export interface DiskLimits {
   /** Bytes that are left of the allocation's disk. */

@@ -14,7 +14,7 @@ import {
   type ArtifactBench,
 } from '../../../test/build/artifact-bench.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import type { Fault } from '../../kit/fault.ts'
+import type { Fault } from '@reeve/kit/fault.ts'
 import type { ArtifactRequest } from './fetch-artifact.ts'
 
 const TREE = aTar([

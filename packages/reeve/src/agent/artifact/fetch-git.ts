@@ -3,7 +3,7 @@ import { access, chmod, constants, lstat, mkdir, writeFile } from 'node:fs/promi
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { measureDisk } from '../store/disk-usage.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { MINIMAL_ENV } from './compression.ts'

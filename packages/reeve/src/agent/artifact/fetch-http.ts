@@ -3,7 +3,7 @@ import { request as plainRequest, type IncomingMessage, type RequestOptions } fr
 import { request as secureRequest } from 'node:https'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { hostOf, policyLookup, requireAllowed, type AddressPolicy } from './address-policy.ts'
 import type { DiskBudget, FileCharge } from './disk-budget.ts'

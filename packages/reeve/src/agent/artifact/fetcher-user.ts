@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { Owner } from '../store/beneath.ts'
 import { findUser } from '../user.ts'
 import type { ArtifactSource } from './source.ts'

@@ -8,7 +8,7 @@
  */
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { assert, messageOf } from '../../kit/fault.ts'
+import { assert, messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { FetcherMessage } from './fetcher-process.ts'
 import { isExclusiveUid } from './fetcher-user.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { hostOf, policyLookup, requireAllowed, type AddressPolicy } from './address-policy.ts'
 import { redactAddress, type ArtifactSource } from './source.ts'
 

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { ArtifactSource } from './source.ts'
 
 interface ObjectRequest {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import { Fault, messageOf } from '../../kit/fault.ts'
-import { artifactScheme, type ArtifactKind } from '../../kit/artifact-scheme.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { artifactScheme, type ArtifactKind } from '@reeve/kit/artifact-scheme.ts'
 
 /** Where something is to be fetched from, read from the text of the job. */
 export interface ArtifactSource {

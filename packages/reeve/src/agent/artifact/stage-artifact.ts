@@ -12,7 +12,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Resolve } from './address-policy.ts'
 import { checkFile, findChecksum, parseChecksum, type Checksum } from './checksum.ts'

@@ -11,7 +11,7 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, type Owner } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'

@@ -1,4 +1,4 @@
-import type { Fault } from '../../kit/fault.ts'
+import type { Fault } from '@reeve/kit/fault.ts'
 import {
   paddedToBlocks,
   readPaxRecords,
@@ -6,7 +6,7 @@ import {
   TAR_BLOCK_BYTES,
   tarText,
   type TarHeader,
-} from '../../kit/tar-header.ts'
+} from '@reeve/kit/tar-header.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 

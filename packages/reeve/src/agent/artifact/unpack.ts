@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { lchown, link, lstat, symlink } from 'node:fs/promises'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 

@@ -1,4 +1,4 @@
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
 /** One connection to a server: texts in order, either way, until it closes. */
 export interface Channel {

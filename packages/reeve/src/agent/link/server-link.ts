@@ -6,8 +6,8 @@ import type {
   ReplyMessage,
   WelcomeMessage,
 } from '@reeve/contract'
-import type { Clock, Random } from '../../kit/clock.ts'
-import { messageOf } from '../../kit/fault.ts'
+import type { Clock, Random } from '@reeve/kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { pause, withDeadline } from '../wait.ts'

@@ -6,9 +6,9 @@ import {
   type ReplyMessage,
   type WelcomeMessage,
 } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Channel } from './channel.ts'

@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, opendir, readlink } from 'node:fs/promises'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath } from '../store/beneath.ts'
 import { isMissing } from '../store/state-file.ts'

@@ -1,5 +1,5 @@
-import { Fault } from '../../kit/fault.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
 /** What comes on a stream, read no faster than it is taken. A Fault when it breaks off. */
 export async function* streamBytes(stream: StreamSocket): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
 import type { AllocationNetworkStatus } from '@reeve/contract'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
 import { HOST_NETWORK, type DnsSettings, type TaskNetwork, type TaskPort } from '../task-launch.ts'
 import type { Interpolator } from '../task/interpolate.ts'

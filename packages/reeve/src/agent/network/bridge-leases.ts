@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { readStateFile, writeStateFile } from '../store/state-file.ts'
 import type { TaskPort } from '../task-launch.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { BridgeSettings } from './bridge-rules.ts'
 import type { RunCommand } from './run-command.ts'
 

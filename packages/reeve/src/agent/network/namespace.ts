@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { RunCommand } from './run-command.ts'
 
 /** Where the kernel's namespaces have names. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** Runs a program of the machine and returns its output; Fault `network` with its complaint. */
 export type RunCommand = (

@@ -1,5 +1,5 @@
 import { STREAM_CHUNK_BYTES_MAX, type FileEvent, type StreamFrame } from '@reeve/contract'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
 /** Where the bytes of a file go. Each call settles when there is room for more. */
 export interface ByteSink {

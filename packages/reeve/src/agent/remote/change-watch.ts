@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from 'node:fs'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
 

@@ -1,8 +1,8 @@
 import { ExecRequestFrame, type ExecResponseFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { isBase64 } from '../../kit/base64.ts'
-import { messageOf } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isBase64 } from '@reeve/kit/base64.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TerminalSize } from '../task-session.ts'
 
 const checker = Compile(ExecRequestFrame)

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { Clock } from '../../kit/clock.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ExecSession } from '../task-session.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ExecSession, TerminalSize } from '../task-session.ts'
 import { readExecFrame } from './exec-frames.ts'

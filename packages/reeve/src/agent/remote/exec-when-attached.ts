@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'

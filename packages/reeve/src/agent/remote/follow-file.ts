@@ -1,6 +1,6 @@
 import { readlink, type FileHandle } from 'node:fs/promises'
 import type { StreamOrigin } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { CHUNK_BYTES, type ByteSink } from './byte-sink.ts'
 import { ChangeWatch } from './change-watch.ts'
 import { RemoteRefusal } from './remote-refusal.ts'

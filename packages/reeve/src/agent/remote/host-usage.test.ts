@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { findMount, HostUsageReader, parseCpuTimes, parseMemory } from './host-usage.ts'
 

@@ -2,8 +2,8 @@ import type { StatsFs } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DiskUsage, HostUsage } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { errorCode } from '../store/state-file.ts'
 
 interface CpuTimes {

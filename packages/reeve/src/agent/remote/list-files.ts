@@ -7,7 +7,7 @@ import {
   listedNameChars,
   type FileInfo,
 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isMissing } from '../store/state-file.ts'
 import { textOfName } from './file-names.ts'
 import { RemoteRefusal } from './remote-refusal.ts'

@@ -1,5 +1,5 @@
 import type { RemoteError } from '@reeve/contract'
-import { messageOf, withoutPaths } from '../../kit/fault.ts'
+import { messageOf, withoutPaths } from '@reeve/kit/fault.ts'
 
 interface RemoteRefusalOptions {
   readonly code?: string

@@ -1,6 +1,6 @@
 import type { AllocationPauseState, PauseState } from '@reeve/contract'
-import { Fault, messageOf } from '../../kit/fault.ts'
-import { multiErrorText } from '../../kit/multi-error.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { overrideOf } from '../task/task-state.ts'

@@ -1,6 +1,6 @@
 import type { AllocationUsage, ResourceUsage, TaskUsage as WireTaskUsage } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import type { TaskUsage } from '../task-session.ts'

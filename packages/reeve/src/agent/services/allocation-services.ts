@@ -1,6 +1,6 @@
 import type { CheckResult, OfferedService } from '@reeve/contract'
-import { messageOf } from '../../kit/fault.ts'
-import type { Clock } from '../../kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
 import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
 import type { DriverAddress } from '../driver.ts'

@@ -1,6 +1,6 @@
 import type { CheckResult } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { msFromNs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
 import {
   checkResult,

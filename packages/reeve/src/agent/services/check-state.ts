@@ -1,5 +1,5 @@
 import type { CheckResult, CheckStatus } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import type { PlannedCheck } from './plan-services.ts'
 import type { Finding } from './probe.ts'
 

@@ -18,7 +18,7 @@ import {
 } from '../../../test/build/agent.ts'
 import { aCheck, aService } from '../../../test/build/service.ts'
 import type { AgentCheck } from '../assignment.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 
 const ID = allocationId(1)
 

@@ -1,5 +1,5 @@
 import type { CheckResult, ServicesAck } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { Assignment } from '../assignment.ts'
 import type { Log } from '../log.ts'
 import type { NodeFacts } from '../node-facts.ts'

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { AgentAllocation } from '../assignment.ts'
 import type { DriverAddress } from '../driver.ts'
 import { ownValue } from '../own-value.ts'

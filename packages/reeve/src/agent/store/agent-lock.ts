@@ -1,8 +1,8 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Fault, messageOf } from '../../kit/fault.ts'
-import { lockHolderIn } from '../../kit/lock-table.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { lockHolderIn } from '@reeve/kit/lock-table.ts'
 import { errorCode, isMissing } from './state-file.ts'
 
 export interface AgentLock {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { errorCode } from './state-file.ts'
 
 /**

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** One line of the kernel's table of mounts. */
 interface MountEntry {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { partsBelow } from './beneath.ts'
 import type { TaskPaths } from './workspace.ts'

@@ -1,6 +1,6 @@
 import { chmod, lchown, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'

@@ -10,8 +10,8 @@ import {
   someMemoryStorage,
   stopped,
 } from '../../../test/build/agent.ts'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { DRIVER_AWAY, type RunningTask, type TaskDriver } from '../driver.ts'
 
 const ID = allocationId(1)

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { DriverContext, TaskDriver } from '../driver.ts'
 import type { TaskLedger } from './task-ledger.ts'
 

@@ -1,5 +1,5 @@
 import { GLOBAL_REGION, TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'

@@ -1,5 +1,5 @@
 import type { TaskEventType } from '@reeve/contract'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { TaskEventFields } from './task-event.ts'
 
 interface FailedStart {

@@ -10,9 +10,9 @@ import {
   turn,
 } from '../../../test/build/agent.ts'
 import { aRunner } from '../../../test/build/runner.ts'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
-import { nsFromMs } from '../../kit/duration.ts'
-import { Fault } from '../../kit/fault.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { DriverContext } from '../driver.ts'
 import type { TaskLaunch } from '../task-launch.ts'
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { RunningTask } from '../driver.ts'
 import type { TaskMount } from '../task-launch.ts'

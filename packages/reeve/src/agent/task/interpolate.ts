@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** Finds the value of a reference by its name: `node.datacenter`, `REEVE_ALLOC_ID`. */

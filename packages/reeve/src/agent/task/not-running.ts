@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** For whoever wants something of a process that is not there. */
 export function notRunning(task: string): Fault {

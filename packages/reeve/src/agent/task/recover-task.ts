@@ -1,6 +1,6 @@
 import type { TaskState } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { DRIVER_AWAY, type DriverContext, type Recovery, type TaskHandle } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'

@@ -1,5 +1,5 @@
 import type { RestartPolicy } from '@reeve/contract'
-import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
+import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import type { TaskExit } from '../driver.ts'
 import { WITHIN_POLICY } from './task-event.ts'
 

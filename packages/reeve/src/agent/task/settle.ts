@@ -1,4 +1,4 @@
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { decideRestart, restartsOnSuccess, type EndCause } from './restart-policy.ts'

@@ -1,6 +1,6 @@
 import type { TaskState } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
 import { pause } from '../wait.ts'
 import type { TaskLedger } from './task-ledger.ts'

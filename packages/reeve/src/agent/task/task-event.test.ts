@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TaskEvent } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { terminatedEvent } from './end-task.ts'
 import { taskEvent, WITHIN_POLICY } from './task-event.ts'
 

@@ -1,6 +1,6 @@
 import type { TaskEvent, TaskEventType } from '@reeve/contract'
-import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
-import { withoutPaths } from '../../kit/fault.ts'
+import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
+import { withoutPaths } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** What a caller may say about an event; the rest of the record follows from it. */

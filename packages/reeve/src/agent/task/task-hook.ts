@@ -1,5 +1,5 @@
 import type { TaskEventType } from '@reeve/contract'
-import type { Clock, Random } from '../../kit/clock.ts'
+import type { Clock, Random } from '@reeve/kit/clock.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { RunningTask, TaskIsolation } from '../driver.ts'
 import type { Log } from '../log.ts'

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { artifactHook } from '../artifact/artifact-hook.ts'
 import type { ArtifactSettings } from '../artifact/fetch-artifact.ts'
 import type { Catalog } from '../catalog.ts'

@@ -1,6 +1,6 @@
 import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { Log } from '../log.ts'
 import type { TaskRecord } from '../store/store.ts'
 import { FRESH_TRACKER } from './restart-policy.ts'

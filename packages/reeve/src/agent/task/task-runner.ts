@@ -1,6 +1,6 @@
 import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
   isRecoverable,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { taskEvent } from './task-event.ts'
 import { freshTaskState, moved, withEvent } from './task-state.ts'
 

@@ -1,6 +1,6 @@
 import type { PauseState, TaskEvent, TaskState, TaskStateName } from '@reeve/contract'
-import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
-import { assert } from '../../kit/fault.ts'
+import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../../model/index.ts'
 
 /** A dead task lives again only when a user restarts the whole allocation. */

@@ -1,4 +1,4 @@
-import { assert } from '../../kit/fault.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import type { RunningTask } from '../driver.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { VolumeMount, VolumeRequest } from '@reeve/contract'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { ownValue } from '../own-value.ts'
 import { propagationOf } from '../store/mounts.ts'
 import type { TaskMount } from '../task-launch.ts'

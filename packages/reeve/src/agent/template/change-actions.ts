@@ -1,6 +1,6 @@
 import type { ChangeScript, Template } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
 import { pause } from '../wait.ts'
 

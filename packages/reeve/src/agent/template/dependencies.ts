@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { Catalog } from '../catalog.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 

@@ -1,4 +1,4 @@
-import { failTemplate } from '../../lang/template/index.ts'
+import { failTemplate } from '@reeve/go-template'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** Reads `KEY=value` lines. Blank lines and comments are left out, quotes around a value go. */

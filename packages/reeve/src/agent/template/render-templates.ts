@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import {
   failTemplate,
   parseTemplate,
   renderTemplate,
   TemplateError,
   type TemplateFunctions,
-} from '../../lang/template/index.ts'
+} from '@reeve/go-template'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import type { Dependency } from './dependencies.ts'

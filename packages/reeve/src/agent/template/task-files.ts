@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, type Owner } from '../store/beneath.ts'

@@ -12,7 +12,7 @@ import {
   timeFunctions,
   type TemplateFunctions,
   type TemplateValue,
-} from '../../lang/template/index.ts'
+} from '@reeve/go-template'
 import type { ServiceName, VariableItems } from '../catalog.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { nodeLookup } from '../task/node-lookup.ts'

@@ -1,5 +1,5 @@
 import type { Template } from '@reeve/contract'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { PlaceBelow } from '../store/task-place.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
 import { templateFault } from './dependencies.ts'

@@ -1,5 +1,5 @@
-import { msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { Catalog } from '../catalog.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { ByteBudget, GO_FUNCTIONS, HELPER_FUNCTIONS } from '../../lang/template/index.ts'
+import { ByteBudget, GO_FUNCTIONS, HELPER_FUNCTIONS } from '@reeve/go-template'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { RenderOutcome, RenderRequest, TemplateSource } from './render-templates.ts'
 import { taskFunctions } from './task-functions.ts'

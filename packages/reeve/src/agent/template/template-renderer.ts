@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import { messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { ThreadQueue, type ThreadResult } from '../../threads/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { templateFault } from './dependencies.ts'

@@ -1,5 +1,5 @@
 import type { AuditVia } from '@reeve/contract'
-import { isoFromMs, parseDurationMs } from '../../kit/duration.ts'
+import { isoFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { FileFunctions } from '../../jobspec/index.ts'
-import { messageOf } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { CliHost } from '../host.ts'
 
 /** Whatever a job file reads goes into the job, which may not be larger. */

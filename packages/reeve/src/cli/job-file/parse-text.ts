@@ -1,11 +1,11 @@
-import { nodeCrypto } from '../../crypto/index.ts'
+import { nodeCrypto } from '@reeve/kit/node'
 import {
   parseJobFile,
   parseLegacyJobFile,
   type JobFileRequest,
   type JobFileResult,
 } from '../../jobspec/index.ts'
-import { formatDiagnostics, type Diagnostic } from '../../lang/hcl/index.ts'
+import { formatDiagnostics, type Diagnostic } from '@reeve/hcl'
 
 interface TextRequest extends Omit<JobFileRequest, 'random' | 'crypto'> {
   /** The older syntax, which has no variables. */

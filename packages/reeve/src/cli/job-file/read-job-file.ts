@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { JobSubmission, ParsedJob } from '@reeve/contract'
 import type { Positions } from '../../jobspec/index.ts'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 import { fileBytes } from '../input.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { createZoneOffsets } from '../../kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import { isLaunchedByTime, nextLaunchMs } from '../../model/index.ts'
 import { dateFromMs, formatAge } from '../output/time.ts'
 

@@ -1,4 +1,4 @@
-import { nsFromMs, parseDurationMs } from '../../kit/duration.ts'
+import { nsFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'

@@ -1,11 +1,11 @@
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import {
   fromPlain,
   GO_FUNCTIONS,
   parseTemplate,
   HELPER_FUNCTIONS,
   renderTemplate,
-} from '../../lang/template/index.ts'
+} from '@reeve/go-template'
 import { UsageError } from '../failure.ts'
 import type { Render } from './output.ts'
 

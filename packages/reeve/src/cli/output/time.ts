@@ -1,4 +1,4 @@
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS

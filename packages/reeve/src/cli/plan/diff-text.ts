@@ -1,4 +1,4 @@
-import { formatDurationNs } from '../../kit/duration.ts'
+import { formatDurationNs } from '@reeve/kit/duration.ts'
 import type { FieldDiff, JobDiff, ObjectDiff, TaskDiff, TaskGroupDiff } from '@reeve/contract'
 import type { Paint, Tone } from '../output/style.ts'
 

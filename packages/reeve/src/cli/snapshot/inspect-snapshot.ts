@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { SnapshotLine } from '@reeve/contract'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { CommandFailure } from '../failure.ts'
 import { invalidLine, snapshotLines } from './read-snapshot.ts'
 

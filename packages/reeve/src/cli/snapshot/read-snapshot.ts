@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SnapshotLine, SnapshotRowName } from '@reeve/contract'
-import { isBase64 } from '../../kit/base64.ts'
+import { isBase64 } from '@reeve/kit/base64.ts'
 import { CommandFailure } from '../failure.ts'
 
 /** What this program writes and reads. */

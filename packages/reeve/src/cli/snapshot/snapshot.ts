@@ -1,6 +1,6 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'

@@ -6,7 +6,7 @@ import {
   parse,
   toJson,
   type Diagnostic,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 import { fileText } from './file-text.ts'

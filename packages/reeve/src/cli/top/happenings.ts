@@ -1,4 +1,4 @@
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import type { Event } from '@reeve/contract'
 import { isEventOf, type TopicFilter } from '@reeve/sdk'
 import { shortId } from '../output/table.ts'

@@ -1,4 +1,4 @@
-import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '../../kit/duration.ts'
+import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { LIMITS, lockTtlMs } from '../../model/index.ts'
 import { namespacedKey, put, type Change, type Tables } from '../../state/index.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeploymentGroupState, Job, ReschedulePolicy } from '@reeve/contract'
 import { aGroup, aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import {
   LIMITS,
   newDeployment,

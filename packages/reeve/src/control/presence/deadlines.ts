@@ -1,5 +1,5 @@
-import { Heap } from '../../kit/heap.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { Heap } from '@reeve/kit/heap.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 interface Entry {
   readonly id: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobNodeLoss } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
-import { isoFromMs, msFromNs, nsFromMs } from '../../kit/duration.ts'
+import { isoFromMs, msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { LIMITS, type AllocationRow } from '../../model/index.ts'
 import {
   decideNodeLoss,

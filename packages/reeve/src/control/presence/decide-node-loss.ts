@@ -1,6 +1,6 @@
 import type { Job, JobNodeLoss, JobQuarantine } from '@reeve/contract'
-import { msFromNs, nsFromMs } from '../../kit/duration.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isServerTerminal, LIMITS, type AllocationRow } from '../../model/index.ts'
 
 /** A node that has just been marked down or disconnected. */

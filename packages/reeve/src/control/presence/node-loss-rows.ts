@@ -1,6 +1,6 @@
 import type { Evaluation, Job } from '@reeve/contract'
-import type { IdSource } from '../../kit/clock.ts'
-import { isoFromMs, msFromNs } from '../../kit/duration.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
+import { isoFromMs, msFromNs } from '@reeve/kit/duration.ts'
 import { LIMITS, newEvaluation, type AllocationRow, type NodeRow } from '../../model/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
 import {

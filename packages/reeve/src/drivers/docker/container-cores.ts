@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { isSuccess, refusalText, type Engine } from './engine.ts'
 
 interface ContainerCoresOptions {

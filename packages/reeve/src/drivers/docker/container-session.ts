@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 import { PassThrough, Writable, type Duplex } from 'node:stream'
 import { pause, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { relatives, sendSignal } from '../raw-exec/process-tree.ts'
 import { isAlive, ProcessTable, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import {

@@ -1,6 +1,6 @@
 import type { TaskLaunch, TaskMount, TaskPort } from '../../agent/index.ts'
-import { Fault } from '../../kit/fault.ts'
-import { matchGlob } from '../../kit/glob.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
 import type { DockerConfig, LoggingConfig, MountConfig } from './docker-config.ts'
 import type { DockerPolicy } from './docker-policy.ts'

@@ -1,5 +1,5 @@
 import type { NodeTasks } from '../../agent/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LABEL, NETWORK_LABEL, START_LABEL } from './container-spec.ts'
 import { isSuccess, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
 

@@ -15,8 +15,8 @@ import type {
   TaskLaunch,
 } from '../../agent/index.ts'
 import { pause } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import {
   containerSpec,
   isInAllocationNetwork,

@@ -1,5 +1,5 @@
-import { Fault } from '../../kit/fault.ts'
-import { matchGlob } from '../../kit/glob.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
 import type { DockerConfig } from './docker-config.ts'
 import type { DockerSettings } from './docker-settings.ts'
 

@@ -16,8 +16,8 @@ import {
   type TaskHandle,
   type TaskUsage,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { isAlive, readProc, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import { execInContainer } from './container-session.ts'
 import { usageFromStats } from './container-usage.ts'

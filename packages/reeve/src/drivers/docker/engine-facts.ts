@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { DockerPolicy } from './docker-policy.ts'
 import { isSuccess, member, parsed, refusalText, textAt, type Engine } from './engine.ts'
 

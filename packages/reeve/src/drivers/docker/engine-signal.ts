@@ -1,5 +1,5 @@
 import { findSignal } from '../../agent/index.ts'
-import { realTimeNumber } from '../../kit/signal.ts'
+import { realTimeNumber } from '@reeve/kit/signal.ts'
 
 const SIGNAL_MAX = 64
 

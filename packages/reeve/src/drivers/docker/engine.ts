@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https'
 import type { Duplex, Readable } from 'node:stream'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 
 /** What the endpoints below have meant since then; later engines answer it too. */

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** An image as a job names it: `registry.example:5000/team/app:1.2@sha256:…`. */
 export interface ImageReference {

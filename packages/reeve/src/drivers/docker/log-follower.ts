@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { pause, type LogFiles } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { RotatingLog } from '../logs/rotating-log.ts'
 import type { Engine } from './engine.ts'
 import { FrameReader, type Frame } from './frames.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { TaskLaunch } from '../../agent/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { hostsText, resolvText } from '../settings/name-files.ts'
 import type { DockerConfig } from './docker-config.ts'
 import { parseVolume } from './volume.ts'

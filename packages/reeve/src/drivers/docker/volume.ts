@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** One entry of `volumes`: `source:target[:options]`. */
 interface Volume {

@@ -15,8 +15,8 @@ import {
   type TaskHandle,
   type TaskLaunch,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { planCgroups } from '../native/cgroup-plan.ts'
 import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
 import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'

@@ -1,5 +1,5 @@
 import { lookupUser, type HostAccounts, type HostUser } from '../../agent/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** The accounts that isolated tasks may run as on this node. Each entry is a name or a number. */
 export interface AccountPolicy {

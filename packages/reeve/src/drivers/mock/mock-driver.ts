@@ -7,8 +7,8 @@ import {
   type TaskHandle,
   type TaskLaunch,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { readMockConfig } from './mock-config.ts'
 import { MockTask } from './mock-task.ts'
 

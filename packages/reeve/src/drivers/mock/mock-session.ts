@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { pause, type ExecRequest, type ExecSession, type TerminalSize } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { MockProcess } from './mock-config.ts'
 import { say } from './say.ts'
 

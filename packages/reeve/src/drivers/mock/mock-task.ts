@@ -11,8 +11,8 @@ import {
   type TaskLaunch,
   type TaskUsage,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { RotatingLog } from '../logs/rotating-log.ts'
 import type { MockConfig } from './mock-config.ts'
 import { MockSession } from './mock-session.ts'

@@ -1,5 +1,5 @@
 import { pause } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { MockProcess } from './mock-config.ts'
 
 interface Speaker {

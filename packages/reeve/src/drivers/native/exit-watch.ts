@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pause } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { isExhausted, mayBeAlive, type ProcessRef } from '../raw-exec/processes.ts'
 import { readExit, type ExitRecord } from './records.ts'
 

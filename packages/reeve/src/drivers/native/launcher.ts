@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { withDeadline } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** How long the launcher may take to say that it is ready. */
 const READY_MS_MAX = 10_000

@@ -7,8 +7,8 @@ import {
   type ExecSession,
   type TerminalSize,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { ChildSession } from '../session/child-session.ts'
 import { parseObject, text, type LauncherAnswer } from './launcher.ts'
 import type { HandleRecord } from './records.ts'

@@ -12,8 +12,8 @@ import {
   type TaskHandle,
   type TaskUsage,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { readUsage } from './cgroup-usage.ts'
 import type { ExitWatch } from './exit-watch.ts'
 import { execInTask } from './native-session.ts'

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, resolve } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { errorCode } from '../../agent/index.ts'
 
 interface CommandPlace {

@@ -1,5 +1,5 @@
 import { ALLOCATION_MARK, TASK_MARK } from '../../agent/index.ts'
-import { matchGlob } from '../../kit/glob.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
 import { TaskSettings } from '../settings/task-settings.ts'
 
 /** The settings of `raw_exec`. */

@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 import { kill, pid as ownPid } from 'node:process'
 import { ALLOCATION_MARK, errorCode, pause, TASK_MARK, type TaskHandle } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import {
   isAlive,
   readProc,

@@ -8,8 +8,8 @@ import type {
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { planCgroups } from '../native/cgroup-plan.ts'
 import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
 import { readConfig, withoutDenied } from './config.ts'

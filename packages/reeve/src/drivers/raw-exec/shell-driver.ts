@@ -16,8 +16,8 @@ import {
   type TaskHandle,
   type TaskLaunch,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { logNumbers, openLogFile } from '../logs/log-sequence.ts'
 import { findCommand } from './command.ts'
 import { readConfig, withoutDenied } from './config.ts'

@@ -12,8 +12,8 @@ import {
   type TaskHandle,
   type TaskUsage,
 } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { ProcessTree, sendSignal } from './process-tree.ts'
 import { mayBeAlive, type ProcessRef, type ProcessTable } from './processes.ts'
 import { usageOf } from './process-usage.ts'

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { kill } from 'node:process'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { pause, type ExecSession, type TerminalSize } from '../../agent/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 
 /** How long output may be silent, after the command has ended, before it counts as whole. */
 const SILENCE_MS = 200

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 
 /** What a task may have unless the node says otherwise. */
 export const DEFAULT_CAPS: readonly string[] = [

@@ -1,5 +1,5 @@
-import { parseDurationMs } from '../../kit/duration.ts'
-import { Fault } from '../../kit/fault.ts'
+import { parseDurationMs } from '@reeve/kit/duration.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { nearestName } from './nearest-name.ts'
 
 /** More entries than this in one setting are a mistake of a program that wrote the job. */

@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { GovernanceContext } from '../context.ts'
 import { teamRights } from '../permissions.ts'
 import type { Seat } from '../standing.ts'

@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS, type BlobPartRow } from '../../model/index.ts'
 import { blobPartKey, put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib'
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   paddedToBlocks,
   readPaxRecords,
@@ -8,7 +8,7 @@ import {
   TAR_BLOCK_BYTES,
   tarText,
   type TarHeader,
-} from '../../kit/tar-header.ts'
+} from '@reeve/kit/tar-header.ts'
 
 /** What may be unpacked; the limits of the API unless a test sets smaller ones. */
 export interface ArchiveLimits {

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
 import { compareCreation, put, remove, type Change, type Tables } from '../../state/index.ts'
 import { newUpload } from '../blobs/pending-uploads.ts'

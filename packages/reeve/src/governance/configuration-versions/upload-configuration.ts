@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
 import { findUpload, uploaderOf, uploadOnce } from '../blobs/pending-uploads.ts'

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AttributeProblem } from '../../model/index.ts'
 
 /** What a request says of a policy's level; `enforce` is the deprecated way to say it. */

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

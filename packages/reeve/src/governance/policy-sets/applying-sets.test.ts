@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import fc from 'fast-check'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type {
   PolicySetRelation,
   PolicySetRow,

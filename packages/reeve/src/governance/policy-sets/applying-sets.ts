@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { PolicySetRow, TagBindingRow } from '../../model/index.ts'
 import type { PlainObject } from '../../policy/index.ts'
 import {

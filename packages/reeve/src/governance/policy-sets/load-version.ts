@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
-import { assert } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { assert } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { PolicySetRow, VersionedPolicy } from '../../model/index.ts'
 import {
   organizationTenant,

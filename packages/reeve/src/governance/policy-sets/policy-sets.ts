@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isEqual, type GovernanceRefusal, type PolicySetRow } from '../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AttributeProblem, PolicySetRow } from '../../model/index.ts'
 import { foldName, scopedKey, type Tables } from '../../state/index.ts'
 import { normalSelectors, scopingOf, selectorProblems } from './tag-selectors.ts'

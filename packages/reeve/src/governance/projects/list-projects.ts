@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { foldName, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

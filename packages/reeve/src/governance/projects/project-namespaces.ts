@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AttributeProblem, GovernanceRefusal } from '../../model/index.ts'
 import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 import { isSiteAdministrator, type CallerIdentity, type GovernanceCaller } from '../caller.ts'

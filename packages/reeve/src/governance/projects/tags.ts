@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AttributeProblem, TagBindingRow } from '../../model/index.ts'
 import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'

@@ -1,5 +1,5 @@
-import type { JsonBytes } from '../../kit/json-bytes.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
 import type { PlainObject } from '../../policy/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CUT_MARK } from '../../kit/cut-text.ts'
+import { CUT_MARK } from '@reeve/kit/cut-text.ts'
 import { bounded, OUTPUT_CHARS_MAX } from './judge-sets.ts'
 
 const PASSED = { status: 'passed', findings: [] } as const

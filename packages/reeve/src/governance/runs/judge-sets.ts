@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { cutText } from '../../kit/cut-text.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
 import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,

@@ -1,5 +1,5 @@
-import { assert } from '../../kit/fault.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { assert } from '@reeve/kit/fault.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS, type PlanPartRow, type RunPlanRow } from '../../model/index.ts'
 import {
   planKey,

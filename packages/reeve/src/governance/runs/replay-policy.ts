@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
 import { outcomeOf, type AskedPolicy, type Judgement } from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

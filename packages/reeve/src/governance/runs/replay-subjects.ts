@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import type { AskedSubject, Subject } from '../../policy/index.ts'
 import {
   judgedJobKey,

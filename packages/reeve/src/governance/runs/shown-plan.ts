@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { RunPlanRow } from '../../model/index.ts'
 import { organizationTenant, planOf, redactPlan } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'

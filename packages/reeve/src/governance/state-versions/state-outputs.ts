@@ -1,5 +1,5 @@
-import { parseExactJson } from '../../kit/exact-json.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { parseExactJson } from '@reeve/kit/exact-json.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type GovernanceRefusal, type StateVersionRow } from '../../model/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'

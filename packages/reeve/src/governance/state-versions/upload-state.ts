@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, StateVersionRow } from '../../model/index.ts'
 import { uploadOnce } from '../blobs/pending-uploads.ts'
 import type { GovernanceCaller } from '../caller.ts'

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, OrganizationMembershipRow } from '../../model/index.ts'
 import { foldName, put, remove, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

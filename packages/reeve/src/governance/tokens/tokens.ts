@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   invalid,
   UNSEEN,

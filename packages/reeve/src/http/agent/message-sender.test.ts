@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedText, type PartedText } from '../../kit/parted-text.ts'
+import { joinedText, type PartedText } from '@reeve/kit/parted-text.ts'
 import { MessageSender } from './message-sender.ts'
 
 /**

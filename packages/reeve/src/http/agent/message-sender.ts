@@ -1,4 +1,4 @@
-import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/parted-text.ts'
+import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '@reeve/kit/parted-text.ts'
 
 /** Of a message that is JSON, though it is given as bytes. */
 const AS_TEXT = { binary: false } as const

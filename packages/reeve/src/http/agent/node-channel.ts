@@ -14,9 +14,9 @@ import {
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
 import type { RawData } from 'ws'
-import type { Clock } from '../../kit/clock.ts'
-import { messageOf } from '../../kit/fault.ts'
-import type { PartedText } from '../../kit/parted-text.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import type { PartedText } from '@reeve/kit/parted-text.ts'
 import {
   admitNode,
   CatalogHub,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
 import { NewNodeLimit, NodePenalties, NodeRate, TokenBucket } from './node-rates.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { NodeRequests } from '../../workload/index.ts'
 import { bearerOf } from '../pipeline/credentials.ts'
 import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
-import type { Clock } from '../../kit/clock.ts'
-import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 
 interface AcceptorOptions {

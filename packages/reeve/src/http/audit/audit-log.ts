@@ -1,6 +1,6 @@
 import type { AuditRecord, Route } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import {
   auditKey,
   outcomeRecord,

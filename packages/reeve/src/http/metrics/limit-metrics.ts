@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import type { LimitUse } from '../../kit/tenant-slots.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
 import type { LabelledSources } from './metrics.ts'
 
 /** Reading the use of a limit looks at every tenant: it is done at most this often. */

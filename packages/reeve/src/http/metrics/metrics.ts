@@ -1,8 +1,8 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import { Gauge, Registry } from 'prom-client'
-import type { Clock } from '../../kit/clock.ts'
-import { isoFromMs } from '../../kit/duration.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
 import { RequestTimes } from './request-times.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock, Random } from '../../kit/clock.ts'
-import { TenantSlots } from '../../kit/tenant-slots.ts'
+import type { Clock, Random } from '@reeve/kit/clock.ts'
+import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { blockingWaitMs, LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 
 /** Tenants whose requests are counted at the same time. */
 const TENANTS_MAX = 20_000

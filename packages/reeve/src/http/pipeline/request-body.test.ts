@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { CHUNK_LIMITS } from '../transport/chunk-guard.ts'
 import { BODY_LIMITS, RequestBodies, type BodyLimits } from './request-body.ts'
 
@@ -54,6 +56,20 @@ test('body: as many bytes as the limit are received, and none more', async () =>
   assert.match(await more.received, /^413 .*larger than 10 bytes/)
   assert.equal(bodies.bytes, 0)
 })
+
+for (const isFlowing of [false, true])
+  test(`body: all of a body that has arrived in two chunks is read${isFlowing ? ' while it flows' : ''}`, () => {
+    const { bodies } = aReceiver()
+    const raw = new IncomingMessage(new Socket())
+    raw.push('abc')
+    raw.push('def')
+    raw.complete = true
+    if (isFlowing) raw.resume()
+    const request: unknown = { body: raw, raw, headers: { 'content-length': '6' } }
+    // All that `read` uses of a request.
+    const bytes = bodies.read(request as FastifyRequest, { tenant: 'a', bytesMax: 10 })
+    assert.equal(String(bytes), 'abcdef')
+  })
 
 test('body: an announced length that is too large is rejected unread', () => {
   const { bodies } = aReceiver()

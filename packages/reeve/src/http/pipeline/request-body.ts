@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import type { Clock } from '../../kit/clock.ts'
-import { releaseBytes } from '../../kit/release-bytes.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { releaseBytes } from '@reeve/kit/release-bytes.ts'
 import { LIMITS } from '../../model/index.ts'
 import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
@@ -82,8 +82,7 @@ export class RequestBodies {
     if (announced > bytesMax) throw tooLarge(bytesMax)
     if (isStopped(raw)) throw tinyChunks()
     if (payload === raw && raw.complete && raw.readableLength <= bytesMax) {
-      // A request is a stream of bytes: nobody sets an encoding on it.
-      return (raw.read() as Buffer | null) ?? NO_BYTES
+      return readAll(raw)
     }
     return this.#receive(payload, { ...wanted, announced, raw })
   }
@@ -142,6 +141,19 @@ export class RequestBodies {
     this.#isChecking = true
     this.#clock.after(CHECK_MS, () => this.#check())
   }
+}
+
+/** What has arrived. A stream that flows gives one chunk at a time, others give all of them. */
+function readAll(raw: IncomingMessage): Buffer {
+  const chunks: Buffer[] = []
+  for (;;) {
+    // A request is a stream of bytes: nobody sets an encoding on it.
+    const chunk = raw.read() as Buffer | null
+    if (chunk === null) break
+    chunks.push(chunk)
+  }
+  const [first = NO_BYTES] = chunks
+  return chunks.length > 1 ? Buffer.concat(chunks) : first
 }
 
 interface ReceivedRequest extends BodyRequest {

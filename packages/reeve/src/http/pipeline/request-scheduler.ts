@@ -1,4 +1,4 @@
-import { FairQueue, type QueueRejection } from '../../kit/fair-queue.ts'
+import { FairQueue, type QueueRejection } from '@reeve/kit/fair-queue.ts'
 
 /** Bounds of the requests that wait for the event loop, and of what one tick of it does. */
 export interface SchedulerLimits {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MANAGEMENT, type Caller } from '../../acl/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { LIMITS, refusal } from '../../model/index.ts'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { json, type Answer } from '../answer.ts'
 import { SharedResponses, type ReadResult, type WokenRead } from './shared-responses.ts'
 

@@ -1,6 +1,6 @@
 import type { Caller } from '../../acl/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import type { Result } from '../../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
 

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
-import type { Clock } from '../../kit/clock.ts'
-import type { LimitUse } from '../../kit/tenant-slots.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
 import { openFilesMax } from './open-files.ts'
 
 /** Time in which a client has to send the head of a request. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import type { LimitUse } from '../../kit/tenant-slots.ts'
+import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
 
 /** Files and connections that this process may have open; infinite where the system is silent. */
 export function openFilesMax(): number {

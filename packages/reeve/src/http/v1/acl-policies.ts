@@ -1,6 +1,6 @@
 import { v1Routes, type AclPolicy, type AclPolicyRecord, type AclPolicyStub } from '@reeve/contract'
 import { NO_RULES, parseAclRules, rulesJson } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import {
   deletePolicy,

@@ -1,5 +1,5 @@
 import { v1Routes, type AclRole, type AclRoleRequest } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import {

@@ -1,4 +1,4 @@
-import { err } from '../../kit/result.ts'
+import { err } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { aclPolicyEndpoints } from './acl-policies.ts'

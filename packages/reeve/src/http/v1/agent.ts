@@ -1,5 +1,5 @@
 import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'
 import type { WorkloadContext } from '../../workload/index.ts'

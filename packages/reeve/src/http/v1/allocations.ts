@@ -1,5 +1,5 @@
 import { Allocation, v1Routes } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { compileFilter, equalityHint, fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
   allocationRecord,

@@ -1,6 +1,6 @@
 import type { Route } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'

@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { findAuditRecords } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'

@@ -9,7 +9,7 @@ import {
   type NodeRequest,
 } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import {
   findAllocationOnNode,

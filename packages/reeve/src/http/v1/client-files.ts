@@ -15,7 +15,7 @@ import {
 } from '@reeve/contract'
 import { Type } from 'typebox'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import { findAllocationOnNode } from '../../workload/index.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'

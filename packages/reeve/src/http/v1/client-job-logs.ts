@@ -1,5 +1,5 @@
 import { v1Routes, type Job, type LogType } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { EVERY_LOG_TYPE, isJobOver, jobLogSources } from '../../workload/index.ts'

@@ -1,5 +1,5 @@
 import { HostUsage, v1Routes } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { checkUuid, LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { unknownNode } from '../../workload/index.ts'
 import type { AgentInfo } from './agent.ts'

@@ -1,6 +1,6 @@
 import { Deployment, v1Routes, type DeploymentUpdateResponse } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'

@@ -1,6 +1,6 @@
 import type { Route, Shape, Input } from '@reeve/contract'
 import type { TSchema } from 'typebox'
-import type { Result } from '../../kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'

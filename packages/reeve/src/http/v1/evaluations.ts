@@ -4,7 +4,7 @@ import {
   type EvaluationCount,
   type EvaluationDeleteResponse,
 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import type { Store, Table } from '../../state/index.ts'

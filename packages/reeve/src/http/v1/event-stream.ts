@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { v1Routes } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
 import type { RawQuery } from '../query.ts'

@@ -1,7 +1,7 @@
 import { HEADERS, type Route, type RouteHandling } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
-import type { Result } from '../../kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import type { Clock } from '../../kit/clock.ts'
-import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { pass, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
   tooManyStreams,

@@ -1,8 +1,8 @@
 import { ExecRequestFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { isBase64 } from '../../kit/base64.ts'
-import type { Clock } from '../../kit/clock.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { isBase64 } from '@reeve/kit/base64.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 
 /** Counts a frame of a token. Zero when it may be read now, else the time until one may be. */

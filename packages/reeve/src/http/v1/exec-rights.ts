@@ -1,5 +1,5 @@
 import type { Caller } from '../../acl/index.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
 import type { Closing } from './exec-closing.ts'
 

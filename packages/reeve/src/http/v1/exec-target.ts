@@ -1,7 +1,7 @@
 import { v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { messageOf } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   prepareAction,
   prepareExec,

@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { err } from '../../kit/result.ts'
+import { err } from '@reeve/kit/result.ts'
 import { refusal } from '../../model/index.ts'
 import { read, type Endpoint } from './endpoint.ts'
 import { anyone } from './requirements.ts'

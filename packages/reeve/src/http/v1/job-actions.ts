@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { jobActions, type WorkloadContext } from '../../workload/index.ts'

@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { parseJob, validateSubmittedJob, type WorkloadContext } from '../../workload/index.ts'
 import { json, jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'

@@ -5,8 +5,8 @@ import {
   type JobWriteResponse,
   type PeriodicForceResponse,
 } from '@reeve/contract'
-import { warningsText } from '../../kit/multi-error.ts'
-import { ok, type Result } from '../../kit/result.ts'
+import { warningsText } from '@reeve/kit/multi-error.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import {
   dispatchJob,

@@ -1,5 +1,5 @@
 import { Job, type JobSummary } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { compileFilter, equalityHint, fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { jobStub } from '../../model/index.ts'
 import { namespacedKey, type Store, type Tables } from '../../state/index.ts'

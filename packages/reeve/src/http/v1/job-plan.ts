@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import { planJob, type WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'

@@ -1,6 +1,6 @@
 import { Job, v1Routes, type JobStatusesRequest } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { runInSlices, type Steps } from '../../kit/slices.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import { compileFilter, fieldKindsFromSchema, leadingPart } from '../../lang/filter/index.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
 import { namespacedKey, type NamespaceScope } from '../../state/index.ts'

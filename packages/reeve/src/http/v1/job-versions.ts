@@ -4,9 +4,9 @@ import {
   type JobStabilityResponse,
   type JobWriteResponse,
 } from '@reeve/contract'
-import { warningsText } from '../../kit/multi-error.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { runInSlices } from '../../kit/slices.ts'
+import { warningsText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { runInSlices } from '@reeve/kit/slices.ts'
 import { diffJobsSteps, LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import {

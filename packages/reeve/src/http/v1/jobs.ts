@@ -1,6 +1,6 @@
 import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { warningsText } from '../../kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { warningsText } from '@reeve/kit/multi-error.ts'
 import {
   allocationStub,
   PERMISSION_DENIED,

@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { FilterOptions } from '../../lang/filter/index.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
 import { jsonBatches, jsonItems, type Answer } from '../answer.ts'

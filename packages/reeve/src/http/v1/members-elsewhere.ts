@@ -1,6 +1,6 @@
 import { AgentMembers, type AgentMember } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { agentMember, type OtherRegions, type WorkloadContext } from '../../workload/index.ts'
 
 /** A person waits for the list: a region that takes longer is as good as gone. */

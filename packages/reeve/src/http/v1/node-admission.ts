@@ -4,7 +4,7 @@ import {
   v1Routes,
   type NodeSecretRotationResponse,
 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
   nodeJoinTokenStub,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { Fault } from '../../kit/fault.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 
 /** The bytes that a node sends on a stream. Read no faster than they are taken. */
 export function nodeBytes(stream: StreamSocket): Readable {

@@ -1,6 +1,6 @@
 import { NodePool, v1Routes, type NodePoolRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'

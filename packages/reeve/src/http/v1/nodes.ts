@@ -1,5 +1,5 @@
 import { Node, v1Routes, type NodeEvaluateResponse, type NodeUpdateResponse } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
   checkUuid,

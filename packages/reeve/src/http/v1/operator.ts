@@ -5,7 +5,7 @@ import {
   type SchedulerConfigurationUpdate,
 } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { schedulerConfiguration, type Store } from '../../state/index.ts'
 import { writeSchedulerConfiguration, type WorkloadContext } from '../../workload/index.ts'

@@ -1,5 +1,5 @@
 import { PolicyVerdict, v1Routes } from '@reeve/contract'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'

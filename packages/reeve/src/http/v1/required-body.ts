@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 
 /** A body that must be there: the shell hands on a missing one as undefined. */

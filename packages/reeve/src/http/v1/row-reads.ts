@@ -1,4 +1,4 @@
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Table } from '../../state/index.ts'
 import { json, jsonText } from '../answer.ts'

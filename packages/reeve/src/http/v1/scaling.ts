@@ -5,8 +5,8 @@ import {
   type ScalingPolicyStub,
 } from '@reeve/contract'
 import type { Grants } from '../../acl/index.ts'
-import { warningsText } from '../../kit/multi-error.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { warningsText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
 import { namespacedKey, scalingEventsKey, type Store } from '../../state/index.ts'
 import { scaleJob, type WorkloadContext } from '../../workload/index.ts'

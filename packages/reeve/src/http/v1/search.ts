@@ -1,5 +1,5 @@
 import { HEADERS, v1Routes } from '@reeve/contract'
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import {

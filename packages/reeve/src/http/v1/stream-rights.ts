@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { NamespaceCapability } from '@reeve/contract'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { PERMISSION_DENIED } from '../../model/index.ts'
 import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
 import { closingOf } from './exec-closing.ts'

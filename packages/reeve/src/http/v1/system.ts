@@ -1,5 +1,5 @@
 import { v1Routes } from '@reeve/contract'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { forceCollection, reconcileSummaries, type WorkloadContext } from '../../workload/index.ts'
 import { EMPTY } from '../answer.ts'
 import { write, type Endpoint } from './endpoint.ts'

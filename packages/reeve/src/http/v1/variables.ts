@@ -1,6 +1,6 @@
 import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
   PERMISSION_DENIED,

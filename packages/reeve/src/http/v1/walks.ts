@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../kit/result.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
 import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 

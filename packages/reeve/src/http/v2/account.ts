@@ -9,7 +9,7 @@ import {
   type GovernanceCaller,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, created, NO_CONTENT, single, paged, windowOf } from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'

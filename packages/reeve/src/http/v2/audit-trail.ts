@@ -1,6 +1,6 @@
 import { v2, type AuditRecord } from '@reeve/contract'
 import { findAuditSeat, type GovernanceContext } from '../../governance/index.ts'
-import { err, type Result } from '../../kit/result.ts'
+import { err, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { findAuditRecords } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'

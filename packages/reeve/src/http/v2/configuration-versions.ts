@@ -9,7 +9,7 @@ import {
   uploadConfiguration,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { answer, created, paged, single, windowOf } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { configurationVersionResource } from './resources/configuration-version.ts'

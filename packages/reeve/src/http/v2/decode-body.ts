@@ -1,5 +1,5 @@
 import type { Route } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { draftProblems, type DraftRule } from './draft.ts'
 import type { Validated } from './validate.ts'

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { Address, JsonDocument, Outcome, Resource } from './endpoint.ts'
 import type { PageWish } from './query.ts'

@@ -1,7 +1,7 @@
-import type { Clock } from '../../kit/clock.ts'
-import { Fault, OVERLOADED } from '../../kit/fault.ts'
-import { releaseBytes } from '../../kit/release-bytes.ts'
-import { err } from '../../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
+import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { err } from '@reeve/kit/result.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
   overloadMessage,

@@ -1,6 +1,6 @@
 import { v2, type Route } from '@reeve/contract'
-import type { JsonBytes } from '../../kit/json-bytes.ts'
-import type { Result } from '../../kit/result.ts'
+import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { readDocument } from './read-document.ts'
 import { compileValidator, type Validated, type Validator } from './validate.ts'

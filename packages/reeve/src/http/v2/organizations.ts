@@ -13,7 +13,7 @@ import {
   type GovernanceContext,
   type Seat,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, created, NO_CONTENT, single, pagedOnRequest, windowOf } from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint } from './endpoint.ts'

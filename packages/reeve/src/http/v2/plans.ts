@@ -6,7 +6,7 @@ import {
   uploadPlan,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { answer, NO_CONTENT, single } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { planResource } from './resources/run.ts'

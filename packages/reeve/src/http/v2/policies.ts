@@ -14,7 +14,7 @@ import {
   type GovernanceContext,
   type SeenPolicy,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, NO_CONTENT, paged, single, whole, windowOf } from './documents.ts'
 import { memberAt, type DraftRule } from './draft.ts'

@@ -6,7 +6,7 @@ import {
   overrideCheck,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { answer, NO_CONTENT, pagedOnRequest, single, windowOf } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { checkLog, policyCheckResource } from './resources/policy-results.ts'

@@ -7,7 +7,7 @@ import {
   uploadVersion,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import { answer, created, paged, single, windowOf } from './documents.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import { policySetVersionResource } from './resources/policy-set.ts'

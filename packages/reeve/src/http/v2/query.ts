@@ -1,5 +1,5 @@
 import { v2, type Route } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { JsonSchema } from '../decode.ts'
 import type { RawQuery } from '../query.ts'

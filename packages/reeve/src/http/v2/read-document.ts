@@ -1,5 +1,5 @@
-import { messageOf } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { findJsonProblem } from '../json-problem.ts'
 import { parseWholeJson } from '../json-text.ts'

@@ -7,7 +7,7 @@ import {
   readRunFile,
   type GovernanceContext,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, single } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'

@@ -12,7 +12,7 @@ import {
   writePhaseState,
   type PhaseCall,
 } from '../../governance/index.ts'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, NO_CONTENT } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'

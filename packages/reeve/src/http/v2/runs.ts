@@ -14,7 +14,7 @@ import {
   type GovernanceContext,
   type SeenRun,
 } from '../../governance/index.ts'
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import { answer, created, paged, single, whole, windowOf } from './documents.ts'

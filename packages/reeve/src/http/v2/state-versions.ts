@@ -17,7 +17,7 @@ import {
   type SeenState,
   type StatePart,
 } from '../../governance/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type GovernanceRefusal } from '../../model/index.ts'
 import { answer, created, paged, single, whole, windowOf } from './documents.ts'
 import {

@@ -1,5 +1,5 @@
 import type { TagFilter } from '../../governance/index.ts'
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { refuse } from './query.ts'
 

@@ -14,7 +14,7 @@ import {
   type GovernanceContext,
   type TokenOwner,
 } from '../../governance/index.ts'
-import type { Result } from '../../kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import {
   answer,

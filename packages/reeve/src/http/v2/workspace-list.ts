@@ -12,7 +12,7 @@ import {
   type SeenWorkspace,
   type WorkspaceOrder,
 } from '../../governance/index.ts'
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { answer, paged, windowOf } from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint, type V2Request } from './endpoint.ts'

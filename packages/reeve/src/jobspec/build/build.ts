@@ -8,7 +8,7 @@ import {
   type DecodedBody,
   type Expression,
   type Span,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note } from '../findings.ts'
 import { isRecord, isRounded, toJson, type Json, type JsonRecord } from '../json.ts'
 import type { Mark } from '../places.ts'

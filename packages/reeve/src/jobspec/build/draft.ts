@@ -1,4 +1,4 @@
-import { errorAt, type Meter, type Span } from '../../lang/hcl/index.ts'
+import { errorAt, type Meter, type Span } from '@reeve/hcl'
 import { note, type Findings } from '../findings.ts'
 import type { Json, JsonRecord } from '../json.ts'
 import type { Mark, Places } from '../places.ts'

@@ -1,4 +1,4 @@
-import { charge, errorAt, TOO_EXPENSIVE } from '../../lang/hcl/index.ts'
+import { charge, errorAt, TOO_EXPENSIVE } from '@reeve/hcl'
 import { note } from '../findings.ts'
 import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
 import { amend, fallBack, take, type Draft } from './draft.ts'

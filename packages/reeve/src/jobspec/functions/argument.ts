@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   ANY,
   describeValue,
@@ -15,7 +15,7 @@ import {
   type Parameter,
   type Type,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 
 /** A parameter that knows which TypeScript type its values have once they are converted. */
 export interface Argument<T> extends Parameter {

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   ANY,
   BOOL,
@@ -16,7 +16,7 @@ import {
   type LazyProblem,
   type Type,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { any } from './argument.ts'
 import { define } from './define.ts'
 

@@ -1,11 +1,11 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   charge,
   type EagerFunction,
   type FunctionProblem,
   type Meter,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import type { Argument } from './argument.ts'
 
 export type Outcome = Result<Value, FunctionProblem>

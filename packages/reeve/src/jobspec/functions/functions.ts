@@ -1,4 +1,4 @@
-import type { FunctionDefinition } from '../../lang/hcl/index.ts'
+import type { FunctionDefinition } from '@reeve/hcl'
 import { controlFunctions } from './control.ts'
 import { cryptoFunctions } from './crypt/crypto.ts'
 import { encodingFunctions } from './encoding/encoding.ts'

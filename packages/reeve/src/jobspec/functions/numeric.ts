@@ -1,4 +1,4 @@
-import { ok } from '../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import {
   calculate,
   compare,
@@ -10,7 +10,7 @@ import {
   type FunctionDefinition,
   type NumberValue,
   type Rational,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { float, number, numbers, text, whole } from './argument.ts'
 import { define, defineRest, refuse, refuseArgument, type Outcome } from './define.ts'
 import { RANGE_VALUES_MAX } from './limits.ts'

@@ -1,6 +1,6 @@
-import type { CryptoHost } from '../../kit/crypto-host.ts'
-import type { Random } from '../../kit/clock.ts'
-import type { Result } from '../../kit/result.ts'
+import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
+import type { Random } from '@reeve/kit/clock.ts'
+import type { Result } from '@reeve/kit/result.ts'
 
 /** What functions may know of the world around the job file. */
 export interface FunctionOptions {

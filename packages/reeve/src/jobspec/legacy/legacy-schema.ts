@@ -1,4 +1,4 @@
-import type { BlockSchema, BodySchema } from '../../lang/hcl/index.ts'
+import type { BlockSchema, BodySchema } from '@reeve/hcl'
 import { JOB } from '../schema/job.ts'
 import { KINDS } from '../schema/kind.ts'
 import { text, type BlockTable, type Nested } from '../schema/table.ts'

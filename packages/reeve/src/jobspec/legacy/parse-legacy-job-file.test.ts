@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ParsedJob } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { formatDiagnostic } from '../../lang/hcl/index.ts'
+import { formatDiagnostic } from '@reeve/hcl'
 import { JOB_FILE_LENGTH_MAX } from '../limits.ts'
 import { parseLegacyJobFile } from './parse-legacy-job-file.ts'
 

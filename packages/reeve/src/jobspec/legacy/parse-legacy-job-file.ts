@@ -1,4 +1,4 @@
-import { err, ok } from '../../kit/result.ts'
+import { err, ok } from '@reeve/kit/result.ts'
 import {
   decodeBody,
   errorAt,
@@ -10,7 +10,7 @@ import {
   type BodySchema,
   type DecodedBlock,
   type DecodedBody,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { inReadingOrder, noFindings, note, noteAll, type Findings } from '../findings.ts'
 import { buildJob, findJobBlock } from '../job-block.ts'
 import type { JobFileResult } from '../parse-job-file.ts'

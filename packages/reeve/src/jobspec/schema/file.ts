@@ -1,6 +1,6 @@
 import { ChangeScript, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { fullSignalName } from '../../kit/signal.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { fullSignalName } from '@reeve/kit/signal.ts'
 import { fallBack, textOf, type Draft } from '../build/draft.ts'
 import { bool, duration, int, one, tableOf, text, textMap, texts } from './table.ts'
 

@@ -1,5 +1,5 @@
-import { parseDurationNs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { parseDurationNs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   BOOL,
   isList,
@@ -12,7 +12,7 @@ import {
   STRING,
   type AttributeSchema,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { DURATION_NS_MAX } from '../limits.ts'
 
 /** What an attribute of a job file holds. Null leaves it unset, except for a duration. */

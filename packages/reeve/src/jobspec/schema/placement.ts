@@ -1,5 +1,5 @@
 import { Affinity, Constraint, Spread, SpreadTarget } from '@reeve/contract'
-import { toText } from '../../lang/hcl/index.ts'
+import { toText } from '@reeve/hcl'
 import { put, refuse, take, type Draft } from '../build/draft.ts'
 import { bool, int, many, tableOf, text } from './table.ts'
 

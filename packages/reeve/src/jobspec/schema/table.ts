@@ -1,4 +1,4 @@
-import type { AttributeSchema, BlockSchema, BodySchema } from '../../lang/hcl/index.ts'
+import type { AttributeSchema, BlockSchema, BodySchema } from '@reeve/hcl'
 import type { Draft } from '../build/draft.ts'
 import { KINDS, MAP_MEMBERS, type Kind } from './kind.ts'
 

@@ -11,7 +11,7 @@ import {
   TaskSchedule,
   VolumeMount,
 } from '@reeve/contract'
-import { warningAt } from '../../lang/hcl/index.ts'
+import { warningAt } from '@reeve/hcl'
 import { put, refuse, take, type Draft } from '../build/draft.ts'
 import { note } from '../findings.ts'
 import { isRecord, recordsOf } from '../json.ts'

@@ -17,7 +17,7 @@ import {
   type Scope,
   type Span,
   type Type,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note, noteAll, type Findings } from '../findings.ts'
 import { readRule, type Rule } from './rule.ts'
 import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'

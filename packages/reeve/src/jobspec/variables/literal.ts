@@ -10,7 +10,7 @@ import {
   type Span,
   type Type,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note, noteAll, type Findings } from '../findings.ts'
 import { literalScope } from '../scope.ts'
 

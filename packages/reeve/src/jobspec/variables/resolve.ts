@@ -1,4 +1,4 @@
-import { errorAt, makeObject, quoteText, type ObjectValue } from '../../lang/hcl/index.ts'
+import { errorAt, makeObject, quoteText, type ObjectValue } from '@reeve/hcl'
 import { note } from '../findings.ts'
 import { checkRule } from './rule.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type Collecting,
 } from './source.ts'
 
-import type { Body } from '../../lang/hcl/index.ts'
+import type { Body } from '@reeve/hcl'
 
 /** Where values come from, weakest first. */
 export interface VariableSources {

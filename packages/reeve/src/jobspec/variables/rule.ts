@@ -16,7 +16,7 @@ import {
   type Expression,
   type Scope,
   type Span,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note, noteAll, type Findings } from '../findings.ts'
 import { closedScope } from '../scope.ts'
 import type { GivenValue } from './literal.ts'

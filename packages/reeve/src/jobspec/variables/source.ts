@@ -11,7 +11,7 @@ import {
   type Span,
   type Type,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { note, noteAll, type Findings } from '../findings.ts'
 import type { Declaration } from './declaration.ts'
 import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { nthKey, type CronExpression, type DayRule } from './expression.ts'
 import {
   DAY_OF_MONTH,

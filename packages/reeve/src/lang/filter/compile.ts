@@ -1,4 +1,4 @@
-import { err, ok, type Ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Ok, type Result } from '@reeve/kit/result.ts'
 import type { Connective, Expression, Match } from './ast.ts'
 import { UNTYPED, type FieldKinds } from './field-kinds.ts'
 import type { FilterError } from './filter-error.ts'

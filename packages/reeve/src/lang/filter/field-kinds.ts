@@ -1,4 +1,4 @@
-import { assert } from '../../kit/fault.ts'
+import { assert } from '@reeve/kit/fault.ts'
 
 /**
  * What is known of a value before it is seen. A row is plain JSON, but an operator's meaning

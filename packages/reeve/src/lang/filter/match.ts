@@ -1,4 +1,4 @@
-import type { Result } from '../../kit/result.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import { selectorText, type Match, type ValueMatch } from './ast.ts'
 import { isRecord, type FieldKinds } from './field-kinds.ts'
 import { failed, type FilterError } from './filter-error.ts'

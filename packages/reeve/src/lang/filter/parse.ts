@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../kit/result.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Binding, Expression, Match, Quantifier } from './ast.ts'
 import type { FilterError } from './filter-error.ts'
 import { MAX_DEPTH, MAX_NODES, MAX_TEXT_LENGTH } from './limits.ts'

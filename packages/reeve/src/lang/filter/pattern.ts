@@ -1,5 +1,5 @@
-import { compileRegex, type Regex } from '../../kit/regex.ts'
-import { err, type Result } from '../../kit/result.ts'
+import { compileRegex, type Regex } from '@reeve/kit/regex.ts'
+import { err, type Result } from '@reeve/kit/result.ts'
 import { failed, type FilterError } from './filter-error.ts'
 import { MAX_PATTERN_INSTRUCTIONS, MAX_PATTERN_SIZE, MAX_TEXT_LENGTH } from './limits.ts'
 import { quote } from './quote.ts'

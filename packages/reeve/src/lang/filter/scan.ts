@@ -1,4 +1,4 @@
-import { err, type Err } from '../../kit/result.ts'
+import { err, type Err } from '@reeve/kit/result.ts'
 import type { FilterError } from './filter-error.ts'
 import { unescapeQuoted, unescapeRaw } from './quote.ts'
 

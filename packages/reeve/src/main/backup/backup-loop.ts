@@ -1,8 +1,8 @@
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../kit/clock.ts'
-import { isoFromMs } from '../../kit/duration.ts'
-import { messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { backupName, timeMsOf, type BackupTarget } from './backup-target.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 

@@ -2,7 +2,7 @@ import { AwsClient } from 'aws4fetch'
 import { createHash } from 'node:crypto'
 import { createReadStream, openAsBlob } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { isBackupName, type BackupTarget } from './backup-target.ts'
 
 /** A request that lists or deletes is answered within this time. */

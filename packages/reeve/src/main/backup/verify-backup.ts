@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { SnapshotLine } from '@reeve/contract'
 import { loadSnapshotReader } from '../../cli/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import {
   Store,
   type EnginePosition,

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { restoreIntoMemory, type VerifyMessage } from './verify-backup.ts'
 
 // The thread of verifyBackup: what it loads goes with it.

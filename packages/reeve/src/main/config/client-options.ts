@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../kit/result.ts'
-import { isObject, toBool, type Value } from '../../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { isObject, toBool, type Value } from '@reeve/hcl'
 import type { HostVolumeConfig } from './agent-config.ts'
 import type { Kind } from './kind.ts'
 import { always, depends, option } from './option.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import type { ConfigProblem } from './problem.ts'
 import type { ConfigFile } from './read-settings.ts'
 

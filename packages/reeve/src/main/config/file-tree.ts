@@ -1,4 +1,4 @@
-import { OPEN_BODY, type BlockSchema, type BodySchema } from '../../lang/hcl/index.ts'
+import { OPEN_BODY, type BlockSchema, type BodySchema } from '@reeve/hcl'
 import { LABELLED_BLOCKS, type Option } from './option.ts'
 import { optionEntries, type OptionName } from './options.ts'
 

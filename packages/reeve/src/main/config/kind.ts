@@ -1,5 +1,5 @@
-import type { Result } from '../../kit/result.ts'
-import type { Value } from '../../lang/hcl/index.ts'
+import type { Result } from '@reeve/kit/result.ts'
+import type { Value } from '@reeve/hcl'
 
 /**
  * What a setting may hold, and how each source writes it. A refusal is what the value "must be",

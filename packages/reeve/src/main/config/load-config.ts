@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { buildConfig } from './build-config.ts'
 import type { FoundFiles } from './config-files.ts'

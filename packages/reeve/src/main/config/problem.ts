@@ -1,9 +1,4 @@
-import {
-  formatDiagnostic,
-  formatDiagnostics,
-  type Diagnostic,
-  type Range,
-} from '../../lang/hcl/index.ts'
+import { formatDiagnostic, formatDiagnostics, type Diagnostic, type Range } from '@reeve/hcl'
 import type { Option } from './option.ts'
 import { describeFilePath } from './option.ts'
 import { optionEntries } from './options.ts'

@@ -1,4 +1,4 @@
-import { err, type Result } from '../../kit/result.ts'
+import { err, type Result } from '@reeve/kit/result.ts'
 import {
   decodeBody,
   didYouMean,
@@ -15,7 +15,7 @@ import {
   type Diagnostic,
   type Span,
   type Value,
-} from '../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { fileSchema, fileTree, type Branch, type DeclaredOption } from './file-tree.ts'
 import { describeFilePath, LABELLED_BLOCKS } from './option.ts'
 import { optionEntries } from './options.ts'

@@ -1,4 +1,4 @@
-import { didYouMean, quoteText } from '../../lang/hcl/index.ts'
+import { didYouMean, quoteText } from '@reeve/hcl'
 import type { DeclaredOption } from './file-tree.ts'
 import type { TextPlace } from './kind.ts'
 import { optionEntries, type OptionName } from './options.ts'

@@ -1,5 +1,5 @@
-import { err, ok } from '../../kit/result.ts'
-import { isList, isObject, type Value } from '../../lang/hcl/index.ts'
+import { err, ok } from '@reeve/kit/result.ts'
+import { isList, isObject, type Value } from '@reeve/hcl'
 import { formatAddress, parseAddress } from './address.ts'
 import type { Kind } from './kind.ts'
 import { always, option } from './option.ts'

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
-import { formatDurationNs, nsFromMs, parseDurationMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { formatDurationNs, nsFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { formatAddress, isHost, parseAddress, PORT_MAX, type Address } from './address.ts'
 import { takeHigher, type Kind, type PlainValue } from './kind.ts'
 import { Secret } from './secret.ts'

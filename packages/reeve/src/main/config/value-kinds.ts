@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../kit/result.ts'
-import { isList, isObject, toBool, toNumber, toText } from '../../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { isList, isObject, toBool, toNumber, toText } from '@reeve/hcl'
 import { takeHigher, type Kind } from './kind.ts'
 
 export const bool: Kind<boolean> = {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /** Where Debian keeps the programs of each version; elsewhere they are in the path. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'

@@ -1,5 +1,5 @@
 import type { ReportedTaskState, TaskEvent, TaskState } from '@reeve/contract'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { isEqual } from '../deep-equal.ts'
 
 /** An event has 24 fields of which a handful apply: only those are stored. */

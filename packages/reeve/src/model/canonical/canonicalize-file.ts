@@ -1,6 +1,6 @@
 import type { ChangeScript, Input, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { fullSignalName } from '../../kit/signal.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { fullSignalName } from '@reeve/kit/signal.ts'
 import { fillUnset, isUnset, textMapOrNull, textsOrNull } from './unset.ts'
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)

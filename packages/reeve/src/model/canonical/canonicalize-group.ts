@@ -1,5 +1,5 @@
 import type { Input, Job, Task, TaskGroup, VolumeRequest } from '@reeve/contract'
-import type { Steps } from '../../kit/slices.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeDiscovery } from './canonicalize-identity.ts'
 import { canonicalizeNetwork } from './canonicalize-network.ts'

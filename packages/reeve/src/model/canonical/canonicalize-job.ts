@@ -11,7 +11,7 @@ import {
   type PeriodicConfig,
   type TaskGroup,
 } from '@reeve/contract'
-import { runAtOnce, type Steps } from '../../kit/slices.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeGroup } from './canonicalize-group.ts'
 import { storedJobUpdate } from './policy-defaults.ts'

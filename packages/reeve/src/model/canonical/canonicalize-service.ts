@@ -6,7 +6,7 @@ import {
   type Service,
   type ServiceCheck,
 } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { canonicalizeIdentity } from './canonicalize-identity.ts'
 import {
   fillUnset,

@@ -14,8 +14,8 @@ import type {
   VolumeMount,
   WorkloadIdentity,
 } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { fullSignalName } from '../../kit/signal.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { fullSignalName } from '@reeve/kit/signal.ts'
 import { nodeRules } from './canonicalize-constraint.ts'
 import { canonicalizeArtifact, canonicalizeTemplate } from './canonicalize-file.ts'
 import { canonicalizeDiscovery, canonicalizeIdentity } from './canonicalize-identity.ts'

@@ -9,7 +9,7 @@ import type {
   TaskGroup,
   UpdateStrategy,
 } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isBatchType } from '../job/job-type.ts'
 import { fillUnset, isUnset, type Layer } from './unset.ts'
 

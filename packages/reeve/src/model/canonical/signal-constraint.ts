@@ -1,5 +1,5 @@
 import type { Constraint, Task } from '@reeve/contract'
-import { fullSignalName } from '../../kit/signal.ts'
+import { fullSignalName } from '@reeve/kit/signal.ts'
 
 const SIGNALS = '${attr.os.signals}'
 const OPERAND = 'set_contains'

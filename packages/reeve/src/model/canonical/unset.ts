@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /** A flat record as a request carries it: null leaves a field at its default. */
 export type Layer<T> = { readonly [K in keyof T]?: T[K] | null | undefined }

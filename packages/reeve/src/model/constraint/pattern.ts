@@ -1,5 +1,5 @@
-import { compileRegex } from '../../kit/regex.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { compileRegex } from '@reeve/kit/regex.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS } from '../limits.ts'
 
 /** Length of a regular expression in a job: patterns that people write are far shorter. */

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /**
  * Versions and what constraints ask of them. `loose` reads what package managers print (`v1.2`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { countAllocations, movesCounters } from './counters.ts'
 import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'

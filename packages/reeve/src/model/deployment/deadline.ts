@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
-import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
+import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 

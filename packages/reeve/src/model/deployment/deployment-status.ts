@@ -1,5 +1,5 @@
 import type { Deployment } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 
 /** `StatusDescription` of a deployment. The texts are contract. */
 export const DEPLOYMENT_TEXTS = {

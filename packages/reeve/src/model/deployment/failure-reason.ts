@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { LIMITS } from '../limits.ts'
 

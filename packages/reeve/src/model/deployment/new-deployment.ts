@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentGroupState, Job, UpdateStrategy } from '@reeve/contract'
-import { nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
 
 export interface DeploymentOptions {

@@ -1,5 +1,5 @@
 import type { Deployment } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { withFreshDeadline } from './deadline.ts'
 import { DEPLOYMENT_TEXTS, runningText } from './deployment-status.ts'
 import { withGroupStates } from './new-deployment.ts'

@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentGroupState } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 import { withFreshDeadline } from './deadline.ts'

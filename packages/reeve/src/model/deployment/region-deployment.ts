@@ -1,5 +1,5 @@
 import type { Deployment, Job } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isCoordinated, waitsForRegions } from '../job/region-job.ts'
 import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
 import { newDeployment, type DeploymentOptions } from './new-deployment.ts'

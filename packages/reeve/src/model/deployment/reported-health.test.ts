@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ClientStatus } from '@reeve/contract'
 import { anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
-import { isoFromMs } from '../../kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { reportedHealth } from './reported-health.ts'
 
 const status = (Healthy: boolean | null, fields = {}) => ({

@@ -1,5 +1,5 @@
 import type { AllocationDeploymentStatus } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 
 export interface HealthReport {

@@ -1,7 +1,7 @@
 import type { Job, JobDiff, Task, TaskDiff, TaskGroup, TaskGroupDiff } from '@reeve/contract'
-import { assert } from '../../kit/fault.ts'
-import { runAtOnce, type Steps } from '../../kit/slices.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { assert } from '@reeve/kit/fault.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isEqual } from '../deep-equal.ts'
 import {
   changeOf,

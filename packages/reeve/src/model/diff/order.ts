@@ -1,5 +1,5 @@
 import type { DiffType, FieldDiff, ObjectDiff } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /** A diff does not depend on the order of what it compares. */
 const RANK: Readonly<Record<DiffType, number>> = { Edited: 0, Added: 1, Deleted: 2, None: 3 }

@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /** One thing before and after; a side is undefined when it came or went. */
 export type Pair = readonly [before: object | undefined, after: object | undefined]

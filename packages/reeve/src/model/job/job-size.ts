@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { patternSize } from '../../kit/pattern-size.ts'
+import { patternSize } from '@reeve/kit/pattern-size.ts'
 import { LIMITS } from '../limits.ts'
 
 /**

@@ -6,7 +6,7 @@ import type {
   JobSummary,
   TaskGroupSummary,
 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 const NO_ALLOCATIONS: TaskGroupSummary = {
   Queued: 0,

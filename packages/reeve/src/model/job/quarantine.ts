@@ -1,5 +1,5 @@
 import type { Job, JobNodeLoss, JobQuarantine } from '@reeve/contract'
-import { isoFromMs, msFromNs } from '../../kit/duration.ts'
+import { isoFromMs, msFromNs } from '@reeve/kit/duration.ts'
 import { LIMITS } from '../limits.ts'
 
 /** The job without any record of lost nodes: it may be placed like one that is new. */

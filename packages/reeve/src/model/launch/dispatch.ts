@@ -1,5 +1,5 @@
 import type { Job, ParameterizedJobConfig } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isParameterized } from '../job/job-change.ts'
 import { LIMITS } from '../limits.ts'
 import { refusal, type Refusal } from '../refusal.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { msFromNs, nsFromMs } from '../../kit/duration.ts'
+import { msFromNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { isEqual } from '../deep-equal.ts'
 import { isParameterized } from '../job/job-change.ts'
 

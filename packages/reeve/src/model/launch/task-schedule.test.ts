@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createZoneOffsets } from '../../kit/zone-offsets.ts'
+import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import { parseTaskCron, scheduleWindow } from './task-schedule.ts'
 
 const offsetAt = createZoneOffsets()

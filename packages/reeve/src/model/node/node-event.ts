@@ -1,5 +1,5 @@
 import type { NodeEvent, NodeEventSubsystem } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import { LIMITS } from '../limits.ts'
 
 /** Something that happened to a node, before it is written down. */

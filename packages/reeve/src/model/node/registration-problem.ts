@@ -1,5 +1,5 @@
 import type { NodeRegistration } from '@reeve/contract'
-import { encodeUtf8 } from '../../kit/utf8.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { LIMITS } from '../limits.ts'
 
 type Problem = string | undefined

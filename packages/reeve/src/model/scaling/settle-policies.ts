@@ -1,5 +1,5 @@
 import type { Job, ScalingPolicy, Task, TaskGroup } from '@reeve/contract'
-import type { IdSource } from '../../kit/clock.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
 import { isEqual } from '../deep-equal.ts'
 
 /** A job whose scaling policies have their ids, and what that means for the stored policies. */

@@ -1,4 +1,4 @@
-import { multiErrorText } from '../../kit/multi-error.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
 
 /** Something wrong in a job, or a part of it in which things are wrong. */
 export interface Finding {

@@ -6,7 +6,7 @@ import type {
   TaskGroup,
   VolumeRequest,
 } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { exposesIdentity } from './unsupported.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Task, TaskArtifact, Template } from '@reeve/contract'
-import { artifactScheme } from '../../kit/artifact-scheme.ts'
-import { formatDurationNs } from '../../kit/duration.ts'
-import { unknownSignalNumber } from '../../kit/signal.ts'
+import { artifactScheme } from '@reeve/kit/artifact-scheme.ts'
+import { formatDurationNs } from '@reeve/kit/duration.ts'
+import { unknownSignalNumber } from '@reeve/kit/signal.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ESCAPES = 'destination escapes allocation directory'

@@ -1,5 +1,5 @@
 import type { Job, Task, TaskGroup } from '@reeve/contract'
-import type { Steps } from '../../kit/slices.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import { isBatchType, isSystemType } from '../job/job-type.ts'
 import { allOf, each, finding, nest, when, type Finding } from './finding.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'

@@ -1,5 +1,5 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
-import { runAtOnce, type Steps } from '../../kit/slices.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../limits.ts'
 import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'

@@ -1,5 +1,5 @@
 import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig, type Task } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
 import { isBatchType } from '../job/job-type.ts'
 import { parseTaskCron, zoneOf } from '../launch/task-schedule.ts'

@@ -5,7 +5,7 @@ import type {
   RestartPolicy,
   UpdateStrategy,
 } from '@reeve/contract'
-import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
+import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
 import { allOf, finding, quote, when, type Finding } from './finding.ts'
 
 const SECOND_NS = nsFromMs(1_000)

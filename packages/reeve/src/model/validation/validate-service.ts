@@ -5,8 +5,8 @@ import {
   type ServiceCheck,
   type TaskGroup,
 } from '@reeve/contract'
-import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 import { checkUnsupportedCheck, checkUnsupportedService } from './unsupported.ts'
 import { portLabels } from './validate-network.ts'

@@ -5,8 +5,8 @@ import {
   type Task,
   type TaskGroup,
 } from '@reeve/contract'
-import { formatDurationNs } from '../../kit/duration.ts'
-import { encodeUtf8 } from '../../kit/utf8.ts'
+import { formatDurationNs } from '@reeve/kit/duration.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { isEqual } from '../deep-equal.ts'
 import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'

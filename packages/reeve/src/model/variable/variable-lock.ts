@@ -1,6 +1,6 @@
 import type { VariableLock } from '@reeve/contract'
-import { formatDurationNs, nsFromMs, parseDurationMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { formatDurationNs, nsFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS } from '../limits.ts'
 import type { VariableLockRow, VariableRow } from './variable-row.ts'
 

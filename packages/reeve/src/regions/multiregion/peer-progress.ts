@@ -1,7 +1,7 @@
 import { Deployment, Job } from '@reeve/contract'
 import { Type, type Static, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { PeerProgress } from './decide-rollout.ts'
 
 /** While a job is being registered, the last regions of its list still have the version before. */

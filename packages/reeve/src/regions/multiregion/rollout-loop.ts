@@ -1,7 +1,7 @@
 import type { Deployment, Job } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
-import { msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import {
   DEPLOYMENT_TEXTS,
   endDeployment,

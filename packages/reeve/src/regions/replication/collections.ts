@@ -11,8 +11,8 @@ import {
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
-import { Fault } from '../../kit/fault.ts'
-import type { Result } from '../../kit/result.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import type { Result } from '@reeve/kit/result.ts'
 import type { AclTokenRow, Refusal } from '../../model/index.ts'
 import { put, SYSTEM, type Change } from '../../state/index.ts'
 import {

@@ -1,7 +1,7 @@
 import { AclToken } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import type { Change } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { RegionAnswer, RegionClient } from '../region-client.ts'

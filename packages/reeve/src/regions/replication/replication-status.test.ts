@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { ReplicationStatus } from './replication-status.ts'
 
 test('copies: their age is not known before all of them were compared', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 
 interface CollectionStatus {
   /** Of the authoritative region, up to which everything is copied; 0 before the first round. */

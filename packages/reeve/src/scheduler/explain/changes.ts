@@ -1,6 +1,6 @@
 import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
-import type { Steps } from '../../kit/slices.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
 import { canPreempt, preemptionSetting, withPreemption } from '../preempt/can-preempt.ts'
 import type { PlacementSettings } from '../view.ts'

@@ -8,8 +8,8 @@ import type {
   TaskGroup,
   UnplacedInstance,
 } from '@reeve/contract'
-import { ZERO_TIME } from '../../kit/duration.ts'
-import { runAtOnce, type Steps } from '../../kit/slices.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
 import {
   allocationIndex,
   allocationName,

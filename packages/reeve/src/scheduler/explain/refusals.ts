@@ -1,6 +1,6 @@
 import type { ExplainScope, PlacementReason, PlacementRefusal } from '@reeve/contract'
-import type { Steps } from '../../kit/slices.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { PublicNode } from '../../model/index.ts'
 import { rounded } from '../rank/score.ts'
 import { distanceOf } from './node-reasons.ts'

@@ -1,6 +1,6 @@
 import { ALL_NODE_POOL, type Job } from '@reeve/contract'
-import { matchGlob } from '../../kit/glob.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { PublicNode } from '../../model/index.ts'
 import { NodeTable } from '../rank/node-table.ts'
 import type { PlacementView } from '../view.ts'

@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { portKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import { capacityOf, demandOn, freeCores, type GroupAsk } from '../rank/group-ask.ts'
 import { portTable } from '../rank/ports.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { NodeUsage, PublicNode, StoredScore } from '../../model/index.ts'
 import type { Proposed } from '../proposed.ts'
 import { BEST_KEPT, type Candidates, type SelectionRequest } from '../rank/candidates.ts'

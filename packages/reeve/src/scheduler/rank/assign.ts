@@ -6,8 +6,8 @@ import type {
   Port,
   TaskGroup,
 } from '@reeve/contract'
-import type { Random } from '../../kit/clock.ts'
-import { assert } from '../../kit/fault.ts'
+import type { Random } from '@reeve/kit/clock.ts'
+import { assert } from '@reeve/kit/fault.ts'
 import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import { offerDevices, type DeviceOffer } from './devices.ts'
 import { capacityOf, freeCores, sharesOf, type GroupAsk } from './group-ask.ts'

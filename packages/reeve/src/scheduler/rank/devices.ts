@@ -1,5 +1,5 @@
 import type { AllocatedDevice, NodeDevice, RequestedDevice, TaskGroup } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   deviceKey,
   deviceNameTest,

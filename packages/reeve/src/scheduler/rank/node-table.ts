@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { targetReader, type PublicNode, type UsageColumns } from '../../model/index.ts'
 import type { PlacementView } from '../view.ts'
 import { capacityOf } from './group-ask.ts'

@@ -1,5 +1,5 @@
-import { assert } from '../../kit/fault.ts'
-import type { Random } from '../../kit/clock.ts'
+import { assert } from '@reeve/kit/fault.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 import { portKey, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import { hostAddresses, reservedPorts, type HostAddress } from './host-addresses.ts'
 import type { PortAsk } from './port-ask.ts'

@@ -1,4 +1,4 @@
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 type Counts = Readonly<Record<string, number>> | null
 

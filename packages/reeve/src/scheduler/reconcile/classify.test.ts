@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { DisconnectStrategy, Node } from '@reeve/contract'
 import { aGroup, aJob, anAllocation, aNode, NOW_MS } from '../../../test/build/index.ts'
-import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { classify, type Classified } from './classify.ts'
 

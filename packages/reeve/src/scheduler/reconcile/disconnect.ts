@@ -1,5 +1,5 @@
 import type { DisconnectStrategy, TaskGroup } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import { isServerTerminal, type AllocationRow, type PublicNode } from '../../model/index.ts'
 import { unknownSinceMs } from './state-history.ts'
 

@@ -1,5 +1,5 @@
 import type { TaskGroup } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { isReplaced } from './row-order.ts'
 import { lostSinceMs } from './state-history.ts'

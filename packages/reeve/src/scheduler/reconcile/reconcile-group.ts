@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
-import type { Steps } from '../../kit/slices.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import {
   groupStateOf,
   newGroupState,

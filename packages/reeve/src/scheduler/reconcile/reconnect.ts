@@ -1,5 +1,5 @@
 import type { Job, TaskGroup } from '@reeve/contract'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { bestScores, isTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Classified } from './classify.ts'
 import type { Stop } from './placement.ts'

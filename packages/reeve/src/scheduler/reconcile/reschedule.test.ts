@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { ReschedulePolicy } from '@reeve/contract'
 import { anAllocation } from '../../../test/build/allocation.ts'
-import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { decideReschedule, nextDelayNs, penaltyNodes, trackerAfter } from './reschedule.ts'
 

@@ -1,5 +1,5 @@
 import type { ReschedulePolicy, RescheduleEvent, RescheduleTracker } from '@reeve/contract'
-import { msFromNs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
 /** When a failed allocation is placed again. */

@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
-import type { IdSource } from '../../kit/clock.ts'
+import type { IdSource } from '@reeve/kit/clock.ts'
 import {
   completeInRegion,
   DEPLOYMENT_TEXTS,

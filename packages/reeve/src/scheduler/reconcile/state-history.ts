@@ -1,5 +1,5 @@
 import type { AllocationStateChange, ClientStatus } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 
 const FIELD = 'ClientStatus'

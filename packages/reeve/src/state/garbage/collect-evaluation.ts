@@ -1,6 +1,6 @@
 import type { Evaluation, Job } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isBatchType } from '../../model/index.ts'
 import { namespacedKey } from '../tables.ts'
 import { collectBundle, collectEach, newBundle, type Bundle, type Member } from './bundle.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
 import { isTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Round } from './round.ts'
 

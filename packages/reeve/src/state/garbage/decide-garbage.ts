@@ -1,6 +1,6 @@
 import type { Deployment } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { msFromNs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { OrderKey } from '../order-of-creation.ts'
 import { namespacedKey, type Tables } from '../tables.ts'
 import type { Bundle } from './bundle.ts'

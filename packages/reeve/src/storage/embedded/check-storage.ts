@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import * as data from './data-directory.ts'
 import { checkDatabase } from './leveldb/inspect-database.ts'
 import { salvageLog } from './log/salvage-log.ts'

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import { findLockHolder } from './directory-lock.ts'
 import { syncFolder, writeDurably } from './durable-file.ts'
 import { seal, unseal } from './layout.ts'

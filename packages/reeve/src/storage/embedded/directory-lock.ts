@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { lockHolderIn } from '../../kit/lock-table.ts'
+import { lockHolderIn } from '@reeve/kit/lock-table.ts'
 import { codeOf } from './storage-faults.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { assert, Fault, messageOf } from '../../kit/fault.ts'
-import { charsOf } from '../../kit/parted-text.ts'
+import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
+import { charsOf } from '@reeve/kit/parted-text.ts'
 import type {
   BlobChange,
   CheckpointMark,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { joinedText } from '../../kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import * as layout from './layout.ts'
 import { escapeText } from './text-escape.ts'
 

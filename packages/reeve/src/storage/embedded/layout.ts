@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/parted-text.ts'
+import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '@reeve/kit/parted-text.ts'
 import type { LogEntry } from '../../state/index.ts'
 import { escapeText, needsEscape, unescapeText } from './text-escape.ts'
 

@@ -9,7 +9,7 @@ import {
   levelFile,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { storedTextOf } from '../../state/index.ts'
 import { openReadOnlyEngine } from './read-only-engine.ts'
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../../kit/fault.ts'
+import type { Fault } from '@reeve/kit/fault.ts'
 import {
   toStoredRow,
   type CheckpointMark,

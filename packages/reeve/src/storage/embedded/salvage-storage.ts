@@ -1,4 +1,4 @@
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
 import {
   decodeCommit,
   wholeText,

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** Why the embedded engine does not do what it was asked to. */
 type StorageFaultKind = keyof typeof whatNext

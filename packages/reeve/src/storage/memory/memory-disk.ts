@@ -1,4 +1,4 @@
-import { joinedText } from '../../kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import type { CheckpointMark, CheckpointRow, LogEntry, NewLogEntry } from '../../state/index.ts'
 
 /** A row that was not deleted. */

@@ -1,5 +1,5 @@
-import { assert, Fault } from '../../kit/fault.ts'
-import { joinedText } from '../../kit/parted-text.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import {
   toStoredRow,
   type CheckpointMark,

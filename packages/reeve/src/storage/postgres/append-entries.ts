@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { joinedText } from '../../kit/parted-text.ts'
+import { joinedText } from '@reeve/kit/parted-text.ts'
 import type { BlobChange, NewLogEntry } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import type { Lane, Statement } from './lanes.ts'

@@ -1,4 +1,4 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import type { Lane, Lanes, Statement } from './lanes.ts'
 import { fencedFault } from './postgres-faults.ts'
 import type { Retry } from './retry.ts'

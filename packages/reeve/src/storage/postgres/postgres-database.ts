@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { LogHistory } from '../../cluster/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { DatabaseHosts } from './database-hosts.ts'
 import { parseDatabaseUrl, type DatabaseTarget } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'

@@ -7,7 +7,7 @@ import {
   type FollowedLog,
   type LogHistory,
 } from '../../cluster/index.ts'
-import { assert, Fault } from '../../kit/fault.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
 import type {
   CheckpointMark,
   CheckpointRow,

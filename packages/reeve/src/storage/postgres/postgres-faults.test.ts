@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { isAway, isPassing, sqlStateOf, toPostgresFault } from './postgres-faults.ts'
 
 const serverSaid = (code: string) => Object.assign(new Error('from the server'), { code })

@@ -1,5 +1,5 @@
 import { LOG_DIVERGED } from '../../cluster/index.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 
 /** What the server or the network said, as a fault. `doing` reads after "while". */
 export function toPostgresFault(thrown: unknown, name: string, doing: string): Error {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
-import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { Retry } from './retry.ts'
 
 /** A retry on a clock that moves only when told. */

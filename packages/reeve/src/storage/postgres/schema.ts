@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { sqlStateOf } from './postgres-faults.ts'
 
 /**

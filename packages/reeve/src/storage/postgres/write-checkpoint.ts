@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { charsOf, joinedText } from '../../kit/parted-text.ts'
+import { charsOf, joinedText } from '@reeve/kit/parted-text.ts'
 import type { CheckpointMark, CheckpointRow, StoredBlob } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import { blobId } from './append-entries.ts'

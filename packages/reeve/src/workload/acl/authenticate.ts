@@ -7,7 +7,7 @@ import {
   type AclRules,
   type Caller,
 } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 

@@ -3,8 +3,8 @@ import type {
   OneTimeTokenExchangeResponse,
   OneTimeTokenResponse,
 } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   LIMITS,
   PERMISSION_DENIED,

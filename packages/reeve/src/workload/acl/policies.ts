@@ -1,6 +1,6 @@
 import type { AclPolicyRecord, AclPolicyRequest, JobAcl } from '@reeve/contract'
 import { policyHash, policyNamesOf, validatePolicy, type Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { AclToken, AclTokenStub } from '@reeve/contract'
 import { tokenHash } from '../../acl/index.ts'
-import { ZERO_TIME } from '../../kit/duration.ts'
+import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { aclTokenStub, aclTokenView, type AclTokenRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 

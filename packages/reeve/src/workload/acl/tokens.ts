@@ -6,8 +6,8 @@ import {
   validateToken,
   type Caller,
 } from '../../acl/index.ts'
-import { formatDurationNs, isoFromMs, parseDurationNs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { formatDurationNs, isoFromMs, parseDurationNs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
 import { put, remove, type Author, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,5 +1,5 @@
-import { nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   checkUuid,
   newEvaluation,

@@ -1,6 +1,6 @@
 import type { Deployment, NamespaceCapability } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   checkUuid,
   isActiveDeployment,

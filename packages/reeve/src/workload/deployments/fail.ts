@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { DEPLOYMENT_TEXTS, type Refusal } from '../../model/index.ts'
 import { failureRows, planFailure } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'

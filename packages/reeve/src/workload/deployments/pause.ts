@@ -1,5 +1,5 @@
 import type { DeploymentPauseRequest } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { pauseDeployment, resumeDeployment, type Refusal } from '../../model/index.ts'
 import { put, rolloutEvaluation } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { Deployment, DeploymentPromoteRequest } from '@reeve/contract'
-import { multiErrorText } from '../../kit/multi-error.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   groupsOnTrial,
   groupStateOf,

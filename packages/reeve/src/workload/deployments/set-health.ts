@@ -1,6 +1,6 @@
 import type { Deployment, DeploymentHealthRequest } from '@reeve/contract'
-import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   countAllocations,
   DEPLOYMENT_TEXTS,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Evaluation } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import type { Plan } from '../../scheduler/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'

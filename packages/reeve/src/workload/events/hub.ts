@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
 import { closingLine, gapLine, HEARTBEAT, StreamedCommit } from './lines.ts'

@@ -1,6 +1,6 @@
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
-import type { TenantSlots } from '../../kit/tenant-slots.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { organizationOfEvent, type EventMark } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import { GOVERNANCE_TOPICS, type EventTopic } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { EventMark } from '../../state/index.ts'
 

@@ -1,6 +1,6 @@
 import { POLICY_VARIABLE_PREFIX, type Job } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { JobSubject, PlainObject } from '../../policy/index.ts'
 import { namespacedKey } from '../../state/index.ts'

@@ -1,4 +1,4 @@
-import { LruCache } from '../../kit/lru-cache.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { PolicyText } from '../../policy/index.ts'
 import type { GuardingPolicy, PolicySource } from './policy-source.ts'

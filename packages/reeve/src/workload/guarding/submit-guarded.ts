@@ -1,6 +1,6 @@
 import type { GuardedOperation } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { verdictOf } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'

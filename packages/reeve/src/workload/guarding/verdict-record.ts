@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { GuardedOperation, Job, PolicyVerdict } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { nsFromMs } from '../../kit/duration.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
   judgedJobKey,

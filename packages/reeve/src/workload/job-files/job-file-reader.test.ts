@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { JobFileReader } from './job-file-reader.ts'
 import type { JobFileTask } from './job-file-task.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../kit/clock.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   overloadMessage,

@@ -1,5 +1,5 @@
-import { nodeCrypto } from '../../crypto/index.ts'
-import type { Random } from '../../kit/clock.ts'
+import { nodeCrypto } from '@reeve/kit/node'
+import type { Random } from '@reeve/kit/clock.ts'
 import {
   formatPlacedProblem,
   formatProblems,

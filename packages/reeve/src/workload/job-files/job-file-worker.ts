@@ -1,6 +1,6 @@
 /** The thread that reads job files: tasks come in, outcomes go out, one after the other. */
 import { randomInt } from 'node:crypto'
-import type { Random } from '../../kit/clock.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 import { serveThread } from '../../threads/index.ts'
 import { runJobFileTask, type JobFileTask } from './job-file-task.ts'
 

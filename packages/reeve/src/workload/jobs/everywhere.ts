@@ -5,9 +5,9 @@ import type {
   JobPlanResponse,
   JobRegisterRequest,
 } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { assert, Fault } from '../../kit/fault.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { assert, Fault } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   canonicalizeJob,
   jobInRegion,

@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { runAtOnce, type Steps } from '../../kit/slices.ts'
+import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
 import {
   canonicalizeJobSteps,
   isLargeJob,

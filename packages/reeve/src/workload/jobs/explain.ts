@@ -7,8 +7,8 @@ import {
   type Job,
   type TaskGroup,
 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import type { Steps } from '../../kit/slices.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import { isParent, LIMITS, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
 import { explainGroupSteps, explanationOf } from '../../scheduler/index.ts'
 import { namespacedKey, type Tables } from '../../state/index.ts'

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Store, Table } from '../../state/index.ts'
 
 /** A job in the order of changes; the row itself is looked up when it is shown. */

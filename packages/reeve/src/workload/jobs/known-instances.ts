@@ -1,6 +1,6 @@
 import type { Deployment, Job } from '@reeve/contract'
-import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
-import type { Steps } from '../../kit/slices.ts'
+import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import {
   holdText,
   isSystemType,

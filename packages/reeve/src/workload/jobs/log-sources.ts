@@ -1,5 +1,5 @@
 import { LOG_TYPES, type LogType } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,5 +1,5 @@
 import type { Job, Namespace } from '@reeve/contract'
-import { matchGlob } from '../../kit/glob.ts'
+import { matchGlob } from '@reeve/kit/glob.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 

@@ -1,5 +1,5 @@
 import type { JobParseRequest } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PARSE_DEFAULTS, refusal, type Refusal } from '../../model/index.ts'
 import type { TaskOrigin } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'

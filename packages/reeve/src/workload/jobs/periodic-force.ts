@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isLaunchedByTime, periodicChild, refusal, type Refusal } from '../../model/index.ts'
 import { childRows, namespacedKey, type Tables, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,10 +1,10 @@
 import type { Evaluation, Input, Job, JobPlanRequest, JobPlanResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import type { Clock, IdSource } from '../../kit/clock.ts'
-import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
-import { Fault, OVERLOADED } from '../../kit/fault.ts'
-import { warningsText } from '../../kit/multi-error.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
+import { warningsText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   annotateDiff,
   diffJobsSteps,

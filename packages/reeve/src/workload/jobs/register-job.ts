@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { err, type Result } from '../../kit/result.ts'
+import { err, type Result } from '@reeve/kit/result.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'

@@ -1,7 +1,7 @@
 import { GLOBAL_REGION, type Input, type Job, type JobRegisterRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   DEPLOYMENT_TEXTS,
   endDeployment,

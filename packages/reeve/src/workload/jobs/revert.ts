@@ -1,6 +1,6 @@
 import type { JobRevertRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { jobUpdateRefusal, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'

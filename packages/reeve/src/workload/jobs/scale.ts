@@ -1,6 +1,6 @@
 import type { Job, JobScaleRequest, ScalingEvent } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isParent,
   newEvaluation,

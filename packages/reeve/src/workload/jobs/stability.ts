@@ -1,5 +1,5 @@
 import type { JobStabilityRequest } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

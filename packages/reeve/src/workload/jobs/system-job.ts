@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { namespacedKey, SYSTEM } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { NOTHING_WRITTEN } from '../guarding/verdict-record.ts'

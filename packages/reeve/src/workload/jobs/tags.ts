@@ -1,6 +1,6 @@
 import type { Job, JobTagRequest, JobVersionTag } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

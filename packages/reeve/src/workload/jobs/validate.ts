@@ -1,7 +1,7 @@
 import type { JobValidateRequest, JobValidateResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { multiErrorText, warningsText } from '../../kit/multi-error.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { multiErrorText, warningsText } from '@reeve/kit/multi-error.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   jobSizeProblem,
   jobWarnings,

@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import {
   namespacedKey,

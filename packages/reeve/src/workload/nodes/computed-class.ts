@@ -1,6 +1,6 @@
 import type { NodeRegistration } from '@reeve/contract'
-import { blake2b256 } from '../../kit/blake2b.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { blake2b256 } from '@reeve/kit/blake2b.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /**
  * Attributes and meta whose name starts so differ on every node and would make every node its own

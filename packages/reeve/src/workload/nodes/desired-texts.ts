@@ -1,4 +1,4 @@
-import type { PartedText } from '../../kit/parted-text.ts'
+import type { PartedText } from '@reeve/kit/parted-text.ts'
 import { assignedAllocation, type AllocationRow } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 

@@ -1,6 +1,6 @@
 import type { DrainMetadata, DrainStrategy, NodeDrainRequest } from '@reeve/contract'
-import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
 import type { Stamp } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'

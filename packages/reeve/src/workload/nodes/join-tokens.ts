@@ -4,8 +4,8 @@ import type {
   SharedJoinToken,
   SharedJoinTokenRequest,
 } from '@reeve/contract'
-import { isoFromMs, parseDurationMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isoFromMs, parseDurationMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   checkUuid,
   isNodeName,

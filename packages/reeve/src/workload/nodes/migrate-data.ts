@@ -1,6 +1,6 @@
 import type { NoDataMessage } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { pass, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { isClientTerminal, LIMITS, type AllocationRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { NodeGateway } from './node-gateway.ts'

@@ -1,6 +1,6 @@
 import type { NodeRequest, NodeStreamRequest, RemoteError } from '@reeve/contract'
-import type { Result } from '../../kit/result.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { Result } from '@reeve/kit/result.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 
 /**

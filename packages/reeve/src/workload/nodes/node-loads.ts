@@ -1,5 +1,5 @@
 import type { TopologyLoad } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isClientTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Store, TableObserver } from '../../state/index.ts'
 

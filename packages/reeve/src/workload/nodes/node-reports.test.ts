@@ -4,7 +4,7 @@ import type { AllocationUpdate, ClientStatus } from '@reeve/contract'
 import { withScheduler } from '../../../test/api/cluster.ts'
 import { createTestServer } from '../../../test/api/harness.ts'
 import { aGroup } from '../../../test/build/index.ts'
-import { Fault } from '../../kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { NodeReports } from './node-reports.ts'
 
 async function aRunningJob(count: number) {

@@ -1,7 +1,7 @@
 import type { NodeRequest, OpenMessage, ReplyMessage, RequestMessage } from '@reeve/contract'
-import type { Clock, IdSource } from '../../kit/clock.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   NO_PATH_TO_NODE,
@@ -13,7 +13,7 @@ import {
 } from './node-gateway.ts'
 import type { NodeSession, NodeSessions } from './node-sessions.ts'
 import { NodeStreams, type StreamLimits } from './node-streams.ts'
-import type { TenantSlots } from '../../kit/tenant-slots.ts'
+import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 
 interface NodeRequestsOptions {
   readonly sessions: NodeSessions

@@ -1,4 +1,4 @@
-import type { PartedText } from '../../kit/parted-text.ts'
+import type { PartedText } from '@reeve/kit/parted-text.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { wholeText, type Commit, type CommittedRow, type Store } from '../../state/index.ts'
 import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'

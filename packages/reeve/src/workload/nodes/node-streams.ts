@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { OpenMessage, RemoteError } from '@reeve/contract'
-import type { Clock, IdSource } from '../../kit/clock.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
-import type { StreamSocket } from '../../kit/stream-socket.ts'
-import { TenantSlots } from '../../kit/tenant-slots.ts'
+import type { Clock, IdSource } from '@reeve/kit/clock.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
+import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import {
   NO_PATH_TO_NODE,

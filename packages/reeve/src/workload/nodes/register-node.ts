@@ -1,7 +1,7 @@
 import { NodeRegistration, type HelloMessage, type NodeStatus } from '@reeve/contract'
-import { cutText } from '../../kit/cut-text.ts'
-import { isoFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isStatusNews,
   LIMITS,

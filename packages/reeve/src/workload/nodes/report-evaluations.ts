@@ -1,5 +1,5 @@
 import type { Evaluation, Job } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import {
   isClientTerminal,
   newEvaluation,

@@ -1,6 +1,6 @@
 import type { NodeRevokeRequest } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { isoFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   checkUuid,
   LIMITS,

@@ -1,5 +1,5 @@
 import type { NodeSecretRotation } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
 import { put, type Author, type CommitAuthor } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

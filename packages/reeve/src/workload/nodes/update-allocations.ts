@@ -1,5 +1,5 @@
 import type { AllocationUpdate } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { isEqual, reportedHealth, storeTaskStates, type AllocationRow } from '../../model/index.ts'
 import { put, withJobRows, type Stamp, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

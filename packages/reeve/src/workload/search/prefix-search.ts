@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../kit/result.ts'
-import type { Steps } from '../../kit/slices.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { Steps } from '@reeve/kit/slices.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { TableName } from '../../state/index.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'

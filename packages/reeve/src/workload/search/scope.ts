@@ -1,6 +1,6 @@
 import type { NamespaceCapability } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Table, Tables } from '../../state/index.ts'
 
 /** Who searches, and where. */

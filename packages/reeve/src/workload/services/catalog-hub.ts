@@ -1,5 +1,5 @@
 import type { FactsMessage, WatchTopic } from '@reeve/contract'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { namespacedKey, wholeText, type Commit, type Store } from '../../state/index.ts'
 import type { Sealer } from '../sealer.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ServiceRegistration } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { compareText } from '../../kit/sorted-list.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 
 const FORM: Refusal = refusal(

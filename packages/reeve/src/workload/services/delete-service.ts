@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,5 +1,5 @@
 import type { AllocationServices, OfferedService, ServiceRegistration } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isClientTerminal, isEqual, LIMITS, type AllocationRow } from '../../model/index.ts'
 import { namespacedKey, put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'

@@ -1,5 +1,5 @@
 import type { ServiceList } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Tables } from '../../state/index.ts'
 
 /** Rows that are read before others get their turn. */

@@ -1,7 +1,7 @@
 import type { VariableLock, VariableRequest } from '@reeve/contract'
-import { nsFromMs } from '../../kit/duration.ts'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { encodeUtf8 } from '../../kit/utf8.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import {
   LIMITS,
   lockState,

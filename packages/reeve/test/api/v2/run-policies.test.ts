@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import { RunLoop } from '../../../src/governance/index.ts'
-import { Fault, OVERLOADED } from '../../../src/kit/fault.ts'
+import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
   aRunWorld,

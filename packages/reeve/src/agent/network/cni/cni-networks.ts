@@ -1,5 +1,5 @@
 import { basename, extname, join } from 'node:path'
-import { assert, Fault, messageOf } from '../../../kit/fault.ts'
+import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Slots } from '../../wait.ts'

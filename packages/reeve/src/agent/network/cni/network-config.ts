@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { messageOf } from '../../../kit/fault.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { messageOf } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 
 /** The prefix of the modes that plug-ins serve. */

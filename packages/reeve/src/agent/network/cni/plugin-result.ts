@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { Type, type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { cutText } from '../../../kit/cut-text.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import type { AllocationNetwork } from '../allocation-network.ts'
 

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '../../../kit/fault.ts'
+import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { runProgram } from '../run-command.ts'
 import { findProgram } from './network-files.ts'

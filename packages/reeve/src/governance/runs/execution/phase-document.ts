@@ -1,12 +1,11 @@
 import type { v2 } from '@reeve/contract'
-import type { RunRow } from '../../../model/index.ts'
+import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
-import type { SeenPhase } from './phase-access.ts'
 
-/** Everything that the runner has to know, with the values of the variables: it is the only reader. */
+/** Everything that the runner has to know. It alone reads the values of the variables. */
 export function phaseDocument(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
-  { phase, run }: SeenPhase,
+  { phase, run }: { readonly phase: RunPhaseRow; readonly run: RunRow },
 ): v2.PhaseDocument {
   const { tables } = context.store
   const workspace = tables.workspaces.get(run.workspaceId)
@@ -39,7 +38,7 @@ function runVariables(
   return given.map(({ key, value }) => ({
     key,
     value,
-    category: 'terraform',
+    category: 'input',
     hcl: true,
     sensitive: false,
   }))

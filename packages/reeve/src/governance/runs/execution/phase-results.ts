@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index.ts'
 import { organizationTenant } from '../../../policy/index.ts'
 import { put, type Change } from '../../../state/index.ts'

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunRow } from '../../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../../state/index.ts'
 import type { GovernanceCaller } from '../../caller.ts'

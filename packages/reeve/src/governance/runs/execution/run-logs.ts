@@ -1,7 +1,7 @@
 import { v2 } from '@reeve/contract'
-import { Fault } from '../../../kit/fault.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { compareText } from '../../../kit/sorted-list.ts'
+import { Fault } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
   UNSEEN,
   type GovernanceRefusal,

@@ -1,4 +1,4 @@
-import { ok } from '../../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import {
   BOOL,
   describeValue,
@@ -13,7 +13,7 @@ import {
   type FunctionDefinition,
   type Meter,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { any, evenList, list, listAs, listOrNull, some, texts, whole } from '../argument.ts'
 import { countCharacters } from '../text/character.ts'
 import { define, defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'

@@ -1,4 +1,4 @@
-import { ok } from '../../../kit/result.ts'
+import { ok } from '@reeve/kit/result.ts'
 import {
   getAttribute,
   makeObject,
@@ -6,7 +6,7 @@ import {
   sortedEntries,
   type FunctionDefinition,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { any, list, object, objectOrNull, text, texts, textsByName } from '../argument.ts'
 import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
 

@@ -1,4 +1,4 @@
-import { convert, typeOf, unifyAll, type Value } from '../../../lang/hcl/index.ts'
+import { convert, typeOf, unifyAll, type Value } from '@reeve/hcl'
 
 /** The values converted to the one type they have in common; nothing when they have none. */
 export function convertAlike(values: readonly Value[]): readonly Value[] | undefined {

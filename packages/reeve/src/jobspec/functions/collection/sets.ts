@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   ANY,
   convert,
@@ -7,7 +7,7 @@ import {
   type FunctionProblem,
   type Meter,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { evenList } from '../argument.ts'
 import { define, defineRest, pay, type Outcome } from '../define.ts'
 import { toJsonText } from '../encoding/json-text.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants, generateKeyPairSync, publicEncrypt, type JsonWebKey } from 'node:crypto'
 import { test } from 'node:test'
-import { nodeCrypto } from '../../../../test/build/node-crypto.ts'
+import { nodeCrypto } from '@reeve/kit/test/node-crypto.ts'
 import { call, fails, testCalls } from '../../../../test/build/function-cases.ts'
 import { bcrypt } from './bcrypt.ts'
 import { parsePrivateKey } from './private-key.ts'

@@ -1,8 +1,8 @@
-import { encodeBase64Url } from '../../../kit/base64.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
-import { toBigInt, toBytes } from '../../../kit/bytes.ts'
-import type { CryptoHost, Jwk } from '../../../kit/crypto-host.ts'
+import { encodeBase64Url } from '@reeve/kit/base64.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
+import { toBigInt, toBytes } from '@reeve/kit/bytes.ts'
+import type { CryptoHost, Jwk } from '@reeve/kit/crypto-host.ts'
 
 export const NOT_RSA = 'it is not an RSA private key'
 

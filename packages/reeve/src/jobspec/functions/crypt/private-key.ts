@@ -1,8 +1,8 @@
-import { decodeBase64, decodeBase64Url } from '../../../kit/base64.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { toBigInt } from '../../../kit/bytes.ts'
-import type { CryptoHost, Jwk, KeyEncoding } from '../../../kit/crypto-host.ts'
-import { findPem } from '../../../kit/pem.ts'
+import { decodeBase64, decodeBase64Url } from '@reeve/kit/base64.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { toBigInt } from '@reeve/kit/bytes.ts'
+import type { CryptoHost, Jwk, KeyEncoding } from '@reeve/kit/crypto-host.ts'
+import { findPem } from '@reeve/kit/pem.ts'
 import { NOT_RSA, readOpenSshKey } from './openssh-key.ts'
 import { RSA_BITS_MAX } from '../limits.ts'
 

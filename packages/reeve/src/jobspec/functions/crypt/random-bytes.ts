@@ -1,4 +1,4 @@
-import type { Random } from '../../../kit/clock.ts'
+import type { Random } from '@reeve/kit/clock.ts'
 
 export function randomBytes(random: Random, count: number): Uint8Array {
   return Uint8Array.from({ length: count }, () => Math.floor(random.next() * 256))

@@ -1,5 +1,5 @@
-import type { CryptoHost, Jwk } from '../../../kit/crypto-host.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import type { CryptoHost, Jwk } from '@reeve/kit/crypto-host.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { numberIn } from './private-key.ts'
 import { RSA_BITS_MAX } from '../limits.ts'
 

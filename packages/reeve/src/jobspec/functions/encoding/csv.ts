@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { makeObject, quoteText, type Value } from '../../../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { makeObject, quoteText, type Value } from '@reeve/hcl'
 
 /** RFC 4180: the first line names the columns, every other becomes an object of strings. */
 export function decodeCsv(source: string): Result<readonly Value[], string> {

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { makeObject, NESTING_DEPTH_MAX, parseNumber, type Value } from '../../../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { makeObject, NESTING_DEPTH_MAX, parseNumber, type Value } from '@reeve/hcl'
 
 /** The value of JSON text, with whole numbers of any size. Of equal names the last one counts. */
 export function parseJsonText(source: string): Result<Value, string> {

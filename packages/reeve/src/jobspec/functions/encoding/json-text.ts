@@ -1,11 +1,4 @@
-import {
-  isList,
-  isNumber,
-  isObject,
-  numberToText,
-  sortedEntries,
-  type Value,
-} from '../../../lang/hcl/index.ts'
+import { isList, isNumber, isObject, numberToText, sortedEntries, type Value } from '@reeve/hcl'
 
 /**
  * JSON with names in order, numbers written out, and the signs of HTML escaped, so that the text

@@ -1,5 +1,5 @@
-import { err, ok } from '../../../kit/result.ts'
-import { encodeUtf8 } from '../../../kit/utf8.ts'
+import { err, ok } from '@reeve/kit/result.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { fails, testCalls } from '../../../../test/build/function-cases.ts'
 import type { FileFunctions } from '../options.ts'
 

@@ -1,11 +1,7 @@
-import { encodeBase64 } from '../../../kit/base64.ts'
-import { ok, type Result } from '../../../kit/result.ts'
-import { decodeUtf8 } from '../../../kit/utf8.ts'
-import {
-  quoteText,
-  type FunctionDefinition,
-  type FunctionProblem,
-} from '../../../lang/hcl/index.ts'
+import { encodeBase64 } from '@reeve/kit/base64.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
+import { decodeUtf8 } from '@reeve/kit/utf8.ts'
+import { quoteText, type FunctionDefinition, type FunctionProblem } from '@reeve/hcl'
 import { text } from '../argument.ts'
 import { define, refuse, refuseArgument, type Outcome } from '../define.ts'
 import type { FileFunctions } from '../options.ts'

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
-import { compileRegex } from '../../../kit/regex.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { compileRegex } from '@reeve/kit/regex.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { FILESET_DEPTH_MAX, PATTERN_CHARACTERS_MAX } from '../limits.ts'
 
 export interface PathPattern {

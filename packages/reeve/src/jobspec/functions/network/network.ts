@@ -1,7 +1,7 @@
-import { ok, type Result } from '../../../kit/result.ts'
-import type { FunctionDefinition, FunctionProblem } from '../../../lang/hcl/index.ts'
+import { ok, type Result } from '@reeve/kit/result.ts'
+import type { FunctionDefinition, FunctionProblem } from '@reeve/hcl'
 import { bigWhole, text, whole } from '../argument.ts'
-import { formatAddress, parsePrefix, type Prefix } from '../../../kit/ip-address.ts'
+import { formatAddress, parsePrefix, type Prefix } from '@reeve/kit/ip-address.ts'
 import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
 import { SUBNETS_MAX } from '../limits.ts'
 

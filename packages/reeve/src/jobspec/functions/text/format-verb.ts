@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isNumber,
   toBool,
@@ -7,14 +7,14 @@ import {
   toText,
   type NumberValue,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { takeCharacters } from './character.ts'
 import {
   formatDigits,
   formatExponent,
   formatShortest,
   type Decimal,
-} from '../../../kit/decimal-text.ts'
+} from '@reeve/kit/decimal-text.ts'
 import { toJsonText } from '../encoding/json-text.ts'
 
 /** One `%…` of a format. */

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   CHARACTERS_PER_STEP,
   isList,
@@ -7,7 +7,7 @@ import {
   type FunctionProblem,
   type Meter,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { any, text } from '../argument.ts'
 import { defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
 import { formatValue, type Verb } from './format-verb.ts'

@@ -1,13 +1,13 @@
 import type { Matcher, RE2JS } from 're2js'
-import { compileRegex } from '../../../kit/regex.ts'
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { compileRegex } from '@reeve/kit/regex.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   makeObject,
   type FunctionDefinition,
   type FunctionProblem,
   type Meter,
   type Value,
-} from '../../../lang/hcl/index.ts'
+} from '@reeve/hcl'
 import { text } from '../argument.ts'
 import { define, pay, refuseArgument } from '../define.ts'
 import {

@@ -1,5 +1,5 @@
-import { ok } from '../../../kit/result.ts'
-import { CHARACTERS_PER_STEP, type Meter } from '../../../lang/hcl/index.ts'
+import { ok } from '@reeve/kit/result.ts'
+import { CHARACTERS_PER_STEP, type Meter } from '@reeve/hcl'
 import { pay, refuse, type Outcome } from '../define.ts'
 
 /** Makes a text only after its length is known to be allowed and is paid for. */

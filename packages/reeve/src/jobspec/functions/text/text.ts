@@ -1,5 +1,5 @@
-import { ok } from '../../../kit/result.ts'
-import type { FunctionDefinition, Meter } from '../../../lang/hcl/index.ts'
+import { ok } from '@reeve/kit/result.ts'
+import type { FunctionDefinition, Meter } from '@reeve/hcl'
 import { text, texts, whole } from '../argument.ts'
 import { countCharacters, splitCharacters } from './character.ts'
 import { define, defineRest, pay, type Outcome } from '../define.ts'

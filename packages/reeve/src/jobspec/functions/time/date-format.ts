@@ -1,5 +1,5 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
-import { quoteText } from '../../../lang/hcl/index.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { quoteText } from '@reeve/hcl'
 import { formatOffset, padded, toClockFace, type ClockFace, type Moment } from './timestamp.ts'
 
 /** Quoted text, a run of one letter, or anything else. */

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /** A moment, and how far the clock it was read from was ahead of UTC. */
 export interface Moment {

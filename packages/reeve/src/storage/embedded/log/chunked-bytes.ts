@@ -1,5 +1,5 @@
-import { releaseBytes } from '../../../kit/release-bytes.ts'
-import { UTF8_BYTES_MAX } from '../../../kit/parted-text.ts'
+import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { UTF8_BYTES_MAX } from '@reeve/kit/parted-text.ts'
 
 /**
  * Chunks of memory for an append. One that grows would be copied and thrown away every time a plan

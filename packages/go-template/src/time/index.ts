@@ -1,0 +1,5 @@
+export { clockFace, daysIn, floorDivide, utcSeconds, WEEKDAYS } from './calendar.ts'
+export type { ClockFace } from './calendar.ts'
+export { parseDuration } from './duration.ts'
+export { parseTime } from './parse-time.ts'
+export { formatTime } from './time-layout.ts'

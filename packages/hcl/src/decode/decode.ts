@@ -1,0 +1,242 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { evaluateInto } from '../evaluate/evaluate.ts'
+import { charge, measure, stepsOf } from '../evaluate/meter.ts'
+import type { Scope } from '../evaluate/scope.ts'
+import { STEPS_PER_BLOCK } from '../limits.ts'
+import type { Attribute, Block, Body } from '../syntax/tree.ts'
+import {
+  countProblems,
+  hasErrors,
+  isFull,
+  noProblems,
+  report,
+  reportAll,
+  toDiagnostics,
+  TOO_EXPENSIVE,
+  type Diagnostic,
+  type Problems,
+} from '../text/diagnostic.ts'
+import { didYouMean, quoteText } from '../text/nearest.ts'
+import { ANY } from '../value/type.ts'
+import { convert, formatConversionProblem } from '../value/convert.ts'
+import type { Value } from '../value/value.ts'
+import { findAttributeSchema, findBlockSchema, sortContent, type SortedContent } from './content.ts'
+import {
+  OPEN_BODY,
+  type BodySchema,
+  type BlockExpander,
+  type DecodedAttribute,
+  type DecodedBlock,
+  type DecodedBody,
+  type DecodeOptions,
+  type ScopedBlock,
+} from './schema.ts'
+import { relabelBlock } from './unpack.ts'
+
+/**
+ * Checks a body against a schema and evaluates everything in it. All problems are reported
+ * together.
+ */
+export function decodeBody(
+  body: Body,
+  schema: BodySchema,
+  options: DecodeOptions,
+): Result<DecodedBody, readonly Diagnostic[]> {
+  const problems = noProblems()
+  const decoding: Decoding = { problems, expander: options.expander, rules: new Map() }
+  const decoded = decode({ body, schema, scope: options.scope }, decoding)
+  return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(decoded)
+}
+
+interface Decoding {
+  readonly problems: Problems
+  readonly expander: BlockExpander | undefined
+  /** By schema: expanded blocks share theirs by the ten thousand. */
+  readonly rules: Map<BodySchema, BodyRules>
+}
+
+/** What of a schema is looked at for every body, taken out once. */
+interface BodyRules {
+  /** The names a native body may hold, the expander's included. */
+  readonly withExpander: BodySchema
+  readonly required: readonly string[]
+  readonly counted: readonly { readonly type: string; readonly min: number; readonly max: number }[]
+}
+
+function rulesOf(schema: BodySchema, { expander, rules }: Decoding): BodyRules {
+  const known = rules.get(schema)
+  if (known !== undefined) return known
+  const { attributes = {}, blocks = {} } = schema
+  const made = {
+    withExpander:
+      expander === undefined
+        ? schema
+        : { ...schema, blocks: { ...blocks, [expander.type]: { labels: expander.labels } } },
+    required: Object.keys(attributes).filter((name) => attributes[name]?.isRequired === true),
+    counted: Object.entries(blocks).flatMap(([type, { countMin: min = 0, countMax: max }]) =>
+      min === 0 && max === undefined ? [] : [{ type, min, max: max ?? Infinity }],
+    ),
+  }
+  rules.set(schema, made)
+  return made
+}
+
+interface Work {
+  readonly body: Body
+  readonly schema: BodySchema
+  readonly scope: Scope
+}
+
+function decode(work: Work, decoding: Decoding): DecodedBody {
+  const { body } = work
+  const rules = rulesOf(work.schema, decoding)
+  // An open JSON object is a value, in which no name has a meaning.
+  const isValue = body.syntax === 'json' && work.schema.isOpen === true
+  const schema = isValue ? work.schema : rules.withExpander
+  const content = sortContent(body, schema, decoding.problems)
+  const attributes = new Map<string, DecodedAttribute>()
+  for (const attribute of content.attributes.values()) {
+    if (isFull(decoding.problems)) break
+    const decoded = decodeAttribute(attribute, work, decoding)
+    if (decoded !== undefined) attributes.set(decoded.name, decoded)
+  }
+  checkRequired(body, { required: rules.required, found: content.attributes }, decoding.problems)
+  const blocks = decodeBlocks(work, content, decoding)
+  return { attributes, blocks, anchor: body.anchor }
+}
+
+function decodeBlocks(
+  work: Work,
+  content: SortedContent,
+  decoding: Decoding,
+): readonly DecodedBlock[] {
+  const { schema, scope } = work
+  const blocks: DecodedBlock[] = []
+  const before = countProblems(decoding.problems)
+  const scoped = content.blocks.flatMap((block) => expandBlock({ block, scope }, schema, decoding))
+  const isExpanded = countProblems(decoding.problems) === before
+  for (const one of scoped) {
+    if (isFull(decoding.problems)) break
+    const decoded = decodeBlock(one, schema, decoding)
+    if (decoded !== undefined) blocks.push(decoded)
+  }
+  for (const { type, min, max } of rulesOf(schema, decoding).counted) {
+    const found = scoped.filter((one) => one.block.type === type)
+    const mayBeMissing = isExpanded && !content.refusedTypes.has(type)
+    if (mayBeMissing && found.length < min) reportMissing(work, type, decoding.problems)
+    const surplus = found[max]
+    if (surplus !== undefined) reportSurplus(surplus, max, decoding.problems)
+  }
+  return blocks
+}
+
+function decodeAttribute(
+  attribute: Attribute,
+  work: Work,
+  decoding: Decoding,
+): DecodedAttribute | undefined {
+  const { name, nameSpan, expression } = attribute
+  const evaluated = evaluateInto(expression, work.scope, decoding.problems)
+  if (evaluated === undefined) return undefined
+  const value = convertAttribute(attribute, evaluated, { work, decoding })
+  return value === undefined ? undefined : { name, value, nameSpan, expression }
+}
+
+function convertAttribute(
+  attribute: Attribute,
+  value: Value,
+  place: { readonly work: Work; readonly decoding: Decoding },
+): Value | undefined {
+  const { body, schema, scope } = place.work
+  const { problems } = place.decoding
+  const { name, expression } = attribute
+  const wanted = findAttributeSchema(schema, name) ?? {}
+  const invalid = (message: string) => {
+    const detail = `Inappropriate value for argument ${quoteText(name)}: ${message}.`
+    return report(problems, { span: expression.span, summary: 'Incorrect value type', detail })
+  }
+  if (value === null && wanted.isRequired === true) return invalid('it must not be null')
+  // Whoever reads the body writes the value out, however often it is shared. A failing charge is
+  // seen by the next evaluation; this one is at most as large as the value limit.
+  charge(scope.meter, stepsOf(measure(scope.meter, value)))
+  const converted = convert(value, wanted.type ?? ANY, { weak: body.syntax === 'legacy' })
+  if (!converted.ok) return invalid(formatConversionProblem(converted.error))
+  const read = wanted.read?.(converted.value) ?? converted
+  return read.ok ? read.value : invalid(read.error)
+}
+
+function checkRequired(
+  body: Body,
+  names: {
+    readonly required: readonly string[]
+    readonly found: ReadonlyMap<string, Attribute>
+  },
+  problems: Problems,
+): void {
+  for (const name of names.required) {
+    if (names.found.has(name)) continue
+    const detail = `The argument ${quoteText(name)} is required, but it was not set.`
+    report(problems, { span: body.anchor, summary: 'Missing required argument', detail })
+  }
+}
+
+/** The block itself, or what it stands for, checked against the schema like a written block. */
+function expandBlock(
+  scoped: ScopedBlock,
+  schema: BodySchema,
+  decoding: Decoding,
+): readonly ScopedBlock[] {
+  const { expander, problems } = decoding
+  const { block, scope } = scoped
+  if (block.type !== expander?.type) return [scoped]
+  if (isFull(problems)) return []
+  const expanded = expander.expand(block, scope)
+  if (!expanded.ok) {
+    reportAll(problems, expanded.error)
+    return []
+  }
+  return expanded.value.flatMap((one) => {
+    const known = findBlockSchema(schema, one.block.type)
+    if (known === undefined) {
+      if (schema.isOpen !== true) reportUnsupported(one.block, schema, problems)
+      return schema.isOpen === true ? [one] : []
+    }
+    const relabelled = relabelBlock(one.block, { labelNames: known.labels ?? [], problems })
+    return relabelled.map((inner) => ({ block: inner, scope: one.scope }))
+  })
+}
+
+function reportUnsupported(block: Block, schema: BodySchema, problems: Problems): undefined {
+  const detail = () => {
+    const hint = didYouMean(block.type, Object.keys(schema.blocks ?? {}))
+    return `Blocks of type ${quoteText(block.type)} are not expected here.${hint}`
+  }
+  return report(problems, { span: block.typeSpan, summary: 'Unsupported block type', detail })
+}
+
+function decodeBlock(
+  scoped: ScopedBlock,
+  schema: BodySchema,
+  decoding: Decoding,
+): DecodedBlock | undefined {
+  const { block, scope } = scoped
+  const { type, headerSpan, body } = block
+  if (!charge(scope.meter, STEPS_PER_BLOCK)) {
+    const detail = `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`
+    return report(decoding.problems, { span: headerSpan, summary: TOO_EXPENSIVE, detail })
+  }
+  const inner = findBlockSchema(schema, type)?.body ?? OPEN_BODY
+  const decoded = decode({ body, schema: inner, scope }, decoding)
+  return { type, labels: block.labels.map((label) => label.text), body: decoded, headerSpan }
+}
+
+function reportMissing({ body, schema }: Work, type: string, problems: Problems): undefined {
+  const countMin = findBlockSchema(schema, type)?.countMin ?? 0
+  const detail = `At least ${countMin} block(s) of type ${quoteText(type)} are required.`
+  return report(problems, { span: body.anchor, summary: 'Missing block', detail })
+}
+
+function reportSurplus({ block }: ScopedBlock, countMax: number, problems: Problems): undefined {
+  const detail = `At most ${countMax} block(s) of type ${quoteText(block.type)} are allowed here.`
+  return report(problems, { span: block.headerSpan, summary: 'Duplicate block', detail })
+}

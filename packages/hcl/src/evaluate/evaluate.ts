@@ -1,0 +1,66 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { Expression } from '../syntax/tree.ts'
+import { noProblems, toDiagnostics, type Diagnostic, type Problems } from '../text/diagnostic.ts'
+import type { Value } from '../value/value.ts'
+import { evaluateAccess, evaluateVariable } from './access.ts'
+import { evaluateArithmetic, isArithmetic } from './arithmetic.ts'
+import { evaluateCall } from './call.ts'
+import { evaluateFor, evaluateObject, evaluateTuple } from './collection.ts'
+import { evaluateConditional } from './conditional.ts'
+import { spend, type Context } from './context.ts'
+import { evaluateLogic, evaluateNot } from './logic.ts'
+import type { Scope } from './scope.ts'
+import { evaluateTemplate } from './template.ts'
+
+/** The value of an expression, or everything that is wrong with it. */
+export function evaluate(
+  expression: Expression,
+  scope: Scope,
+): Result<Value, readonly Diagnostic[]> {
+  const problems = noProblems()
+  const value = evaluateInto(expression, scope, problems)
+  return value === undefined ? err(toDiagnostics(problems)) : ok(value)
+}
+
+/** The same with problems left to the caller. */
+export function evaluateInto(
+  expression: Expression,
+  scope: Scope,
+  problems: Problems,
+): Value | undefined {
+  return evaluateNode(expression, { scope, problems, evaluate: evaluateNode })
+}
+
+function evaluateNode(expression: Expression, context: Context): Value | undefined {
+  if (!spend(context, 1, expression.span)) return undefined
+  switch (expression.kind) {
+    case 'literal':
+      return expression.value
+    case 'template':
+      return evaluateTemplate(expression, context)
+    case 'variable':
+      return evaluateVariable(expression, context)
+    case 'access':
+      return evaluateAccess(expression, context)
+    case 'call':
+      return evaluateCall(expression, context)
+    case 'unary':
+      return expression.operator === '-'
+        ? evaluateArithmetic(expression, context)
+        : evaluateNot(expression, context)
+    case 'binary':
+      return isArithmetic(expression)
+        ? evaluateArithmetic(expression, context)
+        : evaluateLogic(expression, context)
+    case 'conditional':
+      return evaluateConditional(expression, context)
+    case 'parentheses':
+      return evaluateNode(expression.inner, context)
+    case 'tuple':
+      return evaluateTuple(expression, context)
+    case 'object':
+      return evaluateObject(expression, context)
+    case 'for':
+      return evaluateFor(expression, context)
+  }
+}

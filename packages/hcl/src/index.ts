@@ -1,0 +1,132 @@
+export { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
+export { parseJson, type JsonOptions } from './syntax/json.ts'
+export { parseLegacy } from './syntax/legacy.ts'
+export type {
+  AccessExpression,
+  Attribute,
+  BinaryExpression,
+  BinaryOperator,
+  Block,
+  Body,
+  CallExpression,
+  ConditionalExpression,
+  Expression,
+  ForBinding,
+  ForExpression,
+  Label,
+  LiteralExpression,
+  ObjectExpression,
+  ObjectItem,
+  ParenthesesExpression,
+  Step,
+  TemplateExpression,
+  TemplatePart,
+  TupleExpression,
+  UnaryExpression,
+  VariableExpression,
+} from './syntax/tree.ts'
+export { asKeyword, asTraversal, findReferences, type Reference } from './syntax/references.ts'
+
+export { evaluate } from './evaluate/evaluate.ts'
+export {
+  childScope,
+  makeScope,
+  type AttributeKind,
+  type EagerFunction,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type LazyArgument,
+  type LazyFunction,
+  type LazyProblem,
+  type Parameter,
+  type Scope,
+  type ScopeOptions,
+} from './evaluate/scope.ts'
+export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
+export { readType } from './evaluate/type-expression.ts'
+
+export { inspectContent, readContent, type Content } from './decode/content.ts'
+export { decodeBody } from './decode/decode.ts'
+export { bodyToValue, decodedToValue } from './decode/to-value.ts'
+export {
+  OPEN_BODY,
+  type AttributeSchema,
+  type BlockExpander,
+  type BlockSchema,
+  type BodySchema,
+  type DecodedAttribute,
+  type DecodedBlock,
+  type DecodedBody,
+  type DecodeOptions,
+  type ScopedBlock,
+} from './decode/schema.ts'
+
+export {
+  describeValue,
+  entriesOf,
+  getAttribute,
+  isList,
+  isNumber,
+  isObject,
+  isSet,
+  makeObject,
+  sameValue,
+  sortedEntries,
+  toJson,
+  type ObjectValue,
+  type Value,
+} from './value/value.ts'
+export {
+  fromBigInt,
+  fromFloat,
+  numberToText,
+  parseNumber,
+  type NumberValue,
+} from '@reeve/kit/number.ts'
+export {
+  calculate,
+  compare,
+  fromRational,
+  toRational,
+  type ArithmeticOperator,
+  type Rational,
+} from './value/rational.ts'
+export {
+  convert,
+  formatConversionProblem,
+  toBool,
+  toNumber,
+  toText,
+  type ConversionProblem,
+  type ConversionRules,
+} from './value/convert.ts'
+export {
+  ANY,
+  BOOL,
+  describeType,
+  listOf,
+  mapOf,
+  NUMBER,
+  objectOf,
+  setOf,
+  STRING,
+  tupleOf,
+  typeOf,
+  unify,
+  unifyAll,
+  type Type,
+} from './value/type.ts'
+
+export { errorAt, TOO_EXPENSIVE, warningAt, type Diagnostic } from './text/diagnostic.ts'
+export { formatDiagnostic, formatDiagnostics, formatRange } from './text/format.ts'
+export {
+  makeSource,
+  rangeOf,
+  textOf,
+  type Position,
+  type Range,
+  type Source,
+  type Span,
+} from './text/source.ts'
+export { didYouMean, findNearestName, quoteText } from './text/nearest.ts'

@@ -1,0 +1,1 @@
+export { nodeCrypto } from './crypto.ts'

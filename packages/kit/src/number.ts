@@ -1,0 +1,80 @@
+/**
+ * Numbers are below two to this power, the range of a double. Whole numbers in it are exact,
+ * fractions are doubles.
+ */
+export const NUMBER_BITS_MAX = 1024
+
+/** A bigint only when the value is whole and beyond the safe integers of a number. */
+export type NumberValue = number | bigint
+
+export const NUMBER_LIMIT = 2n ** BigInt(NUMBER_BITS_MAX)
+
+/** Decimal digits of the largest number. */
+const DIGITS_MAX = NUMBER_LIMIT.toString().length
+
+const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/
+
+/**
+ * Reads decimal text with optional sign, fraction and exponent; nothing when it is none or out of
+ * range.
+ */
+export function parseNumber(text: string): NumberValue | undefined {
+  const match = DECIMAL.exec(text)
+  if (match === null) return undefined
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match
+  if (whole === '' && fraction === '') return undefined
+  const written = trimZeros(whole + fraction)
+  if (written.digits === '') return 0
+  const exponent = Number(exponentText) - fraction.length + written.droppedCount
+  if (written.digits.length + exponent > DIGITS_MAX) return undefined
+  if (exponent < 0) return fromFloat(Number(text))
+  const value = BigInt(written.digits) * 10n ** BigInt(exponent)
+  return fromBigInt(sign === '-' ? -value : value)
+}
+
+/**
+ * Without the zeros on either side, and how many were dropped on the right. A loop: a pattern would
+ * be quadratic.
+ */
+function trimZeros(digits: string): { readonly digits: string; readonly droppedCount: number } {
+  let start = 0
+  let end = digits.length
+  while (start < end && digits[start] === '0') start++
+  while (end > start && digits[end - 1] === '0') end--
+  return { digits: digits.slice(start, end), droppedCount: digits.length - end }
+}
+
+/** Nothing when out of range. */
+export function fromBigInt(value: bigint): NumberValue | undefined {
+  const number = Number(value)
+  if (Number.isSafeInteger(number)) return number
+  return value < NUMBER_LIMIT && value > -NUMBER_LIMIT ? value : undefined
+}
+
+/** Nothing for the infinities and for what is not a number. */
+export function fromFloat(value: number): NumberValue | undefined {
+  if (Number.isSafeInteger(value)) return value === 0 ? 0 : value
+  return Number.isInteger(value)
+    ? fromBigInt(BigInt(value))
+    : Number.isFinite(value)
+      ? value
+      : undefined
+}
+
+/** Digits without exponent, as templates and JSON show numbers. */
+export function numberToText(value: NumberValue): string {
+  if (typeof value === 'bigint') return value.toString()
+  if (Number.isInteger(value)) return BigInt(value).toString()
+  const text = String(value)
+  const match = /^(-?)([0-9])(?:\.([0-9]+))?e-([0-9]+)$/.exec(text)
+  if (match === null) return text
+  const [, sign = '', first = '', rest = '', exponent = ''] = match
+  return `${sign}0.${'0'.repeat(Number(exponent) - 1)}${first}${rest}`
+}
+
+export function sameNumber(a: NumberValue, b: NumberValue): boolean {
+  // Loose equality compares a bigint with a number by mathematical value; `===` never holds between
+  // the two.
+  // oxlint-disable-next-line eqeqeq
+  return a == b
+}

@@ -1,0 +1,116 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { PROBLEM_COUNT_MAX } from '../limits.ts'
+import type { NativeProblem, Position } from '../syntax/source.ts'
+import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
+import { freeNames } from './free-names.ts'
+import { compileProgram, type Program, type ProgramText } from './program.ts'
+
+export interface PolicyOptions {
+  /** Other texts that may be imported, by the name that imports use. */
+  readonly modules?: ReadonlyMap<string, ProgramText>
+  /** Whether evaluations will bring an import. */
+  readonly isImport?: (path: string) => boolean
+  /** What to say of an import that nobody has: names what to use instead. */
+  readonly adviceFor?: (path: string) => string | undefined
+  /** Variables that every evaluation brings. */
+  readonly globals?: readonly string[]
+}
+
+/** A policy that was read, checked and made into code; to be evaluated any number of times. */
+export interface CompiledPolicy {
+  readonly warnings: readonly NativeProblem[]
+  /** The comment at its top. */
+  readonly description: string
+  readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
+  /** The imports that it and its modules use. */
+  readonly imports: readonly string[]
+  /** The variables of the host that its text reads: a name of its own is none of them. */
+  readonly globals: readonly string[]
+  /** Where the file assigns its verdict last; undefined when only a function does. */
+  readonly mainAt: Position | undefined
+  evaluate(options: EvaluateOptions): Evaluation
+}
+
+export function compilePolicy(
+  text: ProgramText,
+  options: PolicyOptions = {},
+): Result<CompiledPolicy, readonly NativeProblem[]> {
+  const linker = new Linker(options)
+  const main = linker.compile(text, false)
+  if (main === undefined || linker.problems.length > 0)
+    return err(linker.problems.slice(0, PROBLEM_COUNT_MAX))
+  const programs = [main, ...linker.modules.values()]
+  return ok({
+    warnings: programs.flatMap(warningsOf),
+    description: main.tree.description,
+    params: main.tree.params.map(({ name, fallback }) => ({
+      name,
+      isRequired: fallback === undefined,
+    })),
+    imports: [...new Set(programs.flatMap(({ imports }) => imports.map(({ path }) => path)))],
+    globals: globalsOf(main, options.globals ?? []),
+    mainAt: mainPosition(main),
+    evaluate: (evaluation) =>
+      execute({ main, modules: linker.modules, globals: options.globals ?? [] }, evaluation),
+  })
+}
+
+function mainPosition({ tree, source }: Program): Position | undefined {
+  const assignment = tree.statements.findLast(
+    (statement) => statement.kind === 'assign' && statement.target.name === 'main',
+  )
+  return assignment === undefined ? undefined : source.positionAt(assignment.spot.start)
+}
+
+function globalsOf({ tree }: Program, globals: readonly string[]): readonly string[] {
+  const free = freeNames(tree)
+  return globals.filter((name) => free.has(name))
+}
+
+function warningsOf({ tree, source }: Program): readonly NativeProblem[] {
+  return tree.warnings.map(({ at, message }) => source.problemAt(at, message))
+}
+
+/** Compiles a policy and, as they are met, the modules that it imports. */
+class Linker {
+  readonly problems: NativeProblem[] = []
+  readonly modules = new Map<string, Program>()
+  readonly #options: PolicyOptions
+  /** Modules whose imports are being looked at: one that comes up again imports itself. */
+  readonly #open = new Set<string>()
+
+  constructor(options: PolicyOptions) {
+    this.#options = options
+  }
+
+  compile(text: ProgramText, isModule: boolean): Program | undefined {
+    const program = compileProgram(text, {
+      isModule,
+      globals: isModule ? [] : (this.#options.globals ?? []),
+      importComplaint: (path) => this.#complaint(path),
+    })
+    if (!program.ok) {
+      this.problems.push(...program.error)
+      return undefined
+    }
+    for (const { path } of program.value.tree.imports) this.#link(path)
+    return program.value
+  }
+
+  #link(path: string): void {
+    const text = this.#options.modules?.get(path)
+    if (text === undefined || this.modules.has(path)) return
+    this.#open.add(path)
+    const program = this.compile(text, true)
+    this.#open.delete(path)
+    if (program !== undefined) this.modules.set(path, program)
+  }
+
+  #complaint(path: string): string | undefined {
+    if (this.#open.has(path)) return `the module "${path}" imports itself`
+    const { modules, isImport } = this.#options
+    if (modules?.has(path) === true || isImport?.(path) === true) return undefined
+    const advice = this.#options.adviceFor?.(path)
+    return `there is no import "${path}"${advice === undefined ? '' : `: ${advice}`}`
+  }
+}

@@ -1,0 +1,123 @@
+import { check } from '../check/check.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { parse } from '../syntax/parse.ts'
+import { Source, SyntaxProblem, type NativeProblem } from '../syntax/source.ts'
+import type { Expression, Tree } from '../syntax/tree.ts'
+import type { Value } from '../value/value.ts'
+import { BUILTINS } from './builtins.ts'
+import type { Code, Compilers, Step } from './code.ts'
+import { makeExpression } from './compile-expression.ts'
+import { compileBlock } from './compile-statement.ts'
+import { assignedNames, Scope } from './scope.ts'
+
+/** One text that can be run: a policy or a module. */
+export interface Program {
+  readonly source: Source
+  readonly tree: Tree
+  readonly imports: readonly ProgramImport[]
+  readonly params: readonly ProgramParam[]
+  /** Imports and predeclared functions. */
+  readonly universe: Scope
+  readonly file: Scope
+  /** The code; one that explains is made when it is first asked for. */
+  body(explains: boolean): Step
+}
+
+export interface ProgramImport {
+  readonly path: string
+  readonly slot: number
+  readonly at: number
+}
+
+export interface ProgramParam {
+  readonly name: string
+  readonly slot: number
+  readonly at: number
+  /** Evaluated in an empty file: it is a constant. */
+  readonly fallback: Code | undefined
+}
+
+export interface ProgramText {
+  readonly file: string
+  readonly text: string
+}
+
+const COMPILERS: Compilers = { expression: makeExpression, block: compileBlock }
+
+export interface ProgramOptions {
+  readonly importComplaint: (path: string) => string | undefined
+  readonly isModule: boolean
+  /** Variables that the host puts into the file. */
+  readonly globals: readonly string[]
+}
+
+export function compileProgram(
+  { file, text }: ProgramText,
+  options: ProgramOptions,
+): Result<Program, readonly NativeProblem[]> {
+  const source = new Source(file, text)
+  const tree = parsed(source)
+  if (!tree.ok) return err([tree.error])
+  const problems = check(source, tree.value, { ...options, builtins: new Set(BUILTINS.keys()) })
+  return problems.length > 0 ? err(problems) : ok(makeProgram(source, tree.value, options))
+}
+
+function parsed(source: Source): Result<Tree, NativeProblem> {
+  try {
+    return ok(parse(source))
+  } catch (thrown) {
+    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    throw thrown
+  }
+}
+
+function makeProgram(source: Source, tree: Tree, { globals }: ProgramOptions): Program {
+  const imported = tree.imports.flatMap(({ name }) => (name === undefined ? [] : [name]))
+  const universe = new Scope(undefined, [...BUILTINS.keys(), ...imported], true)
+  const params = tree.params.map(({ name }) => name)
+  const file = new Scope(universe, [...globals, ...params, ...assignedNames(tree.statements)])
+  const bodies = new Map<boolean, Step>()
+  return {
+    source,
+    tree,
+    universe,
+    file,
+    imports: tree.imports.map(({ path, name, spot }) => ({
+      path,
+      slot: universe.declare(name ?? path),
+      at: spot.start,
+    })),
+    params: tree.params.map(({ name, spot, fallback }) => ({
+      name,
+      slot: file.declare(name),
+      at: spot.start,
+      fallback: compileFallback(fallback, { source, scope: file }),
+    })),
+    body: (explains) => {
+      const known = bodies.get(explains)
+      if (known !== undefined) return known
+      const made = compileBlock(tree.statements, {
+        source,
+        scope: file,
+        explains,
+        compilers: COMPILERS,
+      })
+      bodies.set(explains, made)
+      return made
+    },
+  }
+}
+
+function compileFallback(
+  fallback: Expression | undefined,
+  place: { readonly source: Source; readonly scope: Scope },
+): Code | undefined {
+  return fallback === undefined
+    ? undefined
+    : makeExpression(fallback, { ...place, explains: false, compilers: COMPILERS })
+}
+
+/** What the universe of a program holds before its imports are put in. */
+export function predeclared(universe: Scope): readonly { slot: number; value: Value }[] {
+  return [...BUILTINS].map(([name, value]) => ({ slot: universe.declare(name), value }))
+}

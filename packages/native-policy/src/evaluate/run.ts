@@ -1,0 +1,229 @@
+import type { RE2JS } from 're2js'
+import {
+  CALL_DEPTH_MAX,
+  CELLS_MAX,
+  PATTERN_CACHE_MAX,
+  PATTERN_LENGTH_MAX,
+  PATTERN_SIZE_MAX,
+  PRINT_LENGTH_MAX,
+  SEARCH_WORK_PER_STEP,
+} from '../limits.ts'
+import { cutText } from '@reeve/kit/cut-text.ts'
+import { LruCache } from '@reeve/kit/lru-cache.ts'
+import { patternSize } from '@reeve/kit/pattern-size.ts'
+import { compileRegex } from '@reeve/kit/regex.ts'
+import type { NativeProblem, Position, Source } from '../syntax/source.ts'
+import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
+import type { Recorder, RuleReport } from './recorder.ts'
+
+/** Why an evaluation ended before its end. `limit`: it cost more than it may. */
+export type StopKind = 'error' | 'limit'
+
+/** Ends an evaluation; caught in execute.ts. */
+export class Stop extends Error {
+  readonly kind: StopKind
+  readonly problem: NativeProblem
+
+  constructor(kind: StopKind, problem: NativeProblem) {
+    super(problem.message)
+    this.kind = kind
+    this.problem = problem
+  }
+}
+
+/** A place in the code that may fail: knows its text. */
+export interface Site {
+  readonly source: Source
+  readonly at: number
+}
+
+export interface RunOptions {
+  readonly stepsMax: number
+  /** Asked now and then; true ends the evaluation. */
+  readonly isCancelled: () => boolean
+  readonly recorder: Recorder | undefined
+}
+
+const STEPS_BETWEEN_ASKING = 4096
+const NOWHERE: Position = { file: '', offset: 0, line: 0, column: 0 }
+
+/** One evaluation: what it has used up and what it has said. */
+export class Run {
+  readonly recorder: Recorder | undefined
+  /** Set by `return`, read by the call that it ends. */
+  returned: Value = null
+  /** The rules that were evaluated, in the order in which they were done. */
+  readonly reports: RuleReport[] = []
+  /** Where the statements begin that were come to, when the evaluation explains. */
+  readonly reached = new Map<Source, Set<number>>()
+  /** The last place that can be named when a limit is reached. */
+  site: Site | undefined
+  readonly #options: RunOptions
+  readonly #patterns = new LruCache<string, Pattern>({ weightMax: PATTERN_CACHE_MAX })
+  #steps = 0
+  #askAt = STEPS_BETWEEN_ASKING
+  #cells = 0
+  #depth = 0
+  #printed = ''
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.recorder = options.recorder
+  }
+
+  get printed(): string {
+    return this.#printed
+  }
+
+  get steps(): number {
+    return this.#steps
+  }
+
+  charge(steps: number): void {
+    this.#steps += steps
+    if (this.#steps < this.#askAt) return
+    this.#askAt = this.#steps + STEPS_BETWEEN_ASKING
+    if (this.#steps > this.#options.stepsMax)
+      this.#limit(`the policy takes more than ${this.#options.stepsMax} steps`)
+    if (this.#options.isCancelled()) this.#limit('the policy takes longer than it may')
+  }
+
+  /** Pays for values that may stay; nothing is ever given back. */
+  keep(cells: number): void {
+    this.#cells += cells
+    if (this.#cells > CELLS_MAX) this.#limit('the policy makes more values than it may')
+    this.charge(cells)
+  }
+
+  enter(site: Site): void {
+    this.site = site
+    if (++this.#depth > CALL_DEPTH_MAX)
+      this.#limit(`functions call each other more than ${CALL_DEPTH_MAX} deep`)
+    this.charge(1)
+  }
+
+  leave(): void {
+    this.#depth--
+  }
+
+  call(
+    target: FunctionValue,
+    args: readonly Value[],
+    place: { readonly site: Site; readonly undefinedHere: () => Undefined },
+  ): Value {
+    this.site = place.site
+    this.charge(1)
+    return target.call(args, new Call(this, place))
+  }
+
+  reach(source: Source, at: number): void {
+    const known = this.reached.get(source)
+    if (known === undefined) this.reached.set(source, new Set([at]))
+    else known.add(at)
+  }
+
+  print(text: string): void {
+    // What is longer was cut, and has the mark of that at its end.
+    if (this.#printed.length > PRINT_LENGTH_MAX) return
+    this.#printed = cutText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
+  }
+
+  matches(text: string, pattern: string, site: Site): boolean {
+    const { regex, size } = this.#pattern(pattern, site)
+    this.charge(1 + text.length + Math.floor((text.length * size) / SEARCH_WORK_PER_STEP))
+    return regex.matcher(text).find()
+  }
+
+  #pattern(pattern: string, site: Site): Pattern {
+    const cached = this.#patterns.get(pattern)
+    if (cached !== undefined) return cached
+    const limits = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_SIZE_MAX }
+    // Charged before it is compiled: that takes microseconds for each instruction.
+    const size = Math.min(patternSize(pattern), PATTERN_SIZE_MAX)
+    this.charge((Math.min(pattern.length, PATTERN_LENGTH_MAX) + size) * PATTERN_COST)
+    const compiled = compileRegex(pattern, limits)
+    if (!compiled.ok) {
+      const { kind, message } = compiled.error
+      return this.fail(
+        site,
+        kind === 'invalid'
+          ? `${JSON.stringify(pattern)} is no regular expression: ${message}`
+          : `the pattern is ${message}`,
+      )
+    }
+    const known = { regex: compiled.value.regex, size }
+    this.#patterns.set(pattern, known)
+    return known
+  }
+
+  fail(site: Site, message: string): never {
+    throw new Stop('error', site.source.problemAt(site.at, message))
+  }
+
+  #limit(message: string): never {
+    const { site } = this
+    const problem =
+      site === undefined
+        ? { message, position: NOWHERE, sourceLine: '' }
+        : site.source.problemAt(site.at, message)
+    throw new Stop('limit', problem)
+  }
+}
+
+interface Pattern {
+  readonly regex: RE2JS
+  /** About how many instructions it has. */
+  readonly size: number
+}
+
+/** Steps per character and instruction of a pattern that has to be compiled. */
+const PATTERN_COST = 20
+
+/** What a function of the host gets to know of the call. */
+class Call implements CallContext {
+  readonly #run: Run
+  readonly #site: Site
+  readonly #undefinedHere: () => Undefined
+
+  constructor(run: Run, place: { readonly site: Site; readonly undefinedHere: () => Undefined }) {
+    this.#run = run
+    this.#site = place.site
+    this.#undefinedHere = place.undefinedHere
+  }
+
+  get position(): Position {
+    return this.#site.source.positionAt(this.#site.at)
+  }
+
+  get undefinedHere(): Undefined {
+    return this.#undefinedHere()
+  }
+
+  charge(steps: number): void {
+    this.#run.charge(steps)
+  }
+
+  keep(cells: number): void {
+    this.#run.keep(cells)
+  }
+
+  fail(message: string): never {
+    return this.#run.fail(this.#site, message)
+  }
+
+  matches(text: string, pattern: string): boolean {
+    return this.#run.matches(text, pattern, this.#site)
+  }
+
+  print(text: string): void {
+    this.#run.print(text)
+  }
+
+  apply(callee: FunctionValue, args: readonly Value[]): Value {
+    const [fewest, most] = callee.arity
+    if (args.length < fewest || args.length > most)
+      return this.fail(`${callee.name} cannot be called with ${args.length} arguments`)
+    const place = { site: this.#site, undefinedHere: this.#undefinedHere }
+    return this.#run.call(callee, args, place)
+  }
+}

@@ -1,0 +1,49 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { childrenOf, isBlock, partsOf } from '../check/children.ts'
+import { parse } from './parse.ts'
+import { Source, SyntaxProblem, type NativeProblem, type Position } from './source.ts'
+import type { Expression, Statement } from './tree.ts'
+
+/** Everything in a text that an evaluation may come to. */
+export interface Outline {
+  readonly statements: readonly Position[]
+  readonly rules: readonly Position[]
+}
+
+export function outlineOf(file: string, text: string): Result<Outline, NativeProblem> {
+  const source = new Source(file, text)
+  try {
+    const { statements } = parse(source)
+    const found = new Collector(source)
+    found.block(statements)
+    return ok(found)
+  } catch (thrown) {
+    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    throw thrown
+  }
+}
+
+class Collector implements Outline {
+  readonly statements: Position[] = []
+  readonly rules: Position[] = []
+  readonly #source: Source
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  block(statements: readonly Statement[]): void {
+    for (const statement of statements) {
+      this.statements.push(this.#source.positionAt(statement.spot.start))
+      for (const part of partsOf(statement))
+        if (isBlock(part)) this.block(part)
+        else this.#expression(part)
+    }
+  }
+
+  #expression(node: Expression): void {
+    if (node.kind === 'rule') this.rules.push(this.#source.positionAt(node.spot.start))
+    if (node.kind === 'function') return this.block(node.body)
+    for (const child of childrenOf(node)) this.#expression(child)
+  }
+}

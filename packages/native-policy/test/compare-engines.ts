@@ -1,0 +1,34 @@
+import { compilePolicy, show } from '../src/index.ts'
+import { parse } from '../src/syntax/parse.ts'
+import { Source } from '../src/syntax/source.ts'
+import { interpret } from './native-interpreter.ts'
+
+const STEPS_MAX = 2_000_000
+const SHOWN_MAX = 1_000_000
+
+/** What both engines say of a policy without imports; `difference` when they do not agree. */
+export function compareEngines(text: string): {
+  readonly outcome: string
+  readonly difference: string | undefined
+} {
+  const compiled = compilePolicy({ file: 'p.native', text })
+  if (!compiled.ok) return { outcome: 'refused', difference: undefined }
+  const slow = interpret(parse(new Source('p.native', text)))
+  if (slow.result === 'too-long') return { outcome: 'too long', difference: undefined }
+  for (const explains of [false, true]) {
+    const { result, value, isOverLimit, error } = compiled.value.evaluate({
+      importValue: () => undefined,
+      stepsMax: STEPS_MAX,
+      explains,
+    })
+    if (isOverLimit) return { outcome: 'limit', difference: undefined }
+    const isVerdict = result === 'pass' || result === 'fail'
+    const shown = isVerdict && value !== undefined ? show(value, SHOWN_MAX) : ''
+    if (result !== slow.result || (isVerdict && shown !== slow.shown))
+      return {
+        outcome: result,
+        difference: `the engine says ${result} ${shown}${error?.message ?? ''}, the other ${slow.result} ${slow.shown}`,
+      }
+  }
+  return { outcome: slow.result, difference: undefined }
+}

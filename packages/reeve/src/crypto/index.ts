@@ -1,1 +1,0 @@
-export { nodeCrypto } from './node-crypto.ts'

@@ -1,8 +1,0 @@
-export { ByteBudget, constantCost, textCost } from './budget.ts'
-export { functionTable, type TemplateFunctions } from './function-table.ts'
-export { GO_FUNCTIONS } from './go-functions.ts'
-export { HELPER_FUNCTIONS, timeFunctions } from './library-functions.ts'
-export { parseTemplate } from './parse.ts'
-export { renderTemplate } from './render.ts'
-export { fail as failTemplate, TemplateError } from './template-error.ts'
-export { fromPlain, StructValue, type Value as TemplateValue } from './value.ts'

@@ -1,2 +1,0 @@
-/** Keys and signatures for tests of the pure folders, which cannot import the host's. */
-export { nodeCrypto } from '../../src/crypto/index.ts'

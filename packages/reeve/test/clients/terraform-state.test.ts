@@ -1,0 +1,124 @@
+// tidy-allow vendor: the real command-line tool is the client of these tests
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { aToolWorld, SKIPPED, type ToolOutcome } from './infrastructure-tool.ts'
+
+const RESOURCES = `
+resource "terraform_data" "a" { input = "one" }
+resource "terraform_data" "b" { input = { n = 1234567 } }
+output "plain" { value = terraform_data.a.output }
+output "shape" { value = terraform_data.b.output }
+output "secret" {
+  value     = "s3cret-value"
+  sensitive = true
+}
+`
+
+function cloud(host: string, workspaces: string): string {
+  return `terraform {
+  cloud {
+    hostname     = "${host}"
+    organization = "acme"
+    workspaces {
+      ${workspaces}
+    }
+  }
+}
+`
+}
+
+/** What a command printed that had to succeed. */
+async function ok(run: Promise<ToolOutcome>): Promise<string> {
+  const { code, output } = await run
+  assert.equal(code, 0, output)
+  return output
+}
+
+/** What a command printed that had to fail. */
+async function failed(run: Promise<ToolOutcome>): Promise<string> {
+  const { code, output } = await run
+  assert.notEqual(code, 0, output)
+  return output.replaceAll(/\s*\n[│\s]*/g, ' ')
+}
+
+test(
+  'the tool keeps its state here: init, apply, outputs, state commands, lock, workspaces',
+  { skip: SKIPPED },
+  async (t) => {
+    const world = await aToolWorld(t)
+    const one = await world.directory('one', {
+      'main.tf': cloud(world.host, 'name = "one"') + RESOURCES,
+    })
+    const readWorkspace = async () => {
+      const { json } = await world.api('GET', '/organizations/acme/workspaces/one')
+      return JSON.stringify(json)
+    }
+
+    await t.test('C9 init creates the workspace', async () => {
+      await ok(one.run('init'))
+      assert.match(await readWorkspace(), /"name":"one"/)
+    })
+
+    await t.test('C6 apply runs here and stores the state; no run is created', async () => {
+      assert.match(await ok(one.run('apply', '-auto-approve')), /2 added/)
+      assert.match(await readWorkspace(), /"resource-count":2/)
+      assert.match(await readWorkspace(), /"locked":false/)
+      assert.match(await readWorkspace(), /"latest-run":\{"data":null\}/)
+      assert.equal((await one.run('plan', '-detailed-exitcode')).code, 0)
+    })
+
+    await t.test(
+      'C77 outputs of all types, numbers as they are, sensitive ones on request',
+      async () => {
+        assert.match(await ok(one.run('output')), /secret\s+= <sensitive>/)
+        assert.equal((await ok(one.run('output', '-raw', 'secret'))).trim(), 's3cret-value')
+        assert.match(await ok(one.run('output', '-json', 'shape')), /1234567/)
+      },
+    )
+
+    await t.test('C68 state list, show, mv, rm, pull and push', async () => {
+      assert.equal(await ok(one.run('state', 'list')), 'terraform_data.a\nterraform_data.b\n')
+      assert.match(await ok(one.run('show')), /terraform_data\.a/)
+      await ok(one.run('state', 'mv', 'terraform_data.a', 'terraform_data.c'))
+      await ok(one.run('state', 'rm', 'terraform_data.c'))
+      assert.equal(await ok(one.run('state', 'list')), 'terraform_data.b\n')
+      const pulled = await ok(one.run('state', 'pull'))
+      await writeFile(join(one.path, 'pulled.tfstate'), pulled)
+      await ok(one.run('state', 'push', 'pulled.tfstate'))
+      await ok(one.run('taint', 'terraform_data.b'))
+      await ok(one.run('untaint', 'terraform_data.b'))
+    })
+
+    await t.test('C68 import', async () => {
+      await ok(one.run('import', 'terraform_data.a', 'imported-id'))
+      assert.match(await ok(one.run('state', 'list')), /terraform_data\.a/)
+    })
+
+    await t.test(
+      'C69 a lower serial is pushed by force, another lineage is not pushed',
+      async () => {
+        const pushed = join(one.path, 'pulled.tfstate')
+        await ok(one.run('state', 'push', '-force', 'pulled.tfstate'))
+        const text = await readFile(pushed, 'utf8')
+        await writeFile(pushed, text.replace(/"lineage": "[^"]*"/, '"lineage": "another"'))
+        assert.match(await failed(one.run('state', 'push', 'pulled.tfstate')), /lineage/)
+      },
+    )
+
+    await t.test('C74 a lock of somebody else stops writes, and force-unlock ends it', async () => {
+      const { json } = await world.api('GET', '/organizations/acme/workspaces/one')
+      const { id } = Object(Reflect.get(Object(json), 'data'))
+      await world.api('POST', `/workspaces/${id}/actions/lock`, { reason: 'maintenance' })
+      assert.match(await failed(one.run('apply', '-auto-approve')), /lock/i)
+      await ok(one.run('force-unlock', '-force', 'acme/one'))
+      assert.match(await readWorkspace(), /"locked":false/)
+    })
+
+    await t.test('destroy leaves an empty state', async () => {
+      assert.match(await ok(one.run('destroy', '-auto-approve')), /destroyed/)
+      assert.match(await readWorkspace(), /"resource-count":0/)
+    })
+  },
+)

@@ -1,0 +1,158 @@
+import { formatText } from '../value/format.ts'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
+import { ALGORITHMS, verifySignature } from '../crypt/signature.ts'
+import { divide } from '../value/arithmetic.ts'
+import {
+  compare,
+  EMPTY_OBJECT,
+  isArray,
+  isNumber,
+  ObjectValue,
+  type Value,
+} from '../value/value.ts'
+import { parseJson } from '../value/json.ts'
+import { compareNumbers, fromBigInt, type NumberValue } from '../value/number.ts'
+import type { CallContext } from './builtin.ts'
+import { TOKEN_DEPTH_MAX } from './limits.ts'
+import { payForText } from './operand.ts'
+import {
+  decodePart,
+  decodeText,
+  holdsToken,
+  readToken,
+  unquoted,
+  type Token,
+} from '../crypt/token.ts'
+import { chooseKeys, readVerificationKeys, type VerificationKey } from '../crypt/token-keys.ts'
+
+interface Constraints {
+  readonly keys: readonly VerificationKey[]
+  readonly isSecret: boolean
+  readonly alg: string | undefined
+  readonly iss: string | undefined
+  readonly aud: string | undefined
+  /** Nanoseconds since 1970. */
+  readonly time: NumberValue
+}
+
+/** What a token that does not satisfy the constraints gives. */
+const UNVERIFIED: readonly Value[] = [false, EMPTY_OBJECT, EMPTY_OBJECT]
+
+/** `[is valid, header, payload]`: signature, algorithm, issuer, audience and times have to fit. */
+export function decodeAndVerify(
+  context: CallContext,
+  text: string,
+  options: ObjectValue,
+): Value | undefined {
+  const constraints = readConstraints(context, options)
+  if (constraints === undefined) return undefined
+  let source = text
+  for (let depth = 0; depth < TOKEN_DEPTH_MAX; depth++) {
+    payForText(context, source.length * 4)
+    const token = readToken(source)
+    if (!token.ok) return context.fail(token.error)
+    const isVerified = isSigned(context, token.value, constraints)
+    if (isVerified === undefined) return undefined
+    if (!isVerified) return UNVERIFIED
+    const payload = decodeText(token.value.payload)
+    if (!payload.ok) return context.fail(`JWT payload had invalid encoding: ${payload.error}`)
+    if (!holdsToken(token.value))
+      return judge(context, token.value, { constraints, payload: payload.value })
+    source = unquoted(payload.value)
+  }
+  return context.fail('there are too many tokens inside one another')
+}
+
+function readConstraints(context: CallContext, options: ObjectValue): Constraints | undefined {
+  const text = new Map<string, string>()
+  let time: NumberValue = fromBigInt(context.nowNs) ?? 0
+  for (const [name, value] of options.entries()) {
+    if (name === 'time') {
+      if (!isNumber(value)) return context.fail('token time constraint: must be a number')
+      if (compareNumbers(value, 0) < 0)
+        return context.fail('token time constraint: must not be negative')
+      time = value
+      continue
+    }
+    if (typeof name !== 'string' || !TEXT_CONSTRAINTS.has(name))
+      return context.fail(`unknown token validation constraint: ${formatText(name)}`)
+    if (typeof value !== 'string') return context.fail(`${name} constraint: must be a string`)
+    text.set(name, value)
+  }
+  const [cert, secret] = [text.get('cert'), text.get('secret')]
+  if (cert !== undefined && secret !== undefined) return context.fail('duplicate key constraints')
+  const keys = readKeys(context, cert, secret)
+  if (keys === undefined) return undefined
+  return {
+    keys,
+    isSecret: secret !== undefined,
+    alg: text.get('alg'),
+    iss: text.get('iss'),
+    aud: text.get('aud'),
+    time,
+  }
+}
+
+const TEXT_CONSTRAINTS: ReadonlySet<string> = new Set(['cert', 'secret', 'alg', 'iss', 'aud'])
+
+function readKeys(
+  context: CallContext,
+  cert: string | undefined,
+  secret: string | undefined,
+): readonly VerificationKey[] | undefined {
+  if (secret !== undefined) return [{ key: { form: 'oct', bytes: encodeUtf8(secret) } }]
+  if (cert === undefined) return context.fail('no key constraint')
+  payForText(context, cert.length * 4)
+  const keys = readVerificationKeys(context.crypto, cert)
+  return typeof keys === 'string' ? context.fail(keys) : keys
+}
+
+/** Extensions that must be understood (RFC 7515, section 4.1.11) are not, so they refuse it. */
+function isSigned(
+  context: CallContext,
+  token: Token,
+  { keys, alg, isSecret }: Constraints,
+): boolean | undefined {
+  const { header } = token
+  const name = header.get('alg')
+  if (typeof name !== 'string' || header.has('crit')) return false
+  if (alg !== undefined && alg !== name) return false
+  const algorithm = ALGORITHMS.get(name)
+  if (algorithm === undefined) return context.fail(`unknown JWS algorithm: ${name}`)
+  // A public key is no secret: whoever knows it must not be able to sign with it.
+  if (isSecret !== (algorithm.kind === 'hmac')) return false
+  const signature = decodePart(token.signature)
+  if (!signature.ok) return context.fail(`JWT signature had invalid encoding: ${signature.error}`)
+  const signed = { message: encodeUtf8(token.signed), signature: signature.value }
+  return chooseKeys(keys, token).some((one) =>
+    verifySignature(context, { algorithm, key: one.key }, signed),
+  )
+}
+
+function judge(
+  context: CallContext,
+  { header }: Token,
+  { constraints, payload: text }: { readonly constraints: Constraints; readonly payload: string },
+): Value | undefined {
+  const payload = parseJson(text)
+  if (!payload.ok) return context.fail(`invalid JSON: ${payload.error}`)
+  if (!(payload.value instanceof ObjectValue))
+    return context.fail('decoded JSON type was not an Object')
+  const { iss, aud, time } = constraints
+  if (iss !== undefined && payload.value.get('iss') !== iss) return UNVERIFIED
+  if (!isForAudience(payload.value.get('aud'), aud)) return UNVERIFIED
+  const now = divide(time, 1_000_000_000) ?? time
+  const expires = payload.value.get('exp')
+  if (expires !== undefined && !isNumber(expires)) return context.fail('exp value must be a number')
+  const begins = payload.value.get('nbf')
+  if (begins !== undefined && !isNumber(begins)) return context.fail('nbf value must be a number')
+  if (expires !== undefined && compare(now, expires) >= 0) return UNVERIFIED
+  if (begins !== undefined && compare(now, begins) < 0) return UNVERIFIED
+  return [true, header, payload.value]
+}
+
+/** RFC 7519, section 4.1.3: who is named must be asked for, and the other way round. */
+function isForAudience(audience: Value | undefined, wanted: string | undefined): boolean {
+  if (audience === undefined || wanted === undefined) return audience === wanted
+  return isArray(audience) ? audience.includes(wanted) : audience === wanted
+}

@@ -1,0 +1,118 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { Builtin } from '../builtins/builtin.ts'
+import { BUILTINS } from '../builtins/registry.ts'
+import { PROBLEM_COUNT_MAX } from '../limits.ts'
+import type { RegoVersion } from '../syntax/cursor.ts'
+import { parseModule } from '../syntax/parse.ts'
+import { ProblemFound, Source, type RegoProblem } from '../syntax/problem.ts'
+import type { Import, Module } from '../syntax/tree.ts'
+import { collectRules } from './collect.ts'
+import { lowerRule } from './lower-rule.ts'
+import { makeMetadataReader } from './metadata.ts'
+import { checkRecursion } from './recursion.ts'
+import { makeNode } from './tree.ts'
+import { refuse, type Compilation, type Unit } from './unit.ts'
+
+export interface ModuleText {
+  readonly file: string
+  readonly text: string
+}
+
+export interface CompileOptions {
+  readonly modules: readonly ModuleText[]
+  /** `detect`: version 1, or 0 where only that can be read. */
+  readonly version: RegoVersion | 'detect'
+  /** Instead of all builtins. */
+  readonly builtins?: ReadonlyMap<string, Builtin>
+}
+
+export interface Compiled {
+  readonly compilation: Compilation
+  readonly units: readonly Unit[]
+}
+
+/** Reads the modules and checks them together. */
+export function compileModules(options: CompileOptions): Result<Compiled, readonly RegoProblem[]> {
+  const units: Unit[] = []
+  const problems: RegoProblem[] = []
+  for (const { file, text } of options.modules) {
+    const unit = readUnit(new Source(file, text), options.version)
+    if (unit.ok) units.push(unit.value)
+    else problems.push(unit.error)
+  }
+  if (problems.length > 0) return err(problems.slice(0, PROBLEM_COUNT_MAX))
+  return checkUnits(units, options.builtins ?? BUILTINS)
+}
+
+function readUnit(source: Source, version: CompileOptions['version']): Result<Unit, RegoProblem> {
+  const read = (wanted: RegoVersion): Result<Unit, RegoProblem> => {
+    const parsed = parseModule(source, wanted)
+    return parsed.ok ? ok(makeUnit(source, wanted, parsed.value)) : parsed
+  }
+  if (version !== 'detect') return read(version)
+  const first = read(1)
+  if (first.ok) return first
+  const second = read(0)
+  return second.ok ? second : first
+}
+
+function makeUnit(source: Source, version: RegoVersion, module: Module): Unit {
+  const imports = new Map<string, readonly string[]>()
+  for (const item of module.imports) imports.set(importName(item), item.path)
+  return { source, version, package: module.package, module, imports }
+}
+
+function importName({ path, alias }: Import): string {
+  return alias ?? path.at(-1) ?? ''
+}
+
+/** Version 0: the last import of a name is meant. */
+function checkImports({ source, version, module }: Unit): void {
+  if (version === 0) return
+  const known = new Map<string, Import>()
+  for (const item of module?.imports ?? []) {
+    const name = importName(item)
+    const before = known.get(name)
+    if (before !== undefined)
+      refuse({ source, at: item.at }, `import must not shadow import ${before.path.join('.')}`)
+    known.set(name, item)
+  }
+}
+
+function checkUnits(
+  units: readonly Unit[],
+  builtins: ReadonlyMap<string, Builtin>,
+): Result<Compiled, readonly RegoProblem[]> {
+  const problems: RegoProblem[] = []
+  const attempt = <T>(run: () => T): T | undefined => {
+    try {
+      return run()
+    } catch (error) {
+      if (!(error instanceof ProblemFound)) throw error
+      problems.push(error.problem)
+      return undefined
+    }
+  }
+  for (const unit of units) attempt(() => checkImports(unit))
+  if (problems.length > 0) return err(problems.slice(0, PROBLEM_COUNT_MAX))
+  const metadata = attempt(() => makeMetadataReader(units))
+  if (metadata === undefined) return err(problems)
+  const compilation: Compilation = {
+    root: makeNode([]),
+    groups: [],
+    builtins,
+    names: new Map(),
+    metadata,
+  }
+  attempt(() => collectRules(compilation, units))
+  if (problems.length > 0) return err(problems)
+  const bySource = new Map(units.map((unit) => [unit.source, unit]))
+  for (const group of compilation.groups)
+    for (const ir of group.default === undefined ? group.rules : [...group.rules, group.default]) {
+      const unit = bySource.get(ir.source)
+      if (unit !== undefined) attempt(() => lowerRule(compilation, unit, ir))
+      if (problems.length >= PROBLEM_COUNT_MAX) return err(problems)
+    }
+  if (problems.length === 0) attempt(() => checkRecursion(compilation.groups))
+  return problems.length === 0 ? ok({ compilation, units }) : err(problems)
+}

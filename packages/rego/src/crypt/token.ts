@@ -1,0 +1,56 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { findBadBase64 } from './base64-text.ts'
+import { decodeBase64Url } from '@reeve/kit/base64.ts'
+import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { parseJson } from '../value/json.ts'
+import { ObjectValue } from '../value/value.ts'
+
+/** RFC 7515, section 7.1: three texts in base64url, with periods between them. */
+export interface Token {
+  readonly header: ObjectValue
+  /** As it stands in the token. */
+  readonly payload: string
+  readonly signature: string
+  /** What was signed. */
+  readonly signed: string
+}
+
+export function readToken(text: string): Result<Token, string> {
+  const parts = text.split('.')
+  const [head = '', payload = '', signature = ''] = parts
+  if (parts.length === 1) return err('encoded JWT had no period separators')
+  if (parts.length !== 3) return err(`encoded JWT must have 3 sections, found ${parts.length}`)
+  const decoded = decodeText(head)
+  if (!decoded.ok) return err(`JWT header had invalid encoding: ${decoded.error}`)
+  const header = parseJson(decoded.value)
+  if (!header.ok) return err(`bad JWT header: invalid JSON: ${header.error}`)
+  if (!(header.value instanceof ObjectValue))
+    return err('bad JWT header: decoded JSON type was not an Object')
+  if (header.value.has('enc')) return err('JWT is a JWE object, which is not supported')
+  return ok({ header: header.value, payload, signature, signed: `${head}.${payload}` })
+}
+
+/** Whether the payload is another token. */
+export function holdsToken({ header }: Token): boolean {
+  const type = header.get('cty')
+  return typeof type === 'string' && type.toUpperCase() === 'JWT'
+}
+
+/** The bytes of a part; some writers leave the padding. */
+export function decodePart(part: string): Result<Uint8Array, string> {
+  const bytes = decodeBase64Url(part.replace(/={1,2}$/, ''))
+  if (bytes !== undefined) return ok(bytes)
+  return part.length % 4 === 1 && !/[^A-Za-z0-9_-]/.test(part)
+    ? err(`illegal base64url string: ${part}`)
+    : err(findBadBase64(part.padEnd(Math.ceil(part.length / 4) * 4, '='), 'url'))
+}
+
+export function decodeText(part: string): Result<string, string> {
+  const bytes = decodePart(part)
+  return bytes.ok ? ok(textOfBytes(bytes.value)) : bytes
+}
+
+/** A nested token may stand as it is or as a JSON string. */
+export function unquoted(text: string): string {
+  return /^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : text
+}

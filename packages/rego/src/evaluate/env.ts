@@ -1,0 +1,192 @@
+import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
+import type { CallContext } from '../builtins/builtin.ts'
+import type { Callee, Group, Place, RuleIR, Variable } from '../compile/ir.ts'
+import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
+import type { Key, ObjectValue, Value } from '../value/value.ts'
+import type { Collector } from './collector.ts'
+import { Halt, type EvaluationProblem } from './problem.ts'
+
+/** A goal of a rule that had no answer, or a rule that had one; for explaining a verdict. */
+export type TraceEvent =
+  | { readonly type: 'enter' | 'undefined'; readonly rule: RuleIR }
+  | { readonly type: 'value'; readonly rule: RuleIR; readonly value: Value }
+  | {
+      readonly type: 'failed-goal'
+      readonly place: Place
+      readonly locals: ReadonlyMap<string, Value>
+    }
+  | { readonly type: 'note'; readonly text: string }
+
+export interface EvaluationOptions {
+  readonly stepsMax: number
+  readonly isStrict: boolean
+  readonly nowNs: bigint
+  readonly random: () => number
+  readonly offsetAt?: CallContext['offsetAt']
+  readonly crypto?: CryptoHost | undefined
+  readonly runtime?: CallContext['runtime']
+  readonly print: ((text: string) => void) | undefined
+  readonly trace: ((event: TraceEvent) => void) | undefined
+  /** Asked now and then; true ends the evaluation. */
+  readonly isCancelled: (() => boolean) | undefined
+}
+
+const NO_CRYPTO = 'keys and signatures need the option `crypto` of the evaluation'
+
+const STEPS_PER_CANCEL_CHECK = 4096
+
+interface BuiltinFailure extends Pick<EvaluationProblem, 'code' | 'message'> {
+  /** Ends the evaluation also where builtins are not strict. */
+  readonly isRefusal: boolean
+}
+
+/** What all scopes of one evaluation share: the meter, the caller's sources, builtins' failures. */
+export class Shared implements CallContext {
+  readonly options: EvaluationOptions
+  readonly memory = new Map<string, unknown>()
+  depth = 0
+  failure: BuiltinFailure | undefined
+  #steps = 0
+  #stepsNext: number
+
+  constructor(options: EvaluationOptions) {
+    this.options = options
+    this.#stepsNext = Math.min(options.stepsMax, STEPS_PER_CANCEL_CHECK)
+  }
+
+  get nowNs(): bigint {
+    return this.options.nowNs
+  }
+
+  get offsetAt(): CallContext['offsetAt'] {
+    return this.options.offsetAt
+  }
+
+  get crypto(): CryptoHost {
+    return this.options.crypto ?? stop('eval_builtin_error', NO_CRYPTO)
+  }
+
+  get runtime(): CallContext['runtime'] {
+    return this.options.runtime
+  }
+
+  get random(): () => number {
+    return this.options.random
+  }
+
+  tick(): void {
+    if (++this.#steps > this.#stepsNext) this.#check()
+  }
+
+  charge(steps: number): void {
+    this.#steps += steps
+    if (this.#steps > this.#stepsNext) this.#check()
+  }
+
+  #check(): void {
+    if (this.#steps > this.options.stepsMax)
+      stop('eval_limit_error', `the evaluation takes more than ${this.options.stepsMax} steps`)
+    if (this.options.isCancelled?.() === true)
+      stop('eval_cancel_error', 'the evaluation was cancelled')
+    this.#stepsNext = Math.min(this.options.stepsMax, this.#steps + STEPS_PER_CANCEL_CHECK)
+  }
+
+  note(text: string): void {
+    this.options.trace?.({ type: 'note', text })
+  }
+
+  fail(message: string): undefined {
+    this.failure = { code: 'eval_builtin_error', message, isRefusal: false }
+    return undefined
+  }
+
+  failType(message: string): undefined {
+    this.failure = { code: 'eval_type_error', message, isRefusal: false }
+    return undefined
+  }
+
+  refuse(message: string): undefined {
+    this.failure = { code: 'eval_builtin_error', message, isRefusal: true }
+    return undefined
+  }
+
+  /** Pays for a text that was made. */
+  chargeText(text: string): void {
+    if (text.length > STRING_LENGTH_MAX)
+      stop('eval_limit_error', `a text is longer than ${STRING_LENGTH_MAX} characters`)
+    this.charge(Math.ceil(text.length / CHARACTERS_PER_STEP))
+  }
+}
+
+function stop(code: EvaluationProblem['code'], message: string): never {
+  throw new Halt({ code, message, location: undefined })
+}
+
+/** In the place of a remembered value: the document was evaluated and has none. */
+export const NO_VALUE = Symbol('no value')
+
+export type Mock = { readonly callee: Callee } | { readonly value: Value }
+
+/** A comprehension of one scope: how often it ran, and its values by the variables it shares. */
+export interface ComprehensionMemory {
+  runCount: number
+  index: ReadonlyMap<Key, Value> | undefined
+}
+
+/** What documents mean: one for the evaluation, and one more for every `with`. */
+export class Env {
+  readonly shared: Shared
+  readonly input: Value | undefined
+  readonly data: ObjectValue
+  /** Rules hidden by a replacement of `data`. */
+  readonly hidden: ReadonlySet<Group> | undefined
+  readonly mocks: ReadonlyMap<string, Mock> | undefined
+  readonly parent: Env | undefined
+  /** Documents evaluated in this scope, by the number of their group. */
+  readonly memo: (Value | typeof NO_VALUE | undefined)[] = []
+  comprehensions: Map<object, ComprehensionMemory> | undefined
+
+  constructor(fields: Pick<Env, 'shared' | 'input' | 'data' | 'hidden' | 'mocks' | 'parent'>) {
+    this.shared = fields.shared
+    this.input = fields.input
+    this.data = fields.data
+    this.hidden = fields.hidden
+    this.mocks = fields.mocks
+    this.parent = fields.parent
+  }
+}
+
+/** One run of a body: the values of its variables. */
+export class Frame {
+  env: Env
+  readonly slots: (Value | undefined)[]
+  /** The value of a complete rule or function, once found. */
+  result: Value | undefined = undefined
+  /** Where a partial rule puts its members. */
+  sink: Collector | undefined = undefined
+  collectors: (Collector | undefined)[] | undefined = undefined
+  /** Answers of a comprehension by the variables it shares, while its index is made. */
+  groups: Map<Key, Collector> | undefined = undefined
+
+  constructor(env: Env, slotCount: number) {
+    this.env = env
+    // Made at its full size: growing it value by value would copy it several times.
+    // oxlint-disable-next-line unicorn/no-new-array
+    this.slots = new Array<Value | undefined>(slotCount)
+  }
+}
+
+/** Undefined: there is no value. */
+export type Evaluate = (frame: Frame) => Value | undefined
+/** Runs a goal and, for every answer, what follows it. True: enough, go back to the beginning. */
+export type Step = (frame: Frame) => boolean
+export type ValueStep = (frame: Frame, value: Value) => boolean
+
+export function localsOf(frame: Frame, variables: Iterable<Variable>): ReadonlyMap<string, Value> {
+  const locals = new Map<string, Value>()
+  for (const { name, slot } of variables) {
+    const value = frame.slots[slot]
+    if (!name.includes('$') && value !== undefined) locals.set(name, value)
+  }
+  return locals
+}

@@ -1,0 +1,165 @@
+import type { CallContext } from '../builtins/builtin.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { lowerQuery } from '../compile/lower-rule.ts'
+import type { Variable } from '../compile/ir.ts'
+import type { Compilation, Unit } from '../compile/unit.ts'
+import { EVALUATION_STEPS_MAX } from '../limits.ts'
+import { parseQuery } from '../syntax/parse.ts'
+import { ProblemFound, Source, type RegoProblem } from '../syntax/problem.ts'
+import type { RegoVersion } from '../syntax/cursor.ts'
+import { withFuel } from '../value/fuel.ts'
+import { LimitReached } from '../value/limit-reached.ts'
+import { EMPTY_OBJECT, type ObjectValue, type Value } from '../value/value.ts'
+import type { Coder, Program } from './coder.ts'
+import { compileComprehension } from './comprehension.ts'
+import { Env, Frame, Shared, type EvaluationOptions, type Step, type TraceEvent } from './env.ts'
+import { compileExpression } from './expression.ts'
+import { compileGoals } from './goal.ts'
+import { Halt, type EvaluationProblem } from './problem.ts'
+
+/** The variables of one answer, without those that have no name. */
+export type Bindings = ReadonlyMap<string, Value>
+
+export interface EvaluateOptions {
+  readonly input?: Value | undefined
+  readonly data?: ObjectValue | undefined
+  readonly limits?: { readonly stepsMax?: number } | undefined
+  /** Strict: a builtin that fails ends the evaluation instead of having no value. */
+  readonly isStrict?: boolean | undefined
+  readonly nowNs?: bigint | undefined
+  readonly random?: (() => number) | undefined
+  /** Milliseconds that a zone is ahead of UTC; without it there is only UTC. */
+  readonly offsetAt?: CallContext['offsetAt']
+  /** Keys and signatures; without it builtins that need them end the evaluation. */
+  readonly crypto?: CallContext['crypto'] | undefined
+  /** What `opa.runtime` gives. */
+  readonly runtime?: Value | undefined
+  readonly print?: ((text: string) => void) | undefined
+  /** Only of a query compiled to be explained. */
+  readonly trace?: ((event: TraceEvent) => void) | undefined
+  readonly isCancelled?: (() => boolean) | undefined
+}
+
+export interface Query {
+  /** How many it consists of. */
+  readonly expressions: number
+  evaluate(options: EvaluateOptions): Result<readonly Bindings[], EvaluationProblem>
+}
+
+export interface QueryContext {
+  readonly compilation: Compilation
+  readonly program: Program
+  readonly version: RegoVersion
+}
+
+/** Answers are given in the order in which they are found, which is the same every time. */
+export function compileQuery(context: QueryContext, text: string): Result<Query, RegoProblem> {
+  const source = new Source('query', text)
+  const body = parseQuery(source, context.version)
+  if (!body.ok) return body
+  const unit: Unit = {
+    source,
+    version: context.version,
+    package: [],
+    module: undefined,
+    imports: new Map(),
+  }
+  try {
+    const { goals, slotCount, names } = lowerQuery(context.compilation, unit, body.value)
+    const step = compileGoals(queryCoder(context.program, source), goals, () => record(names))
+    const expressions = body.value.length
+    return ok({ expressions, evaluate: (options) => run({ step, slotCount }, options) })
+  } catch (error) {
+    if (error instanceof ProblemFound) return err(error.problem)
+    throw error
+  }
+}
+
+function queryCoder(program: Program, source: Source): Coder {
+  return {
+    program,
+    source,
+    rule: undefined,
+    bound: new Set(),
+    visible: new Set(),
+    counter: { collectors: 0 },
+    isIndexing: false,
+    compileGoals,
+    compileComprehension,
+    compileExpression,
+  }
+}
+
+function record(names: ReadonlyMap<string, Variable>): Step {
+  return (frame) => {
+    const answer = new Map<string, Value>()
+    for (const [name, { slot }] of names) {
+      const value = frame.slots[slot]
+      if (value !== undefined) answer.set(name, value)
+    }
+    frame.env.shared.tick()
+    answersOf(frame.env).push(answer)
+    return false
+  }
+}
+
+/** Answers belong to the evaluation, not to the query, which may run again meanwhile. */
+const answers = new WeakMap<Shared, Bindings[]>()
+
+function answersOf({ shared }: Env): Bindings[] {
+  let list = answers.get(shared)
+  if (list === undefined) {
+    list = []
+    answers.set(shared, list)
+  }
+  return list
+}
+
+function run(
+  code: { readonly step: Step; readonly slotCount: number },
+  options: EvaluateOptions,
+): Result<readonly Bindings[], EvaluationProblem> {
+  return contained(() => {
+    const env = startEnv(options)
+    code.step(new Frame(env, code.slotCount))
+    return answersOf(env)
+  })
+}
+
+function startEnv(options: EvaluateOptions): Env {
+  const shared = new Shared({
+    stepsMax: options.limits?.stepsMax ?? EVALUATION_STEPS_MAX,
+    isStrict: options.isStrict ?? false,
+    nowNs: options.nowNs ?? 0n,
+    random: options.random ?? (() => 0),
+    offsetAt: options.offsetAt,
+    crypto: options.crypto,
+    runtime: options.runtime,
+    print: options.print,
+    trace: options.trace,
+    isCancelled: options.isCancelled,
+  } satisfies EvaluationOptions)
+  return new Env({
+    shared,
+    input: options.input,
+    data: options.data ?? EMPTY_OBJECT,
+    hidden: undefined,
+    mocks: undefined,
+    parent: undefined,
+  })
+}
+
+/** Everything that ends an evaluation early, as a value. */
+function contained<T>(evaluate: () => T): Result<T, EvaluationProblem> {
+  try {
+    return ok(withFuel(evaluate))
+  } catch (error) {
+    if (error instanceof Halt) return err(error.problem)
+    if (error instanceof LimitReached)
+      return err({ code: 'eval_limit_error', message: error.message, location: undefined })
+    // The stack or the longest string of the host: the last of the limits, below the named ones.
+    if (error instanceof RangeError)
+      return err({ code: 'eval_limit_error', message: 'out of space', location: undefined })
+    throw error
+  }
+}

@@ -1,0 +1,255 @@
+import { assert } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import {
+  bracketsOf,
+  isAttached,
+  isClosing,
+  isOpening,
+  type Bracket,
+  type BracketKind,
+} from './brackets.ts'
+import { haveSameMeaning } from './same-meaning.ts'
+import { parseWithTokens, type ParsedText } from './parse.ts'
+import { Source, type RegoProblem } from './problem.ts'
+import type { Token } from './token.ts'
+
+/**
+ * A module in the one form: a tab for each level, single spaces around operators, at most one blank
+ * line, each literal of a longer body on a line of its own. Other lines stay where their author
+ * broke them, and comments where they stand. The module means the same before and after.
+ */
+export function formatRego(file: string, text: string): Result<string, RegoProblem> {
+  const source = new Source(file, text)
+  const first = parseWithTokens(source, 1)
+  const old = first.ok ? first : parseWithTokens(source, 0)
+  // What neither version can read is told as version 1 sees it.
+  if (!old.ok) return err(first.ok ? old.error : first.error)
+  const formatted = new Printer(text, old.value).print()
+  const again = parseWithTokens(new Source(file, formatted), first.ok ? 1 : 0)
+  assert(
+    again.ok && haveSameMeaning(old.value.module, again.value.module),
+    'formatting changes no meaning',
+  )
+  return ok(formatted)
+}
+
+/** A token as it is written, or a comment. */
+interface Piece {
+  readonly text: string
+  readonly token: Token | undefined
+  /** The token after it. */
+  readonly next: Token | undefined
+  /** Line breaks before it. */
+  readonly breaks: number
+}
+
+interface Level {
+  readonly bracket: Bracket
+  /** Of the line that opened it. */
+  readonly indent: number
+}
+
+class Printer {
+  readonly #text: string
+  readonly #tokens: readonly Token[]
+  readonly #brackets: ReadonlyMap<number, Bracket>
+  readonly #levels: Level[] = []
+  readonly #lines: string[] = []
+  #line = ''
+  #lineIndent = 0
+  /** The last token of the literal or rule that is being written. */
+  #previous: Token | undefined
+  /** Whether the token before was a bracket that has just opened, and which. */
+  #opened: BracketKind | undefined
+  #isSign = false
+  #mustBreak = false
+  /** The word that the last line of the file's level began with. */
+  #statement = ''
+
+  constructor(text: string, parsed: ParsedText) {
+    this.#text = text
+    this.#tokens = parsed.tokens
+    this.#brackets = bracketsOf(parsed)
+  }
+
+  print(): string {
+    for (const piece of this.#pieces()) {
+      if (piece.token?.text === ';' && this.#isNeedless(piece)) this.#endLiteral(piece)
+      else this.#add(piece)
+    }
+    this.#endLine()
+    return `${this.#lines.join('\n')}\n`
+  }
+
+  *#pieces(): Iterable<Piece> {
+    let from = 0
+    for (const [at, token] of this.#tokens.entries()) {
+      let breaks = 0
+      for (const [part] of this.#text.slice(from, token.at).matchAll(/\n|#[^\n]*/g))
+        if (part === '\n') breaks++
+        else {
+          yield { text: part.trimEnd(), token: undefined, next: token, breaks }
+          breaks = 0
+        }
+      from = token.end
+      const next = this.#tokens[at + 1]
+      if (token.kind !== 'end')
+        yield { text: this.#text.slice(token.at, token.end), token, next, breaks }
+    }
+  }
+
+  /** A line end separates literals as well, unless a sign would become an operator. */
+  #isNeedless({ token, next }: Piece): boolean {
+    if (next === undefined || (next.kind === 'mark' && next.text === '-')) return false
+    const bracket = this.#levels.at(-1)?.bracket
+    return bracket === undefined || bracket.isBroken || isClosing(next) || next.row !== token?.row
+  }
+
+  #endLiteral({ next }: Piece): void {
+    this.#previous = undefined
+    this.#isSign = false
+    this.#mustBreak = next === undefined || !isClosing(next)
+  }
+
+  #add(piece: Piece): void {
+    const { token, text } = piece
+    if (this.#isNewLine(piece)) this.#break(piece)
+    if (token === undefined) {
+      if (this.#line === '') this.#begin(undefined)
+      this.#line += /\S$/.test(this.#line) ? ` ${text}` : text
+      return
+    }
+    if (this.#line === '') this.#begin(token)
+    else if (this.#hasSpaceBefore(token)) this.#line += ' '
+    this.#line += text
+    this.#track(token)
+  }
+
+  #isNewLine({ token, breaks, next }: Piece): boolean {
+    if (token === undefined) return breaks > 0
+    if (this.#mustBreak) return true
+    const level = this.#levels.at(-1)
+    if (token.text === '}' && level?.bracket.isBroken === true && isClosing(token)) return true
+    return breaks > 0 && !this.#isJoined(token, next)
+  }
+
+  /** The braces of a rule's body, and `else` after them, stand on the line before. */
+  #isJoined(token: Token, next: Token | undefined): boolean {
+    if (this.#line === '' || this.#line.includes('#') || this.#previous === undefined) return false
+    if (this.#levels.length > 0) return false
+    if (isOpening(token)) return this.#brackets.get(token.at)?.kind === 'body'
+    return isElse(token, next) && this.#previous.text === '}'
+  }
+
+  #break({ breaks, token, next }: Piece): void {
+    this.#mustBreak = false
+    const last = this.#line
+    this.#endLine()
+    if (this.#lines.length === 0) return
+    const isInside = /[{([|]$/.test(last) && this.#opened !== undefined
+    const isBlank = breaks > 1 || this.#endsPart(token, next)
+    if (isBlank && !isInside && !(token !== undefined && isClosing(token))) this.#lines.push('')
+  }
+
+  /** After the package, the imports and what ends with a bracket on a line of its own. */
+  #endsPart(token: Token | undefined, next: Token | undefined): boolean {
+    if (this.#levels.length > 0) return false
+    if (token !== undefined && isElse(token, next)) return false
+    const last = this.#lines.at(-1) ?? ''
+    // A remark belongs to what follows it.
+    if (last.startsWith('#')) return false
+    if (this.#statement === 'package') return true
+    if (this.#statement === 'import') return (token ?? next)?.text !== 'import'
+    return /^[\])}]/.test(last)
+  }
+
+  #endLine(): void {
+    if (this.#line !== '') this.#lines.push(this.#line.trimEnd())
+    this.#line = ''
+  }
+
+  #begin(token: Token | undefined): void {
+    this.#lineIndent = this.#indentOf(token)
+    this.#line = '\t'.repeat(this.#lineIndent)
+    if (this.#levels.length === 0 && token !== undefined && this.#lineIndent === 0)
+      this.#statement = token.text
+  }
+
+  #indentOf(token: Token | undefined): number {
+    const level = this.#levels.at(-1)
+    if (level !== undefined && token !== undefined && isClosing(token)) return level.indent
+    const base = level === undefined ? 0 : level.indent + 1
+    return base + (token !== undefined && this.#goesOn(token) ? 1 : 0)
+  }
+
+  /** Whether a line continues what the line before began. */
+  #goesOn(token: Token): boolean {
+    const previous = this.#previous
+    if (previous === undefined || this.#opened !== undefined) return false
+    const kind = this.#levels.at(-1)?.bracket.kind
+    const isList = kind === 'group' || kind === 'index' || kind === 'literal'
+    if (previous.text === ',' && previous.kind === 'mark') return !isList
+    if (token.text === 'else' && this.#levels.length === 0) return false
+    return leadsOn(previous) || followsOn(token, previous)
+  }
+
+  #hasSpaceBefore(token: Token): boolean {
+    const previous = this.#previous
+    if (previous === undefined) return true
+    if (this.#opened !== undefined) return this.#opened === 'body'
+    if (this.#isSign || (previous.kind === 'mark' && previous.text === '.')) return false
+    if (token.kind !== 'mark') return true
+    if (token.text === '}') return this.#levels.at(-1)?.bracket.kind === 'body'
+    if (/^[,;:.)\]]$/.test(token.text)) return false
+    return !isOpening(token) || !isAttached(token, previous)
+  }
+
+  #track(token: Token): void {
+    const level = this.#levels.at(-1)
+    this.#isSign = token.text === '-' && token.kind === 'mark' && this.#wantsOperand()
+    this.#opened = undefined
+    this.#mustBreak = false
+    const bracket = isOpening(token) ? this.#brackets.get(token.at) : undefined
+    if (bracket !== undefined) {
+      this.#levels.push({ bracket, indent: this.#lineIndent })
+      this.#opened = bracket.kind
+      this.#mustBreak = bracket.isBroken
+    } else if (isClosing(token)) this.#levels.pop()
+    this.#previous = token
+    // What follows the bar of a comprehension begins anew.
+    if (level?.bracket.barAt === token.at) this.#previous = undefined
+  }
+
+  #wantsOperand(): boolean {
+    const previous = this.#previous
+    return (
+      previous === undefined ||
+      this.#opened !== undefined ||
+      leadsOn(previous) ||
+      (previous.kind === 'mark' && (previous.text === ',' || previous.text === ';'))
+    )
+  }
+}
+
+/** A rule may be called `else.a`. */
+function isElse({ kind, text }: Token, next: Token | undefined): boolean {
+  if (kind !== 'name' || text !== 'else') return false
+  return next === undefined || next.text !== '.' || next.isSpaced
+}
+
+const LEADING_WORDS: ReadonlySet<string> = new Set(
+  'as contains default else every if import in not package some with'.split(' '),
+)
+const FOLLOWING_WORDS: ReadonlySet<string> = new Set('and as contains if in or with'.split(' '))
+
+/** Whether more must come after it. Names that look like keywords only cost an indentation. */
+function leadsOn({ kind, text }: Token): boolean {
+  if (kind === 'name') return LEADING_WORDS.has(text)
+  return kind === 'mark' && !/^[\])},;]$/.test(text)
+}
+
+function followsOn(token: Token, { row }: Token): boolean {
+  const { kind, text } = token
+  if (kind === 'name') return FOLLOWING_WORDS.has(text) && token.row > row
+  return kind === 'mark' && !isOpening(token) && !isClosing(token)
+}

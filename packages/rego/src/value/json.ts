@@ -1,0 +1,165 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { RESULT_NODES_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
+import { withFuel } from './fuel.ts'
+import { LimitReached } from './limit-reached.ts'
+import {
+  BigNumber,
+  fromBigInt,
+  fromDouble,
+  numberText,
+  parseNumber,
+  toBigInt,
+  toDouble,
+} from './number.ts'
+import { isArray, ObjectBuilder, type Value } from './value.ts'
+
+/** Plain data, as `JSON.parse` and the readers of other formats give it. */
+export type PlainValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | undefined
+  | readonly PlainValue[]
+  | { readonly [name: string]: PlainValue }
+
+/** Properties that are undefined are left out, as in JSON. */
+export function fromPlain(plain: PlainValue, depth = 0): Value {
+  if (depth > VALUE_DEPTH_MAX) throw new LimitReached('the value is nested too deeply')
+  switch (typeof plain) {
+    case 'number':
+      return fromDouble(plain) ?? null
+    case 'bigint':
+      return fromBigInt(plain) ?? null
+    case 'object': {
+      if (plain === null) return null
+      if (isPlainList(plain)) return plain.map((item) => fromPlain(item, depth + 1))
+      const builder = new ObjectBuilder()
+      for (const [name, item] of Object.entries(plain))
+        if (item !== undefined) builder.set(name, fromPlain(item, depth + 1))
+      return builder.build()
+    }
+    case 'undefined':
+      return null
+    default:
+      return plain
+  }
+}
+
+function isPlainList(plain: PlainValue): plain is readonly PlainValue[] {
+  return Array.isArray(plain)
+}
+
+/**
+ * JSON text as a value, all digits of its numbers kept. The host's parser reads it; only a text
+ * with a number that a double may not hold is read with the reviver, which is far slower.
+ */
+export function parseJson(given: string): Result<Value, string> {
+  const text = given.includes('\\u') ? given.replace(ESCAPES, wellFormed) : given
+  try {
+    if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromPlain(asPlain(JSON.parse(text))))
+    return ok(readExact(text))
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof LimitReached) return err(error.message)
+    if (error instanceof RangeError) return err('the value is nested too deeply')
+    throw error
+  }
+}
+
+/** Two escapes that are one character together, or one of anything. */
+const ESCAPES = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)/g
+
+/** Half a character is none. */
+function wellFormed(escape: string): string {
+  return /^\\u[dD][89a-fA-F]..$/.test(escape) ? '\\ufffd' : escape
+}
+
+const MAYBE_LONG_NUMBER = /[0-9.]{15}|[0-9][eE]/
+
+function asPlain(parsed: unknown): PlainValue {
+  // What `JSON.parse` gives without a reviver is plain data.
+  return parsed as PlainValue
+}
+
+/** Numbers become texts behind a mark, so that their digits survive. */
+function readExact(text: string): Value {
+  const mark = '\uE000'
+  const keep = (_: string, item: unknown, context?: { readonly source?: string }): unknown => {
+    if (typeof item === 'number') return `${mark}n${context?.source ?? String(item)}`
+    return typeof item === 'string' ? `${mark}s${item}` : item
+  }
+  return unmark(fromPlain(asPlain(JSON.parse(text, keep))))
+}
+
+function unmark(value: Value): Value {
+  if (typeof value === 'string') {
+    if (value[1] === 's') return value.slice(2)
+    return parseDigits(value.slice(2))
+  }
+  if (isArray(value)) return value.map(unmark)
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return value
+  if (value.kind === 'set') return value
+  const builder = new ObjectBuilder()
+  for (const [key, item] of value.entries()) builder.set(key, unmark(item))
+  return builder.build()
+}
+
+function parseDigits(text: string): Value {
+  const number = parseNumber(text)
+  if (number === undefined) throw new LimitReached('a number has too many digits')
+  return number
+}
+
+/**
+ * JSON text: sets are arrays in order, keys that are no strings are their own text, objects are in
+ * the order of keys.
+ */
+export function toJsonText(value: Value): string {
+  return withFuel(() => writeJson(value, { nodes: 0 }, 0))
+}
+
+function writeJson(value: Value, counter: { nodes: number }, depth: number): string {
+  if (++counter.nodes > RESULT_NODES_MAX || depth > VALUE_DEPTH_MAX)
+    throw new LimitReached('the value is too large')
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number' || value instanceof BigNumber) return numberText(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const inner = (item: Value) => writeJson(item, counter, depth + 1)
+  if (isArray(value)) return `[${value.map(inner).join(',')}]`
+  if (value.kind === 'set') return `[${value.sorted().map(inner).join(',')}]`
+  const entries = value
+    .entries()
+    .map(
+      ([key, item]) =>
+        `${JSON.stringify(typeof key === 'string' ? key : inner(key))}:${inner(item)}`,
+    )
+  return `{${entries.join(',')}}`
+}
+
+/**
+ * Plain data for callers: numbers that a double cannot hold exactly become doubles or bigints.
+ * Shared parts become separate ones, so a small value can be far larger as plain data. Throws
+ * LimitReached past `nodesMax` values.
+ */
+export function toPlain(value: Value, nodesMax = RESULT_NODES_MAX): PlainValue {
+  return withFuel(() => plainOf(value, { nodes: RESULT_NODES_MAX - nodesMax }, 0))
+}
+
+function plainOf(value: Value, counter: { nodes: number }, depth: number): PlainValue {
+  if (++counter.nodes > RESULT_NODES_MAX || depth > VALUE_DEPTH_MAX)
+    throw new LimitReached('the value is too large')
+  if (value instanceof BigNumber) return toBigInt(value) ?? toDouble(value)
+  if (typeof value !== 'object' || value === null) return value
+  const inner = (item: Value) => plainOf(item, counter, depth + 1)
+  if (isArray(value)) return value.map(inner)
+  if (value.kind === 'set') return value.sorted().map(inner)
+  return Object.fromEntries(
+    value
+      .entries()
+      .map(([key, item]) => [
+        typeof key === 'string' ? key : writeJson(key, counter, depth + 1),
+        inner(item),
+      ]),
+  )
+}
