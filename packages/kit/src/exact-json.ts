@@ -16,8 +16,9 @@ type RawJson = (text: string) => object
 export function parseExactJson(text: string): unknown {
   const rawJson: unknown = Reflect.get(JSON, 'rawJSON')
   if (typeof rawJson !== 'function') return JSON.parse(text)
-  // The language's library has both since 2025; the types of the compiler do not.
+  // The language has both; the library types of the compiler do not yet.
   const keep = rawJson as RawJson
+  // The same function, with the third argument that its reviver gets.
   const parse = JSON.parse as ParseWithSource
   return parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined && source !== String(value)

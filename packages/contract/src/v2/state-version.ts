@@ -187,7 +187,10 @@ export const stateVersionRoutes = routes('State versions', {
       ...fieldsQuery('state-versions'),
     },
     returns: StateVersionPage,
-    errors: { 404: 'Workspace not found, or the caller may not see its states.' },
+    errors: {
+      404: 'Workspace not found, or the caller may not see its states.',
+      422: 'One of the two names is not given.',
+    },
     needs: reads,
   }),
   readCurrentStateVersion: read('/workspaces/:workspace_id/current-state-version', {

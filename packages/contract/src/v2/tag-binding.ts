@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { add, read, update } from './define.ts'
+import { add, read, remove, update } from './define.ts'
 import { Named, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { emptyAnswer } from './answers.ts'
 import { ListOf, PathLink, ResourceOf, ToOne, ResourceWithId } from './json-api.ts'
 import { TAG_BINDINGS_MAX } from './limits.ts'
-import { BareId, TagKey, TagValue } from './patterns.ts'
+import { BareId, PrefixedId, TagKey, TagValue } from './patterns.ts'
 
 const pair = {
   key: TagKey(),
@@ -71,6 +71,31 @@ export function NewTagBindings() {
     data: Type.Array(NewTagBinding, { maxItems: TAG_BINDINGS_MAX, ...tooMany }),
   })
 }
+
+/** A flat tag: a key that stands alone. */
+const FlatTag = Type.Object({
+  type: Type.Optional(Type.String()),
+  id: Type.Optional(Type.String()),
+  attributes: Type.Object({ name: TagKey() }),
+})
+
+/** `relationships.tags` of a request that creates: bindings without values. */
+export function NewTags() {
+  return Type.Object({ data: Type.Array(FlatTag, { maxItems: TAG_BINDINGS_MAX, ...tooMany }) })
+}
+
+/** A key-only binding in the form of clients that know no values. */
+export const WorkspaceTag = ResourceWithId('WorkspaceTag', 'tags', {
+  id: PrefixedId('tag-bindings'),
+  attributes: Type.Object({ name: TagKey() }),
+})
+export type WorkspaceTag = Shape<typeof WorkspaceTag>
+
+export const WorkspaceTagList = ListOf(WorkspaceTag)
+
+export const WorkspaceTagsRequest = Named('WorkspaceTagsRequest', {
+  data: Type.Array(FlatTag, { minItems: 1, maxItems: TAG_BINDINGS_MAX, ...tooMany }),
+})
 
 /** Never removes one, so an empty list makes no sense. */
 export const TagBindingsChangeRequest = Named('TagBindingsChangeRequest', {
@@ -165,6 +190,24 @@ const workspaceTagRoutes = routes('Tag bindings', {
     body: TagBindingsChangeRequest,
     errors: { 422: brokenTag },
     needs: tagsWorkspace,
+  }),
+  listWorkspaceTags: read('/workspaces/:workspace_id/relationships/tags', {
+    summary: 'List the tag bindings of a workspace that have no value, as flat tags.',
+    returns: WorkspaceTagList,
+    result: 'All of them.',
+    needs: readsWorkspace,
+  }),
+  addWorkspaceTags: add('/workspaces/:workspace_id/relationships/tags', {
+    summary: 'Add flat tags to a workspace; a binding of the key with a value is kept.',
+    body: WorkspaceTagsRequest,
+    errors: { 422: brokenTag },
+    needs: tagsWorkspace,
+  }),
+  removeWorkspaceTags: remove('/workspaces/:workspace_id/relationships/tags', {
+    summary: 'Remove flat tags from a workspace.',
+    body: WorkspaceTagsRequest,
+    errors: { 422: brokenTag },
+    needs: 'Admin access to the workspace.',
   }),
   replaceWorkspaceTagBindings: update('/workspaces/:workspace_id/relationships/tag-bindings', {
     summary: 'Replace all tag bindings of a workspace.',

@@ -21,7 +21,7 @@ import { COMMENT_LENGTH_MAX, DESCRIPTION_LENGTH_MAX, LINE_LENGTH_MAX } from './l
 import { EXECUTION_MODES } from './organization.ts'
 import { AutoDestroyDuration, Name } from './patterns.ts'
 import { fieldsQuery, includeQuery, taggedQuery } from './query.ts'
-import { NewTagBindings } from './tag-binding.ts'
+import { NewTagBindings, NewTags } from './tag-binding.ts'
 
 export const WORKSPACE_PERMISSIONS = [
   'can-update',
@@ -148,7 +148,13 @@ export const WorkspaceCreateRequest = RequestOf('WorkspaceCreateRequest', 'works
     'source-url': line,
     ...writable,
   }),
-  relationships,
+  relationships: Type.Optional(
+    Type.Object({
+      project: Type.Optional(ToOne('projects')),
+      'tag-bindings': Type.Optional(NewTagBindings()),
+      tags: Type.Optional(NewTags()),
+    }),
+  ),
 })
 export type WorkspaceCreateRequest = Shape<typeof WorkspaceCreateRequest>
 

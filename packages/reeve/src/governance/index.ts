@@ -171,7 +171,13 @@ export {
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
 export { runsOf } from './workspaces/workspace-runs.ts'
-export { changeWorkspaceTags, findTaggableWorkspace } from './workspaces/workspace-tags.ts'
+export {
+  addFlatTags,
+  changeWorkspaceTags,
+  findTaggableWorkspace,
+  flatTagsOf,
+  removeFlatTags,
+} from './workspaces/workspace-tags.ts'
 export {
   createWorkspace,
   findWorkspaceMaker,

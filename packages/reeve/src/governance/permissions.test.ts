@@ -95,17 +95,19 @@ test('project rights: force needs the setting of the organization, or an owner',
 })
 
 const WORKSPACE_CASES = [
-  { level: 'read', holds: 'read readVariables readState' },
-  { level: 'plan', holds: 'read queuePlan readVariables readState manageTags' },
+  { level: 'read', holds: 'read readVariables readState readOutputs' },
+  { level: 'plan', holds: 'read queuePlan readVariables readState readOutputs manageTags' },
   {
     level: 'write',
-    holds: 'read queuePlan queueApply lock readVariables updateVariables readState manageTags',
+    holds:
+      'read queuePlan queueApply lock readVariables updateVariables readState readOutputs ' +
+      'writeState manageTags',
   },
   {
     level: 'admin',
     holds:
       'read update destroy queuePlan queueApply lock forceUnlock readVariables updateVariables ' +
-      'readState manageTags replaceTags manageTeams',
+      'readState readOutputs writeState manageTags replaceTags manageTeams',
   },
   { level: 'custom', holds: 'read' },
 ] as const
@@ -128,7 +130,12 @@ test('workspace rights: a token of the organization may do everything but start 
   })
   const shown = workspacePermissions(rights)
   const missing = Object.entries(shown).flatMap(([name, held]) => (held ? [] : [name]))
-  assert.deepEqual(missing, ['can-queue-run', 'can-queue-apply', 'can-queue-destroy'])
+  assert.deepEqual(missing, [
+    'can-queue-run',
+    'can-queue-apply',
+    'can-queue-destroy',
+    'can-create-state-versions',
+  ])
 })
 
 test('workspace rights: an override is held by its own access, or delegated and given', () => {

@@ -78,8 +78,7 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** What every answer of `/api/v2` carries besides; nothing unless given. */
-  readonly governanceHeaders?: Readonly<Record<string, string>>
+  readonly governanceHeaders?: ShellOptions['governanceHeaders']
   /** Where command-line tools look for the services of this host; none unless given. */
   readonly discovery?: ServiceDiscovery
   readonly onAnswered?: ShellOptions['onAnswered']
@@ -176,8 +175,7 @@ export function createApp(options: AppOptions): App {
     v1Routes.streamEvents,
     ...mountGovernance(app, options, parts),
   ]
-  mountDocs(app, routes, options.version)
-  mountDiscovery(app, options.discovery)
+  mountDocs(app, routes, options)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   const { security } = options
@@ -192,8 +190,7 @@ export function createApp(options: AppOptions): App {
     close: async () => {
       forget()
       await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
-      await largeBodies.stop()
-      await governance.states.stop()
+      await Promise.all([largeBodies.stop(), governance.states.stop()])
     },
   }
 }
@@ -376,7 +373,9 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
   return expired ? undefined : siteCaller(token.AccessorID)
 }
 
-function mountDocs(app: FastifyInstance, routes: readonly Route[], version: string): void {
+function mountDocs(app: FastifyInstance, routes: readonly Route[], options: AppOptions): void {
+  const { version } = options
+  mountDiscovery(app, options.discovery)
   // Made when first asked for: a server starts without it.
   let document: string | undefined
   let page: string | undefined

@@ -27,7 +27,7 @@ function findTool(): string | undefined {
     })
 }
 
-export const TOOL = findTool()
+const TOOL = findTool()
 
 /** For tests that need the tool. */
 export const SKIPPED = TOOL === undefined ? 'terraform is not installed on this machine' : false
@@ -83,7 +83,7 @@ export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
   }
   await until('the server to answer', isHealthy, RUN_MS_MAX)
   const client: Client = createClient({ address, fetch: fetchSecurely })
-  const { data } = await client.v1.bootstrapAcl()
+  const { data } = await client.v1.bootstrapAcl({ body: {} })
   const root = data.SecretID
   const api: ToolWorld['api'] = async (method, path, body) => {
     const answer = await fetchSecurely(`${address}/api/v2${path}`, {

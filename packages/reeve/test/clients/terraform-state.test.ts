@@ -36,6 +36,10 @@ async function ok(run: Promise<ToolOutcome>): Promise<string> {
   return output
 }
 
+function flatTag(name: string) {
+  return { type: 'tags', attributes: { name } }
+}
+
 /** What a command printed that had to fail. */
 async function failed(run: Promise<ToolOutcome>): Promise<string> {
   const { code, output } = await run
@@ -55,6 +59,11 @@ test(
       const { json } = await world.api('GET', '/organizations/acme/workspaces/one')
       return JSON.stringify(json)
     }
+
+    const newWorkspace = (name: string, relationships: object) =>
+      world.api('POST', '/organizations/acme/workspaces', {
+        data: { type: 'workspaces', attributes: { name }, relationships },
+      })
 
     await t.test('C9 init creates the workspace', async () => {
       await ok(one.run('init'))
@@ -114,6 +123,65 @@ test(
       assert.match(await failed(one.run('apply', '-auto-approve')), /lock/i)
       await ok(one.run('force-unlock', '-force', 'acme/one'))
       assert.match(await readWorkspace(), /"locked":false/)
+    })
+
+    await t.test('C12 flat tags: workspace new, list, select and delete', async () => {
+      const many = await world.directory('many', {
+        'main.tf': cloud(world.host, 'tags = ["app", "net"]') + RESOURCES,
+      })
+      // C15: a workspace that is named by the environment has to exist.
+      const absent = await failed(many.runWith({ TF_WORKSPACE: 'nowhere' }, 'init'))
+      assert.match(absent, /failed to find workspace "nowhere"/)
+      await newWorkspace('qa', { tags: { data: ['app', 'net'].map(flatTag) } })
+      await ok(many.run('init'))
+      await ok(many.run('workspace', 'new', 'prod'))
+      assert.match(await ok(many.run('workspace', 'list')), /\* prod\s+qa/)
+      await ok(many.run('workspace', 'select', 'qa'))
+      assert.equal((await ok(many.run('workspace', 'show'))).trim(), 'qa')
+      await ok(many.run('apply', '-auto-approve'))
+      await ok(many.run('workspace', 'select', 'prod'))
+      // C17: what manages resources is deleted only by force.
+      assert.match(await failed(many.run('workspace', 'delete', 'qa')), /resource/)
+      await ok(many.run('workspace', 'delete', '-force', 'qa'))
+      assert.match(await ok(many.run('workspace', 'list')), /\* prod/)
+    })
+
+    await t.test('C13 tags with values', async () => {
+      const pairs = await world.directory('pairs', {
+        'main.tf': cloud(world.host, 'tags = { app = "web" }') + RESOURCES,
+      })
+      const pair = { type: 'tag-bindings', attributes: { key: 'app', value: 'web' } }
+      await newWorkspace('web-qa', { 'tag-bindings': { data: [pair] } })
+      await ok(pairs.run('init'))
+      await ok(pairs.run('workspace', 'new', 'web-prod'))
+      assert.match(await ok(pairs.run('workspace', 'list')), /\* web-prod\s+web-qa/)
+    })
+
+    await t.test('C11 the project of the configuration is created', async () => {
+      const placed = await world.directory('placed', {
+        'main.tf': cloud(world.host, 'name = "placed"\n project = "Platform"') + RESOURCES,
+      })
+      await ok(placed.run('init'))
+      const { json } = await world.api('GET', '/organizations/acme/projects?filter[names]=Platform')
+      assert.match(JSON.stringify(json), /"name":"Platform"/)
+    })
+
+    await t.test('C16 the remote backend with a prefix', async () => {
+      const backend = `terraform {
+  backend "remote" {
+    hostname     = "${world.host}"
+    organization = "acme"
+    workspaces { prefix = "pre-" }
+  }
+}
+`
+      const remote = await world.directory('remote', { 'main.tf': backend + RESOURCES })
+      await newWorkspace('pre-prod', {})
+      await ok(remote.run('init', '-input=false'))
+      await ok(remote.run('workspace', 'new', 'qa'))
+      await ok(remote.run('apply', '-auto-approve'))
+      assert.match(await ok(remote.run('output')), /plain\s+= "one"/)
+      assert.match(await ok(remote.run('workspace', 'list')), /\* qa/)
     })
 
     await t.test('destroy leaves an empty state', async () => {

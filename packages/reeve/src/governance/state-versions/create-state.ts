@@ -9,7 +9,13 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
 import { lockProblem } from '../workspaces/workspace-locks.ts'
-import { currentState, stateBlobsEnd, statesOf, type SeenState } from './state-versions.ts'
+import {
+  currentState,
+  pendingStatesEnd,
+  stateBlobsEnd,
+  statesOf,
+  type SeenState,
+} from './state-versions.ts'
 import { storeJsonState, storeState } from './store-state.ts'
 import { decideWrite, type StateWish } from './write-rules.ts'
 
@@ -212,16 +218,12 @@ export async function commitNew(
 
 function makeRoom({ store }: GovernanceContext, workspaceId: string): readonly Change[] {
   const { tables } = store
-  const all = statesOf(tables, workspaceId)
   const current = currentState(tables, workspaceId)?.id
-  const surplus = new Set(
-    all.slice(v2.STATE_VERSIONS_KEPT_MAX - 1).flatMap(({ id }) => (id === current ? [] : [id])),
-  )
-  return all.flatMap((row) => {
-    const isGivenUp = row.status === 'pending'
-    if (!isGivenUp && !surplus.has(row.id)) return []
-    const blobs = stateBlobsEnd(tables, row)
-    if (surplus.has(row.id)) return [...blobs, remove('state_versions', row.id)]
-    return [...blobs, put('state_versions', { ...row, status: 'discarded' })]
-  })
+  const surplus = statesOf(tables, workspaceId)
+    .slice(v2.STATE_VERSIONS_KEPT_MAX - 1)
+    .filter(({ id }) => id !== current)
+  return [
+    ...pendingStatesEnd(tables, workspaceId),
+    ...surplus.flatMap((row) => [...stateBlobsEnd(tables, row), remove('state_versions', row.id)]),
+  ]
 }

@@ -8,7 +8,7 @@ import {
   type StateVersionRow,
   type StoredState,
 } from '../../model/index.ts'
-import { compareCreation, type Tables } from '../../state/index.ts'
+import { compareCreation, put, type Change, type Tables } from '../../state/index.ts'
 import { blobEnd, readBlob } from '../blobs/sealed-blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -133,7 +133,15 @@ export async function readStatePart(
   return packed === undefined ? undefined : await promisify(gunzip)(packed)
 }
 
-/** The bytes of the current state of a workspace, for a run that plans or changes it. */
+/** Discards versions whose states nobody uploads any more. */
+export function pendingStatesEnd(tables: Tables, workspaceId: string): readonly Change[] {
+  return statesOf(tables, workspaceId, 'pending').flatMap((row) => [
+    ...stateBlobsEnd(tables, row),
+    put('state_versions', { ...row, status: 'discarded' }),
+  ])
+}
+
+/** Removes what is stored of a version. */
 export function stateBlobsEnd(tables: Tables, state: Pick<StateVersionRow, 'id'>) {
   const parts: readonly StatePart[] = ['state', 'jsonState', 'digest']
   return parts.flatMap((part) => blobEnd(tables, blobOwner(state, part)))

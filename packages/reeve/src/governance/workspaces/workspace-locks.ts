@@ -5,11 +5,11 @@ import type {
   WorkspaceLock,
   WorkspaceRow,
 } from '../../model/index.ts'
-import { put } from '../../state/index.ts'
+import { put, type Change } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { hasPendingState } from '../state-versions/state-versions.ts'
+import { hasPendingState, pendingStatesEnd } from '../state-versions/state-versions.ts'
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
 
@@ -68,7 +68,9 @@ export async function forceUnlockWorkspace(
   if (!seen.ok) return seen
   if (seen.value.workspace.lock === null)
     return refuse('Workspace is not locked', 'workspace-not-locked')
-  return changeLock(context, caller, { seen: seen.value, lock: null })
+  // Nobody uploads any more what the last holder announced.
+  const others = pendingStatesEnd(context.store.tables, workspaceId)
+  return changeLock(context, caller, { seen: seen.value, lock: null, others })
 }
 
 function refuse(detail: string, reason: RefusalReason): Result<never, GovernanceRefusal> {
@@ -119,10 +121,16 @@ function lockedBy(
   return isSeen ? `Workspace is locked by Team ${team.name}` : 'Workspace is locked by Team'
 }
 
+interface LockChange {
+  readonly seen: SeenWorkspace
+  readonly lock: WorkspaceLock | null
+  readonly others?: readonly Change[]
+}
+
 async function changeLock(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { seen, lock }: { readonly seen: SeenWorkspace; readonly lock: WorkspaceLock | null },
+  { seen, lock, others = [] }: LockChange,
 ): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
   const { workspace: before } = seen
   const workspace: WorkspaceRow = { ...before, lock, updatedMs: context.clock.nowMs() }
@@ -131,7 +139,7 @@ async function changeLock(
     caller,
     organizationId: workspace.organizationId,
     subjects: [workspace.id],
-    changes: [put('workspaces', workspace)],
+    changes: [put('workspaces', workspace), ...others],
   })
   return ok({ ...seen, workspace })
 }

@@ -1,3 +1,4 @@
+import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type {
   AttributeProblem,
@@ -49,6 +50,40 @@ export async function changeWorkspaceTags(
     changes,
   })
   return ok(named)
+}
+
+/** A flat tag as a binding. */
+export function flatBinding(key: string): v2.NewTagBinding {
+  return { type: 'tag-bindings', attributes: { key } }
+}
+
+/** The bindings of a workspace itself that have no value. */
+export function flatTagsOf(tables: Tables, workspaceId: string): readonly TagBindingRow[] {
+  return tagsOf(tables, workspaceId).filter(({ value }) => value === '')
+}
+
+/** Adds flat tags; a key that is bound keeps its value. */
+export async function addFlatTags(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, names }: { readonly workspaceId: string; readonly names: readonly string[] },
+): Promise<Result<unknown, GovernanceRefusal>> {
+  const bound = new Set(tagsOf(context.store.tables, workspaceId).map(({ key }) => key))
+  const tags = [...new Set(names)].filter((name) => !bound.has(name)).map(flatBinding)
+  return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: false })
+}
+
+/** Removes flat tags; bindings with a value, and keys that are not bound, are left alone. */
+export async function removeFlatTags(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, names }: { readonly workspaceId: string; readonly names: readonly string[] },
+): Promise<Result<unknown, GovernanceRefusal>> {
+  const removed = new Set(names)
+  const tags = tagsOf(context.store.tables, workspaceId)
+    .filter(({ key, value }) => value !== '' || !removed.has(key))
+    .map(({ key, value }) => ({ ...flatBinding(key), attributes: { key, value } }))
+  return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: true })
 }
 
 /** The rules of every tag, and the lock on keys that the project binds. */

@@ -23,7 +23,7 @@ import {
   type WorkspaceAddress,
 } from './find-workspace.ts'
 import { planSettings } from './settings.ts'
-import { workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
+import { flatBinding, workspaceTagOwner, workspaceTagProblems } from './workspace-tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
@@ -74,7 +74,7 @@ export async function createWorkspace(
     project.value,
   )
   const { workspace, notices } = planned
-  const tags = relationships?.['tag-bindings']?.data ?? []
+  const tags = withFlatTags(relationships)
   const wanted = { tags, isWholeSet: true, pointer: TAGS_POINTER }
   const problems = [
     ...nameProblems(context, workspace),
@@ -93,6 +93,18 @@ export async function createWorkspace(
     ],
   })
   return ok({ seen: seenWorkspace(context, seat.value, workspace), notices })
+}
+
+/** The bindings of a request; a flat tag is a binding without a value. */
+function withFlatTags(
+  relationships: v2.WorkspaceCreateRequest['data']['relationships'],
+): readonly v2.NewTagBinding[] {
+  const bindings = relationships?.['tag-bindings']?.data ?? []
+  const keys = new Set(bindings.map(({ attributes }) => attributes.key))
+  const flat = (relationships?.tags?.data ?? []).filter(
+    ({ attributes }) => !keys.has(attributes.name),
+  )
+  return [...bindings, ...flat.map(({ attributes }) => flatBinding(attributes.name))]
 }
 
 /**

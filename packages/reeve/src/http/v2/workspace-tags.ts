@@ -1,7 +1,10 @@
 import { v2 } from '@reeve/contract'
 import {
   changeWorkspaceTags,
+  addFlatTags,
   findTaggableWorkspace,
+  flatTagsOf,
+  removeFlatTags,
   findWorkspace,
   tagsOf,
   workspaceEffectiveTags,
@@ -14,6 +17,7 @@ import { pathOf } from './resources/links.ts'
 import {
   changedTagBindingResource,
   effectiveTagBindingResource,
+  flatTagResource,
   tagBindingResource,
 } from './resources/tag-binding.ts'
 
@@ -37,6 +41,7 @@ export function workspaceTagEndpoints(context: GovernanceContext): readonly V2En
         whole(workspaceEffectiveTags(tables, workspace).map(effectiveTagBindingResource)),
       ),
     ),
+    ...flatTagEndpoints(context),
     ...CHANGES.map(({ id, isWholeSet, isTold }) =>
       endpoint(
         v2Routes[id],
@@ -55,6 +60,45 @@ export function workspaceTagEndpoints(context: GovernanceContext): readonly V2En
           draftRule: tagsRule('/data'),
         },
       ),
+    ),
+  ]
+}
+
+function flatTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const { tables } = context.store
+  return [
+    endpoint(v2Routes.listWorkspaceTags, ({ caller, params }) =>
+      answer(findWorkspace(context, caller, idOf(params)), ({ workspace: { id } }) =>
+        whole(flatTagsOf(tables, id).map(flatTagResource)),
+      ),
+    ),
+    endpoint(
+      v2Routes.addWorkspaceTags,
+      async ({ caller, params, body }) => {
+        const names = body.data.map(({ attributes }) => attributes.name)
+        return answer(
+          await addFlatTags(context, caller, { ...idOf(params), names }),
+          () => NO_CONTENT,
+        )
+      },
+      {
+        guard: ({ caller, params }) =>
+          findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet: false }),
+      },
+    ),
+    endpoint(
+      v2Routes.removeWorkspaceTags,
+      async ({ caller, params, body }) => {
+        const names = body.data.map(({ attributes }) => attributes.name)
+        return answer(
+          await removeFlatTags(context, caller, { ...idOf(params), names }),
+          () => NO_CONTENT,
+        )
+      },
+      {
+        guard: ({ caller, params }) =>
+          findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet: true }),
+      },
     ),
   ]
 }

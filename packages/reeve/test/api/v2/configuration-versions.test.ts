@@ -65,22 +65,21 @@ test('a second upload is 409, and a wrong or expired key is 404', async () => {
   assert.equal((await putBytes(it, late.attributes['upload-url'], FILES)).status, 404)
 })
 
+const badEntries: readonly (readonly [TarEntry, RegExp])[] = [
+  [{ path: '../outside.tf', text: 'x' }, /has a .*\.\./],
+  [{ path: '/etc/passwd', text: 'x' }, /is absolute/],
+  [{ path: 'a/link', type: '2', target: '../../outside' }, /leads out/],
+  [{ path: 'link', type: '2', target: '/etc' }, /leads out/],
+  [{ path: 'link', type: '1', target: '../main.tf' }, /leads out/],
+  [{ path: 'null', type: '3' }, /device/],
+  [{ path: 'pipe', type: '6' }, /device/],
+]
 const badArchives: readonly (readonly [string, Buffer, RegExp])[] = [
   ['is no gzip file', Buffer.from('hello'), /not a complete gzip file/],
   ['is cut off', FILES.subarray(0, FILES.length - 10), /not a complete gzip file/],
   ['is empty', gzipSync(Buffer.alloc(0)), /not a tar archive/],
   ['is no tar file', gzipSync(Buffer.alloc(2048, 'x')), /not a tar archive/],
-  ...(
-    [
-      [{ path: '../outside.tf', text: 'x' }, /has a .*\.\./],
-      [{ path: '/etc/passwd', text: 'x' }, /is absolute/],
-      [{ path: 'a/link', type: '2', target: '../../outside' }, /leads out/],
-      [{ path: 'link', type: '2', target: '/etc' }, /leads out/],
-      [{ path: 'link', type: '1', target: '../main.tf' }, /leads out/],
-      [{ path: 'null', type: '3' }, /device/],
-      [{ path: 'pipe', type: '6' }, /device/],
-    ] as readonly (readonly [TarEntry, RegExp])[]
-  ).map(
+  ...badEntries.map(
     ([entry, text]) => [`holds ${JSON.stringify(entry)}`, gzipSync(aTar([entry])), text] as const,
   ),
 ]

@@ -29,3 +29,8 @@ export function effectiveTagBindingResource(tag: EffectiveTag): v2.EffectiveTagB
     relationships: { 'inherited-from': toOne('projects', inheritedFrom) },
   }
 }
+
+/** A binding without a value, for clients that know only names. */
+export function flatTagResource({ id, key }: TagBindingRow): v2.WorkspaceTag {
+  return { id, type: 'tags', attributes: { name: key } }
+}
