@@ -26,6 +26,7 @@ import { teamAccessRoutes } from './team-access.ts'
 import { teamRoutes } from './team.ts'
 import { tokenRoutes } from './token.ts'
 import { userRoutes } from './user.ts'
+import { workspaceVariableRoutes } from './workspace-variable.ts'
 import { workspaceRoutes } from './workspace.ts'
 
 /** Every route of the governance API by its id, in the order of the documentation. */
@@ -39,6 +40,7 @@ export const v2Routes = {
   ...policySetMemberRoutes,
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
+  ...workspaceVariableRoutes,
   ...configurationVersionRoutes,
   ...stateVersionRoutes,
   ...runRoutes,

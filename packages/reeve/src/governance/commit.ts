@@ -17,6 +17,7 @@ export type GovernanceAction =
   | `ConfigurationVersion${'Created' | 'Uploaded' | 'Archived'}`
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
+  | `Variable${'Created' | 'Updated' | 'Deleted'}`
   | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 

@@ -155,6 +155,13 @@ export {
   type TokenOwner,
 } from './tokens/tokens.ts'
 export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
+export {
+  createVariable,
+  deleteVariable,
+  findVariable,
+  listVariables,
+  updateVariable,
+} from './variables/variables.ts'
 export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
 export {
   findWorkspace,

@@ -78,7 +78,7 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
-  readonly governanceHeaders?: ShellOptions['governanceHeaders']
+  readonly governanceHeaders?: Readonly<Record<string, string>>
   /** Where command-line tools look for the services of this host; none unless given. */
   readonly discovery?: ServiceDiscovery
   readonly onAnswered?: ShellOptions['onAnswered']

@@ -23,6 +23,7 @@ import type {
   RunPlanRow,
   RunPolicyRow,
   RunRow,
+  RunVariableRow,
   StateVersionRow,
   TagBindingRow,
   TaskStageRow,
@@ -59,6 +60,7 @@ export interface GovernanceRows {
   readonly run_phases: RunPhaseRow
   readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
+  readonly run_variables: RunVariableRow
   readonly runs: RunRow
   readonly state_versions: StateVersionRow
   readonly tag_bindings: TagBindingRow
@@ -349,6 +351,15 @@ export const GOVERNANCE_SPECS: {
     ...large,
     key: (row) => row.id,
     groups: { organization, name: namedIn, kind: (row) => scopedKey(row.organizationId, row.kind) },
+  },
+  run_variables: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      key: (row) => scopedKey(scopedKey(row.workspaceId, row.category), row.key),
+    },
   },
   runs: {
     ...large,

@@ -23,6 +23,7 @@ const IN_ORGANIZATION = [
   'run_phases',
   'run_plans',
   'run_policies',
+  'run_variables',
   'runs',
   'state_versions',
   'tag_bindings',

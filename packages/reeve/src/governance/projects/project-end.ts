@@ -24,6 +24,7 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
     ...rowsOf(tables, ['blob_parts', 'workspace', workspaceId]),
     ...rowsOf(tables, ['configuration_versions', 'workspace', workspaceId]),
     ...rowsOf(tables, ['state_versions', 'workspace', workspaceId]),
+    ...rowsOf(tables, ['run_variables', 'workspace', workspaceId]),
     ...memberEnd(tables, ['workspaces', 'workspace-exclusions'], workspaceId),
     remove('workspaces', workspaceId),
   ]

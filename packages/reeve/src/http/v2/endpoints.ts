@@ -27,6 +27,7 @@ import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
 import { tokenEndpoints } from './tokens.ts'
 import { workspaceTagEndpoints } from './workspace-tags.ts'
+import { workspaceVariableEndpoints } from './workspace-variables.ts'
 import { workspaceEndpoints } from './workspaces.ts'
 
 /** Everything that `/api/v2` answers. A new resource adds its line. */
@@ -48,6 +49,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetMemberEndpoints(context),
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
+    ...workspaceVariableEndpoints(context),
     ...configurationVersionEndpoints(context),
     ...stateVersionEndpoints(context),
     ...planEndpoints(context),
