@@ -115,7 +115,11 @@ async function saveAndApply(world: RunWorld): Promise<void> {
 async function cancelApply(world: RunWorld): Promise<void> {
   const directory = await initialized(world, 'cancel', SLOW)
   const apply = directory.start('apply', '-no-color', '-auto-approve')
-  await until('the slow resource', () => /Executing:/.test(apply.output()) || undefined, STEP_MS_MAX)
+  await until(
+    'the slow resource',
+    () => /Executing:/.test(apply.output()) || undefined,
+    STEP_MS_MAX,
+  )
   apply.kill('SIGINT')
   await apply.ended
   await until('the run to be canceled', () => findRun(world, 'cancel', 'canceled'), STEP_MS_MAX)

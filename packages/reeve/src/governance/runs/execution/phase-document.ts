@@ -1,6 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
+import { variablesOf } from '../../variables/variables.ts'
 
 /** Everything that the runner has to know. It alone reads the values of the variables. */
 export function phaseDocument(
@@ -23,8 +24,25 @@ export function phaseDocument(
     allowConfigGeneration: run.execution?.allowConfigGeneration ?? false,
     targets: run.targetAddresses,
     replacements: run.replaceAddresses,
-    variables: runVariables(context, run),
+    variables: effectiveVariables(context, run),
   }
+}
+
+/** Those of the workspace, and those given with the run, which win. */
+function effectiveVariables(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  run: RunRow,
+): readonly v2.PhaseVariable[] {
+  const given = runVariables(context, run)
+  const names = new Set(given.map(({ key }) => key))
+  const own = variablesOf(context.store.tables, run.workspaceId).map((row): v2.PhaseVariable => ({
+    key: row.key,
+    value: row.sensitive ? context.sealer.open(row.value) : row.value,
+    category: row.category === 'env' ? 'env' : 'input',
+    hcl: row.hcl,
+    sensitive: row.sensitive,
+  }))
+  return [...own.filter(({ category, key }) => category === 'env' || !names.has(key)), ...given]
 }
 
 /** Values given with a run are expressions of the configuration language. */
@@ -44,7 +62,7 @@ function runVariables(
   }))
 }
 
-export interface GivenVariable {
+interface GivenVariable {
   readonly key: string
   readonly value: string
 }
