@@ -38,10 +38,13 @@ const VENDORS: readonly (readonly [head: string, tail: string, instead: string])
   ['way', 'point', 'leave it out'],
 ]
 
+/** Written by tools. */
+const GENERATED: ReadonlySet<string> = new Set(['package-lock.json', 'openapi.json'])
+
 const TEXT = /(?:\.(?:tsx?|[cm]?js|json|md|ya?ml|html|css|sh|c|h|hcl|rego)|^bin\/[^.]+)$/
 
 export function checkVendorNames(repository: Repository): Finding[] {
-  const texts = repository.files.filter((path) => TEXT.test(path) && path !== 'package-lock.json')
+  const texts = repository.files.filter((path) => TEXT.test(path) && !GENERATED.has(path))
   return texts.flatMap((path) => {
     const lines = repository.read(path).split('\n')
     return findingsOf(path, 'vendor', [...vendorsIn([path], 0), ...vendorsIn(lines, 1)])
