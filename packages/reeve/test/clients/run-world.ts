@@ -12,7 +12,7 @@ import { startReeve, type AgentProcess } from '../e2e/program-process.ts'
 
 const START_MS_MAX = 60_000
 
-/** A server and a node in one process, with TLS, and an organization `acme` with remote execution. */
+/** A server and a node in one process, with TLS, and an organization `acme`. */
 export interface RunWorld {
   readonly host: string
   /** Calls the API as the site administrator; gives the document. */
