@@ -205,7 +205,10 @@ test('every list can be paged, except the ones that never are', () => {
     'ProjectNamespaceList',
     'RunEventList',
     'RunPolicyVersionList',
+    'StateVersionOutputList',
     'TagBindingList',
+    'WorkspaceTagList',
+    'WorkspaceVariableList',
   ])
   const lists = routes.filter((each) => each.id.startsWith('list'))
   for (const { id, methods, query, answers } of lists) {

@@ -85,7 +85,7 @@ export const StateVersionPage = PageOf(StateVersion)
 
 /** An output of a state. */
 export const StateVersionOutput = ResourceWithId('StateVersionOutput', 'state-version-outputs', {
-  id: Type.String({ pattern: '^wsout-' }),
+  id: Type.String({ pattern: '^wsout-[1-9A-Za-z]+-[0-9]+$' }),
   attributes: Type.Object({
     name: Type.String(),
     sensitive: Type.Boolean(),
