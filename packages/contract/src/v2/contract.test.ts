@@ -203,6 +203,7 @@ test('every list can be paged, except the ones that never are', () => {
   const unpaged = new Set([
     'EffectiveTagBindingList',
     'ProjectNamespaceList',
+    'RunEventList',
     'RunPolicyVersionList',
     'StateVersionOutputList',
     'TagBindingList',

@@ -123,6 +123,7 @@ const workspace = {
     'source-url': null,
     'working-directory': null,
     'tool-version': '1.9.0',
+    'structured-run-output-enabled': true,
     'tag-names': ['core'],
     'setting-overwrites': { 'execution-mode': false },
     actions: { 'is-destroyable': true },

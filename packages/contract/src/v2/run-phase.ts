@@ -31,7 +31,7 @@ export type PhaseOutcome = (typeof PHASE_OUTCOMES)[number]
 export const PHASE_CANCELLATIONS = ['none', 'interrupt', 'kill'] as const
 export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
 
-/** The runner shows the ticket of its job once and names the token that it will use from then on. */
+/** The runner shows the ticket of its job once and names the token that it uses then. */
 export const PhaseStartRequest = Named('PhaseStartRequest', {
   ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
   token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
@@ -42,7 +42,7 @@ export type PhaseStart = Shape<typeof PhaseStartRequest>
 export const PhaseVariable = Named('PhaseVariable', {
   key: Type.String(),
   value: Type.String(),
-  category: OneOf(['terraform', 'env']),
+  category: OneOf(['input', 'env']),
   hcl: Type.Boolean(),
   sensitive: Type.Boolean(),
 })

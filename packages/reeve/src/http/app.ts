@@ -64,12 +64,9 @@ import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
-import { governanceEndpoints } from './v2/endpoints.ts'
+import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
-import { runApplyEndpoints } from './v2/run-applies.ts'
-import { runPhaseEndpoints } from './v2/run-phases.ts'
-import { runEndpoints } from './v2/runs.ts'
 import { createUploadKey, findKeyHolder } from './v2/upload-keys.ts'
 
 export interface AppOptions {
@@ -326,13 +323,10 @@ function mountGovernance(
   parts: SharedParts,
 ): readonly Route[] {
   const { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer } = parts
-  const waits = { context: governance, lifecycle, parked }
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
-    ...runEndpoints(waits),
-    ...runApplyEndpoints(waits),
-    ...runPhaseEndpoints(waits),
+    ...runReadEndpoints({ context: governance, lifecycle, parked }),
   ]
   const { store } = governance
   mountV2(

@@ -1,6 +1,7 @@
 import type { Input, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
+import { toolAttribute, TOOLS, type ToolName } from './tools.ts'
 
 /** How phases of runs execute on nodes. */
 export interface ExecutionSettings {
@@ -9,7 +10,7 @@ export interface ExecutionSettings {
   /** The image that has the tool and this program; for `docker` only. */
   readonly image: string
   /** The program that plans and applies. */
-  readonly tool: 'terraform' | 'tofu'
+  readonly tool: ToolName
   readonly cpuMHz: number
   readonly memoryMB: number
   readonly planMsMax: number
@@ -21,7 +22,7 @@ export interface ExecutionSettings {
 export const EXECUTION_DEFAULTS: ExecutionSettings = {
   driver: 'exec',
   image: '',
-  tool: 'terraform',
+  tool: TOOLS[0],
   cpuMHz: 200,
   memoryMB: 512,
   planMsMax: 2 * 60 * 60 * 1_000,
@@ -46,11 +47,6 @@ const KILL_TIMEOUT_MS = { plan: 60_000, apply: 10 * 60_000 } as const
 
 /** Who has confirmed something waits for it. */
 const PRIORITY = { plan: 50, apply: 60 } as const
-
-/** Constraints name the version of the tool by this attribute of nodes. */
-export function toolAttribute(tool: string): string {
-  return `infrastructure.${tool}.version`
-}
 
 /**
  * The batch job of a phase. It is started once and never again: an apply that was lost half-way is

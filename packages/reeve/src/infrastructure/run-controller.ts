@@ -143,7 +143,7 @@ export class RunController {
     })
   }
 
-  /** The first namespace of the project by name: who may see it may see what runs for the project. */
+  /** The first namespace of the project: who sees it sees what runs for the project. */
   #namespaceOf(workspaceId: string): string {
     const { tables } = this.#options.context.store
     const { projectId } = tables.workspaces.get(workspaceId)
@@ -166,7 +166,7 @@ export class RunController {
     this.#interruptLate(phase)
   }
 
-  /** A crash between the ticket and the job leaves a ticket that nobody has: it gets another one. */
+  /** A crash before the job leaves a ticket that nobody has: the phase gets another one. */
   async #submit({ id }: RunPhaseRow): Promise<void> {
     const { context, settings, address, authorities, log } = this.#options
     const { store, sealer, ids } = context

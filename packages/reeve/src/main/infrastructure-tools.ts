@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process'
 import { access, constants, realpath } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { toolAttribute } from '../infrastructure/index.ts'
+import { toolAttribute, TOOLS, VERSION_FIELD } from '../infrastructure/index.ts'
 
-const TOOLS = ['terraform', 'tofu'] as const
 const VERSION_MS_MAX = 20_000
 
 type Attributes = Readonly<Record<string, string>>
 
-/** What a node says about infrastructure runs; found once, since it starts the tools to ask them. */
+/** Found once: the tools are started to ask them. */
 let found: Promise<Attributes> | undefined
 
 /** Attributes of the node: the tools that it has, and how this program is started on it. */
@@ -56,8 +55,9 @@ async function versionOf(path: string): Promise<string | undefined> {
       timeout: VERSION_MS_MAX,
       env: environment,
     })
-    const said: { terraform_version?: unknown } = JSON.parse((await asked).stdout)
-    return typeof said.terraform_version === 'string' ? said.terraform_version : undefined
+    const said: { [field: string]: unknown } = JSON.parse((await asked).stdout)
+    const version = said[VERSION_FIELD]
+    return typeof version === 'string' ? version : undefined
   } catch {
     return undefined
   }

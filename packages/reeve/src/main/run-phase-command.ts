@@ -10,6 +10,7 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
       'The job of a phase says in the environment what to execute and where the server is. There ' +
       'is nothing to be gained from calling it by hand.',
     examples: [{ line: 'reeve run-phase', says: 'as the job of a phase does' }],
+    isHidden: true,
     action: async () => {
       const { runPhase } = await import('../runner/index.ts')
       const settings = settingsOf(process.env)

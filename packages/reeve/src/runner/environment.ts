@@ -45,6 +45,6 @@ function given(variables: readonly v2.PhaseVariable[]): readonly (readonly [stri
 }
 
 /** Whether a variable of a workspace is kept from the tool. */
-export function isRefused(name: string): boolean {
+function isRefused(name: string): boolean {
   return REFUSED.test(name) || ARGUMENTS.test(name)
 }

@@ -91,12 +91,14 @@ export class PhaseClient {
   }
 }
 
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
+
 /**
- * The server gave its own certificate with the job: that one is trusted whatever it is called. After
- * a renewal its authority vouches for it, by the name that servers have.
+ * The server gave its own certificate with the job: that one is trusted whatever it is called.
+ * After a renewal its authority vouches for it, by the name that servers have.
  */
 function trustOf(authorities: string): ConnectionOptions {
-  const known = authorities.match(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs) ?? []
+  const known = authorities.match(CERTIFICATES) ?? []
   const raws = known.map((pem) => new X509Certificate(pem).raw)
   return {
     ca: authorities,

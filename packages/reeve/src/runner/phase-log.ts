@@ -34,7 +34,7 @@ export class PhaseLog {
     this.#sending.catch(() => undefined)
   }
 
-  /** Output of a tool, in pieces of any size; only whole lines are masked, so they are kept whole. */
+  /** Output of a tool, in pieces of any size: lines are kept whole, so that they can be masked. */
   write(text: string): void {
     this.#pending += text
     const end = this.#pending.lastIndexOf('\n') + 1

@@ -6,14 +6,8 @@ import { readOptional, type Phase, type PhaseResult } from './phase.ts'
 import { redactedPlan } from './redacted-plan.ts'
 import { StatePush } from './state-push.ts'
 import type { ToolResult } from './tool.ts'
-import {
-  GENERATED_FILE,
-  LOCK_FILE,
-  PLAN_FILE,
-  STATE_FILE,
-  unpackConfiguration,
-  writeVariables,
-} from './work-directory.ts'
+import { GENERATED_FILE, LOCK_FILE, PLAN_FILE, STATE_FILE } from './tool-files.ts'
+import { unpackConfiguration, writeVariables } from './work-directory.ts'
 
 const PRIVATE = { mode: 0o600 }
 

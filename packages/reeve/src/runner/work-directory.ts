@@ -5,15 +5,7 @@ import { createGunzip } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { readTar, unpack, UnpackBudget } from '../agent/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-
-export const STATE_FILE = 'terraform.tfstate'
-export const LOCK_FILE = '.terraform.lock.hcl'
-export const PLAN_FILE = 'reeve.tfplan'
-export const GENERATED_FILE = 'generated.tf'
-
-/** Takes the place of whatever backend the configuration names: the state is a file here. */
-const BACKEND_OVERRIDE = 'terraform {\n  backend "local" {}\n}\n'
-const OVERRIDE_FILE = 'zz_reeve_override.tf'
+import { BACKEND_OVERRIDE, OVERRIDE_FILE } from './tool-files.ts'
 
 const PRIVATE = { mode: 0o600 }
 
@@ -47,7 +39,7 @@ export async function writeVariables(
   variables: readonly v2.PhaseVariable[],
   directory: string,
 ): Promise<readonly string[]> {
-  const own = variables.filter(({ category }) => category === 'terraform')
+  const own = variables.filter(({ category }) => category === 'input')
   const texts = own.filter(({ hcl }) => !hcl)
   const expressions = own.filter(({ hcl }) => hcl)
   const files: string[] = []

@@ -66,7 +66,7 @@ export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
   const folder = await temporaryDirectory(t)
   const port = await freePort()
   const { certFile, keyFile } = certificateFiles('server')
-  const dbg = startReeve(t, ['agent', '--config', await writeConfig(folder, port)], {
+  startReeve(t, ['agent', '--config', await writeConfig(folder, port)], {
     environment: {
       REEVE_TLS_HTTP: 'true',
       REEVE_TLS_CA_FILE: AUTHORITY_FILE,
@@ -75,7 +75,6 @@ export async function aToolWorld(t: TestContext): Promise<ToolWorld> {
       XDG_CONFIG_HOME: join(folder, '.config'),
     },
   })
-  t.after(() => console.log(dbg.output()))
   const address = `https://localhost:${port}`
   const fetchSecurely = secureFetch({ ca: certificate('user').ca })
   const isHealthy = async (): Promise<true | undefined> => {

@@ -1,16 +1,16 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunDecision, RunRow } from '../../model/index.ts'
-import { put, type Change, type Tables } from '../../state/index.ts'
+import { put, type Change } from '../../state/index.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { afterApply } from '../projects/auto-destroy.ts'
-import { checkOf, evaluationsOf, findRun, stageOf, type SeenRun } from './find-run.ts'
+import { findRun, type SeenRun } from './find-run.ts'
+import { endedRows } from './ended-rows.ts'
 import { interruptedRows } from './execution/cancel-run.ts'
 import { runRows } from './execution/run-rows.ts'
-import { codePins } from './run-end.ts'
-import { isCancelable, isConfirmable, isDiscardable, movedRun, stamped } from './run-states.ts'
+import { isCancelable, isConfirmable, isDiscardable, movedRun } from './run-states.ts'
 
 export interface Decision {
   readonly runId: string
@@ -91,46 +91,6 @@ export function findDecidable(
   return rights.queueApply || isOwn
     ? seen
     : findRun(context, caller, { runId, right: 'queueApply' })
-}
-
-/** Whatever of a run was not over is over with it. */
-export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
-  const changes: Change[] = []
-  const plan = tables.run_plans.get(run.planId)
-  if (plan.status === 'pending' || plan.status === 'queued' || plan.status === 'running')
-    changes.push(put('run_plans', { ...canceled(plan, nowMs), frozenSets: null }))
-  else if (plan.frozenSets !== null) changes.push(put('run_plans', { ...plan, frozenSets: null }))
-  changes.push(...codePins(tables, plan.id))
-  const check = checkOf(tables, run.id)
-  if (check?.status === 'pending') changes.push(put('policy_checks', canceled(check, nowMs)))
-  const stage = stageOf(tables, run.id)
-  if (stage === undefined) return changes
-  if (stage.status === 'running')
-    changes.push(put('task_stages', { ...canceled(stage, nowMs), updatedMs: nowMs }))
-  // It was announced with the run, and its plan never came.
-  else if (stage.status === 'pending')
-    changes.push(put('task_stages', { ...unreached(stage, nowMs), updatedMs: nowMs }))
-  // Nobody can override it any more.
-  else if (stage.status === 'awaiting_override') {
-    const statusMs = stamped(stage.statusMs, 'failed', nowMs)
-    changes.push(put('task_stages', { ...stage, status: 'failed', statusMs, updatedMs: nowMs }))
-  }
-  for (const one of evaluationsOf(tables, stage.id))
-    if (one.status === 'running')
-      changes.push(put('policy_evaluations', { ...canceled(one, nowMs), updatedMs: nowMs }))
-    else if (one.status === 'pending')
-      changes.push(put('policy_evaluations', { ...unreached(one, nowMs), updatedMs: nowMs }))
-  return changes
-}
-
-function unreached<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
-  const statusMs = stamped(row.statusMs, 'unreachable', nowMs)
-  return { ...row, status: 'unreachable' as const, statusMs }
-}
-
-function canceled<R extends { readonly statusMs: RunRow['statusMs'] }>(row: R, nowMs: number) {
-  const statusMs = stamped(row.statusMs, 'canceled', nowMs)
-  return { ...row, status: 'canceled' as const, statusMs }
 }
 
 /** The executor tells how the apply of a confirmed run ended. */

@@ -25,7 +25,7 @@ export interface SeenVariable extends SeenWorkspace {
 }
 
 /** The variables of a workspace, oldest first. */
-function variablesOf(
+export function variablesOf(
   { run_variables: variables }: Tables,
   workspaceId: string,
 ): readonly RunVariableRow[] {

@@ -16,8 +16,12 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import type { WaitHost } from './row-waits.ts'
+import { runApplyEndpoints } from './run-applies.ts'
+import { runPhaseEndpoints } from './run-phases.ts'
 import { runQueueEndpoints } from './run-queues.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
+import { runEndpoints } from './runs.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -55,4 +59,9 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policyEvaluationEndpoints(context),
     ...policyDryRunEndpoints(context),
   ]
+}
+
+/** Runs and everything of them that a read may wait for. */
+export function runReadEndpoints(host: WaitHost): readonly V2Endpoint[] {
+  return [...runEndpoints(host), ...runApplyEndpoints(host), ...runPhaseEndpoints(host)]
 }

@@ -271,6 +271,8 @@ describe('runs without policies', () => {
       'can-apply': false,
       'can-cancel': false,
       'can-discard': false,
+      'can-force-cancel': false,
+      'can-force-execute': false,
       'can-override-policy-check': false,
       'can-upload-plan': false,
     })

@@ -1,12 +1,12 @@
 import type { v2 } from '@reeve/contract'
-import type { RunRow } from '../../../model/index.ts'
+import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
-import type { SeenPhase } from './phase-access.ts'
+import { variablesOf } from '../../variables/variables.ts'
 
-/** Everything that the runner has to know, with the values of the variables: it is the only reader. */
+/** Everything that the runner has to know. It alone reads the values of the variables. */
 export function phaseDocument(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
-  { phase, run }: SeenPhase,
+  { phase, run }: { readonly phase: RunPhaseRow; readonly run: RunRow },
 ): v2.PhaseDocument {
   const { tables } = context.store
   const workspace = tables.workspaces.get(run.workspaceId)
@@ -24,8 +24,25 @@ export function phaseDocument(
     allowConfigGeneration: run.execution?.allowConfigGeneration ?? false,
     targets: run.targetAddresses,
     replacements: run.replaceAddresses,
-    variables: runVariables(context, run),
+    variables: effectiveVariables(context, run),
   }
+}
+
+/** Those of the workspace, and those given with the run, which win. */
+function effectiveVariables(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  run: RunRow,
+): readonly v2.PhaseVariable[] {
+  const given = runVariables(context, run)
+  const names = new Set(given.map(({ key }) => key))
+  const own = variablesOf(context.store.tables, run.workspaceId).map((row): v2.PhaseVariable => ({
+    key: row.key,
+    value: row.sensitive ? context.sealer.open(row.value) : row.value,
+    category: row.category === 'env' ? 'env' : 'input',
+    hcl: row.hcl,
+    sensitive: row.sensitive,
+  }))
+  return [...own.filter(({ category, key }) => category === 'env' || !names.has(key)), ...given]
 }
 
 /** Values given with a run are expressions of the configuration language. */
@@ -39,13 +56,13 @@ function runVariables(
   return given.map(({ key, value }) => ({
     key,
     value,
-    category: 'terraform',
+    category: 'input',
     hcl: true,
     sensitive: false,
   }))
 }
 
-export interface GivenVariable {
+interface GivenVariable {
   readonly key: string
   readonly value: string
 }

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import { isOpenPhase, put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
-import { endedRows } from '../decide-run.ts'
+import { endedRows } from '../ended-rows.ts'
 import { movedRun, stamped } from '../run-states.ts'
 import { moved } from './moved.ts'
 import { phaseId } from './phase-rows.ts'

@@ -7,7 +7,7 @@ export function phaseId(runId: string, phase: RunPhaseRow['phase']): string {
   return `${runId}-${phase}`
 }
 
-export function phaseOf(
+function phaseOf(
   tables: Tables,
   runId: string,
   phase: RunPhaseRow['phase'],

@@ -16,7 +16,7 @@ export interface NextPhase {
 }
 
 /** Executed runs that wait for their turn, oldest first; of one organization where it is given. */
-export function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[] {
+function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[] {
   return [...tables.runs.keysIn('waiting', WAITING_RUNS)]
     .filter(
       (key) =>

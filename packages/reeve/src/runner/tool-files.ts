@@ -1,0 +1,10 @@
+// tidy-allow vendor: names of files that the tool itself reads and writes
+
+export const STATE_FILE = 'terraform.tfstate'
+export const LOCK_FILE = '.terraform.lock.hcl'
+export const PLAN_FILE = 'reeve.tfplan'
+export const GENERATED_FILE = 'generated.tf'
+
+/** Takes the place of whatever backend the configuration names: the state is a file here. */
+export const BACKEND_OVERRIDE = 'terraform {\n  backend "local" {}\n}\n'
+export const OVERRIDE_FILE = 'zz_reeve_override.tf'
