@@ -171,7 +171,8 @@ export interface TestServer {
 }
 
 export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const aliases = aliasesOf(options.compatibility ?? isCompatible())
+  const isKnown = options.compatibility ?? isCompatible()
+  const aliases = aliasesOf(isKnown)
   const clock = new SimulatedClock()
   const engine = openMemoryEngine({ disk: options.disk ?? new MemoryDisk() })
   const store = await Store.open({ engine, clock, freezeRows: true })
@@ -192,7 +193,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     sealer,
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
-    jobFiles: options.jobFiles ?? sharedJobFiles,
+    jobFiles: options.jobFiles ?? sharedJobFiles[isKnown ? 'compatible' : 'own'],
     planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
@@ -295,10 +296,10 @@ export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () =>
  * They keep nothing but compiled code, and do not keep the process alive.
  */
 const sharedPolicyThread = new PolicyThread({ clock: STILL, version: '0.0.0' })
-const sharedJobFiles = new JobFileReader({
-  clock: STILL,
-  aliases: aliasesOf(isCompatible()).jobFile,
-})
+const sharedJobFiles = {
+  compatible: new JobFileReader({ clock: STILL, aliases: aliasesOf(true).jobFile }),
+  own: new JobFileReader({ clock: STILL }),
+}
 
 const MEMBER: AgentMember = {
   Name: 'test',
