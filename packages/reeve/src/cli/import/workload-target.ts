@@ -55,7 +55,6 @@ function bodyOf({ job }: JobVersionRecord): Fields {
 
 async function refusalOf({ v1 }: Client, job: Fields): Promise<string | undefined> {
   try {
-    // The target validates whatever it is given.
     const { data } = await v1.validateJob({ body: { Job: job as never } })
     return data.ValidationErrors?.[0] ?? (data.Error === '' ? undefined : data.Error)
   } catch (thrown) {
@@ -72,7 +71,6 @@ async function differencesOf(
   const job = bodyOf(version)
   const params = { job_id: String(job['ID']) }
   const query = { namespace: String(version.job['Namespace']) }
-  // The target validates whatever it is given.
   const { data } = await v1.planJob({ params, query, body: { Job: job as never, Diff: true } })
   // A job that was imported is stopped until somebody starts it: that is no other job.
   return data.Diff === null ? [] : changesOf(data.Diff).filter(({ field }) => field !== 'Stop')
