@@ -55,8 +55,7 @@ function bodyOf({ job }: JobVersionRecord): Fields {
 
 async function refusalOf({ v1 }: Client, job: Fields): Promise<string | undefined> {
   try {
-    // The target validates whatever it is given.
-    const { data } = await v1.validateJob({ body: { Job: job as never } })
+    const { data } = await v1.validateJob({ body: { Job: job } })
     return data.ValidationErrors?.[0] ?? (data.Error === '' ? undefined : data.Error)
   } catch (thrown) {
     if (thrown instanceof ApiError && (thrown.status === 400 || thrown.status === 403))
@@ -72,8 +71,7 @@ async function differencesOf(
   const job = bodyOf(version)
   const params = { job_id: String(job['ID']) }
   const query = { namespace: String(version.job['Namespace']) }
-  // The target validates whatever it is given.
-  const { data } = await v1.planJob({ params, query, body: { Job: job as never, Diff: true } })
+  const { data } = await v1.planJob({ params, query, body: { Job: job, Diff: true } })
   // A job that was imported is stopped until somebody starts it: that is no other job.
   return data.Diff === null ? [] : changesOf(data.Diff).filter(({ field }) => field !== 'Stop')
 }
