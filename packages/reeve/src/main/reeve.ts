@@ -2,7 +2,8 @@ import { setupTexts } from './build-stamp.ts'
 
 /**
  * Where the program begins. Nothing but Node's own modules and a few texts is imported before it is
- * known what was asked for: a version must not wait for a scheduler, and a missing set-up is no stack trace.
+ * known what was asked for: a version must not wait for a scheduler, and a missing set-up is no
+ * stack trace.
  */
 const NODE_MAJOR_MIN = 24
 const FAILED = 1
