@@ -56,7 +56,7 @@ export function programPackage(
     engines: { node: '>=20' },
     os: ['linux'],
     cpu: ['x64'],
-    files: ['bin', 'program', 'web', 'NOTICE', 'sbom.cdx.json', 'README.md', 'LICENSE'],
+    files: ['bin', 'program', 'web', 'docs', 'NOTICE', 'sbom.cdx.json', 'README.md', 'LICENSE'],
     optionalDependencies: {
       [helper]: stamp.version,
       ...Object.fromEntries(RUNTIMES.map((name) => [name, runtime])),

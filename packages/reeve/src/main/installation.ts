@@ -16,6 +16,8 @@ export interface Installation {
   readonly builtAt: string | undefined
   /** The built web UI. */
   readonly web: string
+  /** The pages that the server shows under /docs. */
+  readonly docs: string
   /** The task helper, which may be missing. */
   readonly helper: string
 }
@@ -35,6 +37,7 @@ function inCheckout(): Installation {
     commit: undefined,
     builtAt: undefined,
     web: join(root, 'packages/web/dist'),
+    docs: join(root, 'docs'),
     helper: join(root, 'node_modules/.cache/reeve/reeve-task'),
   }
 }
@@ -49,6 +52,7 @@ function ofRelease({ version, commit, builtAt, helper }: BuildStamp): Installati
     commit,
     builtAt,
     web: join(root, 'web'),
+    docs: join(root, 'docs'),
     helper: findHelper(root, helper),
   }
 }

@@ -124,7 +124,7 @@ export class Server {
       version: options.version,
       aliases: aliasesOf(config.compatibility),
       webFolder: installation.web,
-      docsFolder: join(PRODUCT_ROOT, 'docs'),
+      docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       governanceHeaders: GOVERNANCE_HEADERS,
