@@ -44,7 +44,7 @@ export interface CliHost extends Terminal {
   onEnd?(listener: () => void): () => void
 }
 
-/** The agent reads the same setting, from its files too (docs/compatibility.md). */
+/** The agent reads the same setting, from its files too (docs/reference/compatibility.md). */
 function isCompatible(): boolean {
   return !['false', '0'].includes(process.env['REEVE_COMPATIBILITY'] ?? '')
 }

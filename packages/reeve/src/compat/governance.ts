@@ -2,7 +2,7 @@ import type { GovernanceAliases } from './aliases.ts'
 
 /*
  * The words of Terraform Enterprise and HCP Terraform, whose clients work unchanged
- * (docs/compatibility.md).
+ * (docs/reference/compatibility.md).
  */
 export const GOVERNANCE: GovernanceAliases = {
   responseHeaders: {

@@ -9,7 +9,7 @@ import type {
 
 /*
  * The names of Nomad, whose clients, job files, templates and dashboards work unchanged
- * (docs/compatibility.md).
+ * (docs/reference/compatibility.md).
  */
 
 const RESPONSE_HEADERS = {

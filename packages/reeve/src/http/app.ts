@@ -134,11 +134,7 @@ export function createApp(options: AppOptions): App {
   const { context, hub, sessions } = options
   const { clock } = context
   const lifecycle = new Lifecycle()
-  const requests = new NodeRequests({
-    ...context,
-    sessions,
-    streamLimits: context.aclEnabled ? (options.limits ?? STREAM_LIMITS) : undefined,
-  })
+  const requests = createNodeRequests(options)
   const parked = createParkedQueries(options)
   const audit = new AuditLog({ ...context, log: options.log })
   const channels = createChannels({ ...options, requests, audit, clock })
@@ -147,33 +143,31 @@ export function createApp(options: AppOptions): App {
   const { admission, pipeline } = stages
   const eventStreams = createEventStreamSlots(options)
   const measured = { requests, parked, admission }
-  const limits = limitMetrics(context.clock, async () => [
+  const limits = limitMetrics(clock, async () => [
     ...admission.limitUses,
     ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.use()),
     await connections(),
     ...(await openFilesUse()),
   ])
-  const metrics = new Metrics(context.clock, metricSources(options, measured), limits)
+  const metrics = new Metrics(clock, metricSources(options, measured), limits)
+  const aliases = aliasesOf(options)
   const app = createShell({
     ...options,
     pipeline,
-    aliases: aliasesOf(options).http,
+    aliases: aliases.http,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
   const warmer = startWarmer(governance)
-  const connections = limitConnections(app.server, options.limits?.connectionsMax, {
-    log: options.log,
-    clock: context.clock,
-  })
+  const { log, limits: bounds } = options
+  const connections = limitConnections(app.server, bounds?.connectionsMax, { log, clock })
   lifecycle.follow(app.server)
   trackRequests(app.server)
   const turnedAway = followTurnedAway(app.server, options)
   const largeBodies = new LargeBodies(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
   const parts = { ...stages, ...shared }
-  const aliases = aliasesOf(options)
   const endpoints = workloadEndpoints({ ...options, aliases, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
@@ -184,8 +178,8 @@ export function createApp(options: AppOptions): App {
   mountDiscovery(app, options.discovery)
   mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
   mountUi(app, options.webFolder)
-  const forget = followCertificates(app.server, options.security)
   const { security } = options
+  const forget = followCertificates(app.server, security)
   serveUpgrades(app.server, { ...stages, channels, security, turnedAway, aliases: aliases.http })
   return {
     app,
@@ -200,6 +194,11 @@ export function createApp(options: AppOptions): App {
       await Promise.all([largeBodies.stop(), governance.states.stop()])
     },
   }
+}
+
+function createNodeRequests({ context, sessions, limits }: AppOptions): NodeRequests {
+  const streamLimits = context.aclEnabled ? (limits ?? STREAM_LIMITS) : undefined
+  return new NodeRequests({ ...context, sessions, streamLimits })
 }
 
 function createChannels(host: ExecChannelHost & NodeChannelHost) {

@@ -1,4 +1,3 @@
-// tidy-allow vendor: the real command-line tool is the client of these tests
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'

@@ -1,4 +1,3 @@
-// tidy-allow vendor: the real command-line tool is the client of these tests
 import { spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

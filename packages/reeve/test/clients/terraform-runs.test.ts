@@ -1,4 +1,3 @@
-// tidy-allow vendor: the real command-line tool is the client of these tests
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { until } from '../build/until.ts'

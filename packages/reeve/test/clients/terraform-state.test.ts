@@ -1,4 +1,3 @@
-// tidy-allow vendor: the real command-line tool is the client of these tests
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
