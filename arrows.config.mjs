@@ -77,6 +77,7 @@ export const areas = {
     library,
   },
 
+  compat: { folder: `${reeve}/compat`, pure },
   model: {
     folder: `${reeve}/model`,
     // The schemas of stored rows are for restoring a snapshot; no other command has to load them.
@@ -213,7 +214,6 @@ export const areas = {
     builtins,
   },
   // Names that other clients, files and machines use for what is ours, as tables (decision 0120).
-  compat: { folder: `${reeve}/compat`, pure },
   cli: {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which

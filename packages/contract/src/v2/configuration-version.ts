@@ -97,7 +97,9 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   }),
   downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {
     summary: 'Download the archive of a configuration version as it was uploaded.',
-    answers: { 200: { ...answer('The archive.', Octets), contentType: 'application/x-gzip' } },
+    answers: {
+      200: { ...answer('The archive.', Octets), contentType: 'application/octet-stream' },
+    },
     errors: { 409: 'The archive was not uploaded, or is not kept any more.' },
     needs: plans,
   }),

@@ -8,6 +8,8 @@ export const GOVERNANCE: GovernanceAliases = {
   responseHeaders: {
     'tfp-api-version': '2.6',
     'tfp-appname': 'Reeve',
+    // Plans are shown with the structure of their log from this version on.
+    'x-tfe-version': 'v202302-1',
   },
   policyKinds: { sentinel: 'native' },
   members: {
@@ -17,7 +19,12 @@ export const GOVERNANCE: GovernanceAliases = {
   },
   values: { kind: { sentinel: 'native' }, source: { 'tfe-api': 'api' } },
   discoveryPath: '/.well-known/terraform.json',
-  discovery: { 'tfe.v2': '/api/v2/', 'tfe.v2.1': '/api/v2/', 'tfe.v2.2': '/api/v2/' },
+  discovery: {
+    'tfe.v2': '/api/v2/',
+    'tfe.v2.1': '/api/v2/',
+    'tfe.v2.2': '/api/v2/',
+    'state.v2': '/api/v2/',
+  },
 }
 
 export const GOVERNANCE_ENVIRONMENT = {

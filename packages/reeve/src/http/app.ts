@@ -29,7 +29,7 @@ import { StreamChannelServer } from './agent/stream-channel.ts'
 import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
-import { mountDiscovery, type ServiceDiscovery } from './discovery.ts'
+import { mountDiscovery } from './discovery.ts'
 import { mountDocs } from './docs/mount-docs.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { limitMetrics } from './metrics/limit-metrics.ts'
@@ -80,9 +80,6 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
-  readonly governanceHeaders?: Readonly<Record<string, string>>
-  /** Where command-line tools look for the services of this host; none unless given. */
-  readonly discovery?: ServiceDiscovery
   readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
@@ -155,6 +152,7 @@ export function createApp(options: AppOptions): App {
     ...options,
     pipeline,
     aliases: aliases.http,
+    governanceHeaders: aliases.governance.responseHeaders,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
@@ -175,7 +173,7 @@ export function createApp(options: AppOptions): App {
     v1Routes.streamEvents,
     ...mountGovernance(app, options, parts),
   ]
-  mountDiscovery(app, options.discovery)
+  mountDiscovery(app, aliases.governance)
   mountDocs(app, { routes, version: options.version, folder: options.docsFolder })
   mountUi(app, options.webFolder)
   const { security } = options
@@ -211,16 +209,18 @@ function createChannels(host: ExecChannelHost & NodeChannelHost) {
 
 /** The stages that every request passes before its handler. */
 function createStages(options: AppOptions, admission: Admission) {
-  const { context, leader, regions, corsOrigins } = options
+  const { context, leader, regions, corsOrigins, responseHeaders } = options
+  const aliases = aliasesOf(options)
+  const headers = { responseHeaders, governanceHeaders: aliases.governance.responseHeaders }
   const pageGuard = pageGuardOf(options)
   const routing = new RequestRouting({ region: context.region, leader, regions })
   const pipeline = new RequestPipeline({
     admission,
     routing,
     corsOrigins,
-    aliases: aliasesOf(options).http,
+    aliases: aliases.http,
     pageGuard,
-    setHeaders: (request, reply) => setHeaders(options, request, reply),
+    setHeaders: (request, reply) => setHeaders(headers, request, reply),
   })
   return { admission, routing, pipeline, pageGuard }
 }

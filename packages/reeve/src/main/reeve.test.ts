@@ -117,7 +117,10 @@ test('reeve agent --help: lists the flags that the agent takes', async () => {
 const usageCases = [
   {
     args: ['agnet'],
-    says: ["reeve: unknown command 'agnet'. Did you mean agent?", nextStep('reeve')],
+    says: [
+      'reeve: unknown command "reeve agnet". Did you mean "reeve agent"?',
+      'Run "reeve --help" for a list of commands.',
+    ],
   },
   {
     args: ['agent', '--dve'],
@@ -149,7 +152,7 @@ const usageCases = [
 ]
 
 function nextStep(command: string): string {
-  return `Run "${command} --help" to see what there is.`
+  return `Run "${command} --help" for usage.`
 }
 
 for (const { args, says } of usageCases)

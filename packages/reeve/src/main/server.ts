@@ -20,7 +20,6 @@ import {
 import type { AgentInfo, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import { BackupLoop } from './backup/backup-loop.ts'
-import { DISCOVERY, GOVERNANCE_HEADERS } from './command-line-services.ts'
 import { openTarget } from './backup/open-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -127,8 +126,6 @@ export class Server {
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
-      governanceHeaders: GOVERNANCE_HEADERS,
-      discovery: DISCOVERY,
       requestsPerSecond: config.http.requestsPerSecondMax,
       externalUrl: config.http.externalUrl,
       limits: config.limits,

@@ -28,7 +28,6 @@ import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { StateCapacity } from '@reeve/kit/state-capacity.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
-import { DISCOVERY, GOVERNANCE_HEADERS } from '../../src/main/command-line-services.ts'
 import { createSealer } from '../../src/main/sealer.ts'
 import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
 import type { PolicyAsker } from '../../src/policy/index.ts'
@@ -216,8 +215,6 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
-    governanceHeaders: GOVERNANCE_HEADERS,
-    discovery: DISCOVERY,
     requestsPerSecond: options.requestsPerSecond ?? 0,
     ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',

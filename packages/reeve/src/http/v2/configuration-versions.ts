@@ -107,7 +107,7 @@ async function download(
     status: 200,
     bytes,
     headers: {
-      'content-type': 'application/x-gzip',
+      'content-type': 'application/octet-stream',
       'content-disposition': `attachment; filename="${configuration.id}.tar.gz"`,
     },
   })

@@ -22,6 +22,9 @@ const NODE_REJECTED = 'the registration of the node is rejected'
 export const LIMIT_DESCRIPTIONS = {
   Requests: {
     bodyBytesMax: ['Body of a request on `/v1`, and of JSON on `/api/v2`, decompressed', '413'],
+    blobPartBytes: ['Size of the parts in which states, plans and archives are stored', 'split'],
+    stateReadMsMax: ['Time to read and index an uploaded state', '422'],
+    stateReadMegabytesMax: ['Memory of the thread that does', '422'],
     inlineBodyBytesMax: [
       'JSON body of `/api/v2` that the event loop parses; also `run` and `params` of policy trials',
       'a larger body is parsed on a thread; larger `run` and `params` are 422',

@@ -82,7 +82,8 @@ test('node reports: the network is kept until another is told, and shown', async
     const read = await server.ok('readAllocation', { params: { alloc_id: row.ID } })
     return read.NetworkStatus
   }
-  assert.equal(await shown(), null)
+  const none = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null }
+  assert.deepEqual(await shown(), none)
   await reports.report(row.NodeID, [{ ...update(row.ID, 'running'), NetworkStatus }])
   assert.deepEqual(await shown(), NetworkStatus)
   await reports.report(row.NodeID, [update(row.ID, 'complete')])

@@ -121,7 +121,7 @@ test('C28 the download equals the upload, also of an archive in several parts', 
   const url = `/api/v2/configuration-versions/${made.id}/download`
   const headers = { authorization: `Bearer ${it.root}` }
   const { bytes, ...reply } = await it.server.send('GET', url, { headers })
-  assert.equal(reply.headers['content-type'], 'application/x-gzip')
+  assert.equal(reply.headers['content-type'], 'application/octet-stream')
   assert.equal(gunzipSync(bytes).equals(gunzipSync(archive)), true)
   // Nothing of it is readable in the storage.
   const { store } = it.server.context
