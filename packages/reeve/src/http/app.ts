@@ -338,6 +338,7 @@ function mountGovernance(
         create: (caller, path) => createUploadKey(governance, caller, path),
         find: (key, path) => findKeyHolder(governance, key, path),
       },
+      aliases: aliasesOf(options).governance,
       rateLimit: rateLimitOf(options),
       admission,
       capacity: options.context.capacity,

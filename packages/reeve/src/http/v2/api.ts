@@ -18,6 +18,7 @@ import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { LargeBodies } from './large-bodies.ts'
+import type { MemberNames } from './member-aliases.ts'
 import { readDocument } from './read-document.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
@@ -43,6 +44,8 @@ export interface V2Host extends ServeOptions {
   readonly warmLists: () => Promise<void> | undefined
   /** Scheme and host of links in lists; those of the request when empty. */
   readonly externalUrl: string
+  /** Names of other products for members of documents. */
+  readonly aliases: MemberNames
   /** Parses bodies that would hold the event loop for too long. */
   readonly largeBodies: Pick<LargeBodies, 'read'>
 }
@@ -85,7 +88,7 @@ export function createV2Api(host: V2Host): Api<Mounted, GovernanceCaller, Parsed
       if (validate === undefined) return ok(bytes)
       const rules = { params: target.params, draftRule }
       if (bytes.length <= LIMITS.inlineBodyBytesMax)
-        return checkDocument(route, readDocument(validate, bytes), rules)
+        return checkDocument(route, readDocument(validate, bytes, host.aliases), rules)
       const origin = { tenant: target.request.tenant, signal: disconnectSignal(target.reply.raw) }
       const read = host.largeBodies.read(route.id, bytes, origin)
       return read.then((document) => checkDocument(route, document, rules))

@@ -3,15 +3,19 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { findJsonProblem } from '../json-problem.ts'
 import { parseWholeJson } from '../json-text.ts'
+import { knownMembers, type MemberNames } from './member-aliases.ts'
 import type { Validated, Validator } from './validate.ts'
+
+const NO_NAMES: MemberNames = { members: {}, values: {} }
 
 /** Parses a JSON:API document and validates it by the schema of its route. */
 export function readDocument(
   validate: Validator,
   bytes: Buffer,
+  aliases: MemberNames = NO_NAMES,
 ): Result<Validated, GovernanceRefusal> {
   const parsed = parseJson(bytes)
-  return parsed.ok ? ok(validate(parsed.value)) : parsed
+  return parsed.ok ? ok(validate(knownMembers(parsed.value, aliases))) : parsed
 }
 
 /** An empty body is null: routes whose body is optional accept it, the others reject it. */
