@@ -49,9 +49,18 @@ export function findLibrary(name: string): string {
 
 const SOURCES = 'packages/reeve/native/src'
 const FLAGS = [
-  ...['-std=c11', '-D_GNU_SOURCE', '-fno-strict-overflow', '-fstack-protector-strong'],
-  ...['-O2', '-static', '-s', '-Wl,--build-id=none'],
-  ...['-idirafter', '/usr/include', '-idirafter', '/usr/include/x86_64-linux-gnu'],
+  '-std=c11',
+  '-D_GNU_SOURCE',
+  '-fno-strict-overflow',
+  '-fstack-protector-strong',
+  '-O2',
+  '-static',
+  '-s',
+  '-Wl,--build-id=none',
+  '-idirafter',
+  '/usr/include',
+  '-idirafter',
+  '/usr/include/x86_64-linux-gnu',
 ]
 
 /** Builds the static task helper and returns its name, which holds the hash of its content. */

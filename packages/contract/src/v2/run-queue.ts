@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { list, read } from './define.ts'
-import { type Shape } from '../shape.ts'
+import type { Shape } from '../shape.ts'
 import { DocumentOf, ResourceWithId } from './json-api.ts'
 import { RunPage } from './run.ts'
 

@@ -95,14 +95,14 @@ async function initialize(
   extra: readonly string[],
 ): Promise<PhaseResult | undefined> {
   const { log, settings, environment, tool } = phase
-  const asked = { command: settings.tool, args: ['version'], directory: root, environment }
-  const version = await tool.run(asked)
+  const call = { command: settings.tool, args: ['version'], directory: root, environment }
+  const version = await tool.run(call)
   const [name = settings.tool, platform = ''] = version.output.split('\n')
   log.line(name)
   log.line(platform)
   log.line(`Initializing ${phase.document.workspace}...`)
   const args = ['init', '-input=false', '-no-color', ...extra]
-  const initialized = await tool.run({ ...asked, args })
+  const initialized = await tool.run({ ...call, args })
   if (tool.interruption !== undefined) return CANCELED
   if (initialized.code === 0) return undefined
   // Nobody reads what went well.

@@ -52,9 +52,10 @@ test('alerts: each has a name of its own, a severity and a summary', () => {
   const rules = groups.flatMap((group) => group.rules)
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   for (const { alert, expr, labels, annotations } of rules) {
-    assert.equal(typeof expr, 'string', String(alert))
-    assert.match(String(labels?.['severity']), /^(?:critical|warning|info)$/, String(alert))
-    assert.equal(typeof annotations?.['summary'], 'string', String(alert))
+    const name = JSON.stringify(alert)
+    assert.equal(typeof expr, 'string', name)
+    assert.match(JSON.stringify(labels?.['severity']), /^"(?:critical|warning|info)"$/, name)
+    assert.equal(typeof annotations?.['summary'], 'string', name)
   }
 })
 

@@ -229,7 +229,7 @@ test('node, eval and deployment', async (t) => {
     assert.equal(ended.code, 130)
     assert.equal(
       ended.err,
-      'The drain continues. To watch it again:\n\n' + `  reeve node drain --monitor ${short}\n`,
+      `The drain continues. To watch it again:\n\n  reeve node drain --monitor ${short}\n`,
     )
     const left = await reeve.run('node drain --enable --no-deadline --detach one')
     assert.equal(left.code, 0)

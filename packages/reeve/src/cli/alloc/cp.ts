@@ -72,11 +72,11 @@ interface TreeNode {
 
 /** Returns the number of files. */
 async function downloadTree(
-  download: Download,
+  source: Download,
   { path, target, isDir }: TreeNode,
 ): Promise<number> {
-  const { client, signal } = download.invocation
-  const { params, query } = callFor(download.allocation)
+  const { client, signal } = source.invocation
+  const { params, query } = callFor(source.allocation)
   const request = { params, query: { ...query, path } }
   if (!isDir) {
     const { data } = await client.open('readFile', { ...request, timeoutMs: 0 })
@@ -87,7 +87,7 @@ async function downloadTree(
   let files = 0
   for (const { Name, IsDir } of (await client.v1.listFiles(request)).data) {
     const child = { path: posix.join(path, Name), target: join(target, safeName(Name)) }
-    files += await downloadTree(download, { ...child, isDir: IsDir })
+    files += await downloadTree(source, { ...child, isDir: IsDir })
   }
   return files
 }

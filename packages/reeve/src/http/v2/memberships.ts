@@ -40,8 +40,8 @@ export function membershipEndpoints(context: GovernanceContext): readonly V2Endp
           (row) => {
             // Clients compare the new membership with one that is read with its user.
             const user = findShownUser(context, row.userId)
-            const included = user === undefined ? [] : [userResource(user)]
-            return created(shown(context, caller, row), { included })
+            const users = user === undefined ? [] : [userResource(user)]
+            return created(shown(context, caller, row), { included: users })
           },
         ),
       {

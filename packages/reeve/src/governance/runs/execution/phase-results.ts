@@ -1,4 +1,4 @@
-import { v2 } from '@reeve/contract'
+import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunFileRow, RunRow } from '../../../model/index.ts'
 import { organizationTenant } from '../../../policy/index.ts'
