@@ -27,7 +27,7 @@ test('acl', { timeout: 300_000 }, async (t) => {
     const { code, out, err } = await bench.run('acl bootstrap -', { input: `${secret}\n` })
     assert.equal(code, 0, err)
     assert.match(out, /^Accessor += \S+\nSecret +=? ?2b778dd9-/)
-    assert.match(err, /^Keep the secret/)
+    assert.match(err, /^Save the secret/)
     const again = await bench.run('acl bootstrap')
     assert.equal(again.code, 1)
     assert.match(again.err, /already done/)
@@ -105,7 +105,7 @@ test('acl', { timeout: 300_000 }, async (t) => {
     )
     assert.equal(
       await ok(`acl token delete ${token.AccessorID.slice(0, 8)}`),
-      `Token ${token.AccessorID} ("ci") is gone.\n`,
+      `Token ${token.AccessorID} ("ci") is deleted.\n`,
     )
     const gone = await as(token.SecretID, 'acl token self')
     assert.equal(gone.code, 5)

@@ -174,7 +174,7 @@ test(
       assert.match(out, /^0 of 2 allocations restarted\.\n$/m)
       assert.match(
         err,
-        /^reeve job restart: Allocation \w{8} is failed\.\nThe other ones were left/,
+        /^reeve job restart: Allocation \w{8} is failed\.\nThe other allocations were not restarted/,
       )
     })
   },

@@ -48,23 +48,27 @@ test('alloc', async (t) => {
     assert.equal(read.ID, id)
   })
 
-  await t.test('status says what is wrong with an id', async () => {
-    assert.deepEqual(await reeve.run('alloc status web'), {
-      code: 2,
-      out: '',
-      err:
-        'reeve alloc status: "web" cannot be the id of an allocation: ids are hex digits, of ' +
-        'which the first two or more are enough. "reeve alloc status" lists them.\n',
-    })
-    const missing = id.startsWith('0000') || other.startsWith('0000') ? '11111111' : '00000000'
-    assert.deepEqual(await reeve.run(`alloc status ${missing}`), {
-      code: 6,
-      out: '',
-      err:
-        `reeve alloc status: There is no allocation "${missing}".\n` +
-        'For a list, run "reeve alloc status".\n',
-    })
-  })
+  await t.test(
+    'status finds a running allocation by its job, and names what is running',
+    async () => {
+      assert.match(await reeve.ok('alloc status web'), /\nJob +=? ?web, version 0\n/)
+      assert.deepEqual(await reeve.run('alloc status web/none[7]'), {
+        code: 6,
+        out: '',
+        err:
+          'reeve alloc status: No allocation of group "none" with index 7 of job "web" in ' +
+          'namespace "default" is running.\nRunning allocations: web.group[0].\n',
+      })
+      const missing = id.startsWith('0000') || other.startsWith('0000') ? '11111111' : '00000000'
+      assert.deepEqual(await reeve.run(`alloc status ${missing}`), {
+        code: 6,
+        out: '',
+        err:
+          `reeve alloc status: There is no allocation "${missing}".\n` +
+          'For a list, run "reeve alloc status".\n',
+      })
+    },
+  )
 
   await t.test('logs gives output and errors apart, and the end of them', async () => {
     const both = await reeve.run(`alloc logs ${short}`)

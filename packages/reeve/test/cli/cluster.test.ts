@@ -197,8 +197,11 @@ test(
     })
 
     await t.test('system gc, system reconcile summaries and server members', async () => {
-      assert.match(await reeve.ok('system gc'), /^Everything that has ended is being removed/)
-      assert.match(await reeve.ok('system reconcile summaries'), /counted again\.\n$/)
+      assert.match(await reeve.ok('system gc'), /^Garbage collection started/)
+      assert.match(
+        await reeve.ok('system reconcile summaries'),
+        /^Job summaries are being recomputed\.\n$/,
+      )
       assert.match(await reeve.ok('server members'), /\n\S+ +127\.0\.0\.1:\d+ +alive +leader +/)
     })
 

@@ -14,8 +14,8 @@ test('doctor', async (t) => {
     assert.match(out, /✓ The clocks of this machine and of the server agree/)
     assert.match(out, /✓ The leader is 127\.0\.0\.1:\d+/)
     assert.match(out, /✓ ACLs are disabled/)
-    assert.match(out, /✓ 1 node of 1 can take work/)
-    assert.match(out, /✓ No job waits for room/)
+    assert.match(out, /✓ 1 node of 1 can run allocations/)
+    assert.match(out, /✓ No job waits for capacity/)
     assert.doesNotMatch(out, /✗/)
   })
 

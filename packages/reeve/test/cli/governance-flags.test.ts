@@ -120,7 +120,7 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.match(await reeve.ok(`org member remove ${email} --yes`), /no longer belongs to/)
     const missing = await reeve.run(`org member remove ${email} --yes`)
     assert.equal(missing.code, EXIT_CODES.missing)
-    assert.match(missing.err, /There is no member "ada@acme\.example"\.\nSee what there is with/)
+    assert.match(missing.err, /There is no member "ada@acme\.example"\.\nFor a list, run/)
   })
 
   await t.test('job verdicts: who was denied, who passed over it, and why', async () => {

@@ -219,7 +219,7 @@ test('governance commands', async (t) => {
     assert.equal(code, 1)
     assert.match(
       err,
-      /Delete policy "buckets"\? Cannot ask: standard input is not a terminal\.\nGive --yes/,
+      /Delete policy "buckets"\? Cannot ask: standard input is not a terminal\.\nUse --yes/,
     )
     await reeve.ok('policy delete buckets --yes')
     await reeve.ok('policy-set delete buckets --yes')

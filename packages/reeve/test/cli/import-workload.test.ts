@@ -125,6 +125,15 @@ test('import workload', { timeout: 300_000 }, async (t) => {
     assert.equal(after.data.Versions?.length, 2)
   })
 
+  await t.test('with --start the jobs run at once', async () => {
+    const params = { job_id: 'web' }
+    const query = { namespace: 'prod' }
+    await target.client.v1.stopJob({ params, query: { ...query, purge: true } })
+    await target.importFrom(source, 'workload', ['--apply', '--start'])
+    const { data } = await target.client.v1.readJob({ params, query })
+    assert.equal(data.Stop, false)
+  })
+
   await t.test('a job that the target rejects is listed with the reason', async () => {
     await source.client.v1.registerJob({
       body: {

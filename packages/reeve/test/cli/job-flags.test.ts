@@ -79,7 +79,7 @@ test('flags of job commands that submit', { timeout: 300_000 }, async (t) => {
     assert.equal(stale.code, EXIT_CODES.conflict, stale.err)
     assert.match(stale.err, /^reeve job revert: .*version/)
     const done = await reeve.ok('job revert --detach --check-version 1 back 0')
-    assert.match(done, /^Job "back" is again as in version 0 /)
+    assert.match(done, /^Job "back" is reverted to version 0 /)
   })
 
   await t.test('job history --diff-version, --diff-tag: compare with the one named', async () => {
@@ -247,7 +247,11 @@ async function untilRoom(
   const isOver = ending.then((ended) => {
     throw new Error(`it ended with ${ended.code}: ${ended.out}${ended.err}`)
   })
-  const isTold = until('it to say so', () => /no place/.test(written) || undefined, WITHIN_MS)
+  const isTold = until(
+    'it to say so',
+    () => /could not be placed/.test(written) || undefined,
+    WITHIN_MS,
+  )
   await Promise.race([isTold, isOver])
   isOver.catch(() => undefined)
   await reeve.ok('node eligibility --enable one')

@@ -89,7 +89,7 @@ test('jobs from their first version to their end', async (t) => {
     const named = await reeve.ok('job tag --version 0 --description good web golden')
     assert.equal(named, 'Version 0 of job "web" is tagged "golden".\n')
     const reverted = await reeve.ok('job revert web golden')
-    assert.match(reverted, pattern('^Job "web" is again as in version 0 \\(evaluation HEX\\)\\.$'))
+    assert.match(reverted, pattern('^Job "web" is reverted to version 0 \\(evaluation HEX\\)\\.$'))
     assert.match(reverted, /is successful/)
     const gone = await reeve.ok('job tag --unset web golden')
     assert.equal(gone, 'No version of job "web" is called "golden" any more.\n')

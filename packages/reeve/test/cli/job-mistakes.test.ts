@@ -245,7 +245,7 @@ test('mistakes: what the server refuses', async (t) => {
       /^Evaluation [0-9a-f]{8} is complete\.$/,
     ])
     matchLines(ended.err, [
-      'Group "app": 1 instance has no place.',
+      'Group "app": 1 allocation could not be placed.',
       '  * not enough: memory (1 node)',
       'They will be placed when capacity is available. To see what is missing:',
       '',

@@ -13,7 +13,7 @@ test('job files', async (t) => {
 
   await t.test('job init: writes a file that is right, once', async () => {
     const said = await reeve.ok('job init')
-    assert.match(said, /^example\.hcl is written\..*\n\n {2}reeve job plan example\.hcl\n/)
+    assert.match(said, /^example\.hcl written\. Next:\n\n {2}reeve job plan example\.hcl\n/)
     assert.equal(await reeve.ok('job validate example.hcl'), 'Job "example" is valid.\n')
     const again = await reeve.run('job init')
     assert.equal(again.code, EXIT_CODES.failed)
@@ -202,7 +202,7 @@ test('job files', async (t) => {
     const again = await reeve.run('job run -', { input })
     assert.equal(again.code, EXIT_CODES.failed)
     assert.match(again.err, /^The deployment is failed: /)
-    assert.match(again.err, /\nNothing was rolled out: .*\n\n {2}reeve job history failing\n$/)
+    assert.match(again.err, /\nNothing was deployed: .*\n\n {2}reeve job history failing\n$/)
   })
 
   await t.test(

@@ -49,8 +49,8 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
   await t.test('job run --wait-for-capacity: the picture says what it waits for', async () => {
     await reeve.file('large.hcl', aJobText({ id: 'large', memoryMB: 9_000_000 }))
     const terminal = await begin('job run --wait-for-capacity large.hcl')
-    await terminal.shows('Waiting for room.')
-    assert.match(terminal.screen(), /Group "app": 1 instance has no place\./)
+    await terminal.shows('Waiting for capacity.')
+    assert.match(terminal.screen(), /Group "app": 1 allocation could not be placed\./)
     terminal.type('\u0003')
     assert.equal(await terminal.ended, EXIT_CODES.interrupted)
     await reeve.ok('job stop --purge large')

@@ -98,7 +98,7 @@ test('node, eval and deployment', async (t) => {
     const id = data.EvalID
     const status = await reeve.run(`eval status --monitor ${id}`)
     assert.equal(status.code, 9)
-    assert.match(status.out, /Group "group": 1 instance has no place\.\n/)
+    assert.match(status.out, /Group "group": 1 allocation could not be placed\.\n/)
     assert.match(status.out, new RegExp(`"reeve eval explain ${id.slice(0, 8)}"`))
     const said = await reeve.run(`eval explain ${id.slice(0, 8)}`)
     assert.equal(said.code, 9)
@@ -163,7 +163,7 @@ test('node, eval and deployment', async (t) => {
     assert.equal(await reeve.ok(`deployment pause ${running.ID}`), `${name} is paused.\n`)
     assert.match(await reeve.ok('deployment list --job web'), / paused /)
     const resumed = await reeve.ok(`deployment resume --detach ${running.ID}`)
-    assert.equal(resumed, `${name} is going on.\n`)
+    assert.equal(resumed, `${name} is resumed.\n`)
     await until('a healthy canary', async () => {
       const params = { deployment_id: running.ID }
       const { data } = await reeve.client.v1.readDeployment({ params })

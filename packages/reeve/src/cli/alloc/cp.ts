@@ -71,10 +71,7 @@ interface TreeNode {
 }
 
 /** Returns the number of files. */
-async function downloadTree(
-  source: Download,
-  { path, target, isDir }: TreeNode,
-): Promise<number> {
+async function downloadTree(source: Download, { path, target, isDir }: TreeNode): Promise<number> {
   const { client, signal } = source.invocation
   const { params, query } = callFor(source.allocation)
   const request = { params, query: { ...query, path } }

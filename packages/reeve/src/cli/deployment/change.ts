@@ -24,7 +24,7 @@ export async function runDeploymentPause(invocation: Invocation): Promise<number
 }
 
 export async function runDeploymentResume(invocation: Invocation): Promise<number> {
-  return await change(invocation, 'going on', (own, call) => setPaused(own, call, false))
+  return await change(invocation, 'resumed', (own, call) => setPaused(own, call, false))
 }
 
 export async function runDeploymentUnblock(invocation: Invocation): Promise<number> {

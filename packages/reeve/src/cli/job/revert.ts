@@ -26,7 +26,7 @@ export async function runJobRevert(invocation: Invocation): Promise<number> {
   return await finishSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID },
-    done: `Job "${ID}" is again as in version ${version}${how}.`,
+    done: `Job "${ID}" is reverted to version ${version}${how}.`,
   })
 }
 

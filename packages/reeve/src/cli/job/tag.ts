@@ -15,7 +15,7 @@ export async function runJobTag(invocation: Invocation): Promise<number> {
     if (wanted !== undefined)
       throw new UsageError('--unset needs no --version: a tag has only one.')
     await client.v1.untagJobVersion({ params, query })
-    output.say(`No version of job "${ID}" is called "${name}" any more.`)
+    output.say(`Tag "${name}" of job "${ID}" is removed.`)
     return EXIT_CODES.ok
   }
   const version =

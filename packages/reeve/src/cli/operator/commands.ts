@@ -45,22 +45,6 @@ export const operatorCommands: readonly CommandSpec[] = [
     load: async () => (await import('./debug.ts')).runOperatorDebug,
   },
   {
-    path: 'monitor',
-    aliases: ['operator monitor'],
-    summary: 'Follow the log of an agent.',
-    examples: [
-      { line: 'reeve monitor', says: 'the server that answers' },
-      { line: 'reeve monitor --node 8a7f --log-level debug', says: 'a node, in detail' },
-    ],
-    flags: [
-      { usage: '--log-level <LEVEL>', help: 'trace, debug, info, warn or error (default: info)' },
-      { usage: '--node <NODE>', help: 'the node whose log to follow', completes: 'node' },
-      { usage: '--server <NAME>', help: 'the server whose log to follow' },
-      { usage: '--log-json', help: 'print each line as JSON' },
-    ],
-    load: async () => (await import('./monitor.ts')).runMonitor,
-  },
-  {
     path: 'operator scheduler get-config',
     summary: 'Show the scheduler configuration.',
     examples: [{ line: 'reeve operator scheduler get-config', says: 'of the region' }],

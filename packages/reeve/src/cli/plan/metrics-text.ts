@@ -4,7 +4,7 @@ import type { Paint } from '../output/style.ts'
 /** Why instances of a group have no place, as the scheduler counted it. */
 export function metricsText(group: string, metrics: PlacementMetrics, paint: Paint): string {
   const count = unplacedCount(metrics)
-  const head = `Group "${group}": ${counted(count, 'instance')} ${count === 1 ? 'has' : 'have'} no place.`
+  const head = `Group "${group}": ${counted(count, 'allocation')} could not be placed.`
   return [paint('bad', head), ...reasonsOf(metrics).map((reason) => `  * ${reason}`)].join('\n')
 }
 

@@ -156,7 +156,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   assert.equal(
     metricsText('app', METRICS, plainPaint),
     [
-      'Group "app": 2 instances have no place.',
+      'Group "app": 2 allocations could not be placed.',
       '  * not met: ${attr.kernel.name} = windows (1 node)',
       '  * not enough: memory (2 nodes)',
     ].join('\n'),
@@ -164,7 +164,7 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
   const empty = { ...METRICS, NodesInPool: 0, NodesEvaluated: 0, CoalescedFailures: 0 }
   assert.equal(
     metricsText('app', empty, plainPaint),
-    'Group "app": 1 instance has no place.\n' +
+    'Group "app": 1 allocation could not be placed.\n' +
       '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
   )
 })

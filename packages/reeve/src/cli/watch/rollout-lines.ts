@@ -11,7 +11,7 @@ import {
 } from './rollout-state.ts'
 
 /** What those say who wait for room. */
-export const WAITS = 'Waiting for room. Ctrl-C ends the waiting and leaves the job as it is.'
+export const WAITS = 'Waiting for capacity. Press Ctrl-C to stop waiting; the job is not affected.'
 
 /** What a pipe is told: one line for each thing that is different from the last time. */
 export class RolloutLines {

@@ -20,7 +20,7 @@ export const bootstrapStory: Story = {
       line: 'acl bootstrap -',
       input: `${ROOT_SECRET}\n`,
       says: /\nSecret += 2b778dd9-/,
-      warns: /^Keep the secret/,
+      warns: /^Save the secret/,
     },
   ],
 }
@@ -57,7 +57,7 @@ export const accessStory: Story = {
     { line: 'acl token update --name pipeline {accessor}', says: /\nName += pipeline\n/ },
     { line: 'acl token read {accessor}', says: /\nName += pipeline\n/ },
     { line: 'acl token list', says: / pipeline +client +no +role dev / },
-    { line: 'acl token delete {accessor}', says: /\("pipeline"\) is gone\.\n$/ },
+    { line: 'acl token delete {accessor}', says: /\("pipeline"\) is deleted\.\n$/ },
     { line: 'acl role delete dev', says: /^Role "dev" is deleted\.\n$/ },
     { line: 'acl policy delete look', says: /^Policy "look" is deleted\.\n$/ },
     {
@@ -65,7 +65,7 @@ export const accessStory: Story = {
       environment: NOBODY,
       input: 'nobody\n',
       code: 5,
-      warns: /does not know this token\.\nNothing was kept/,
+      warns: /does not know this token\.\nNothing was saved/,
     },
     {
       line: 'login -',
@@ -73,6 +73,6 @@ export const accessStory: Story = {
       input: `${ROOT_SECRET}\n`,
       says: /^Signed in at \S+ as "Bootstrap Token"/,
     },
-    { line: 'logout', environment: NOBODY, says: /is forgotten/ },
+    { line: 'logout', environment: NOBODY, says: /was removed/ },
   ],
 }

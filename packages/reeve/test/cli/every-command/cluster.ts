@@ -30,7 +30,7 @@ export const clusterStory: Story = {
     },
     {
       line: 'doctor',
-      says: /The server of the agent at http\S+ says: ok\n[^]*1 node of 1 can take work/,
+      says: /The server of the agent at http\S+ says: ok\n[^]*1 node of 1 can run allocations/,
     },
     { line: 'server members', says: /\n\S+ +127\.0\.0\.1:\d+ +alive +leader / },
     { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
@@ -46,8 +46,28 @@ export const clusterStory: Story = {
       says: /^Deleted \d+ evaluations?\.\n$/,
     },
     { line: 'operator scheduler set-config --pause-eval-broker false', says: /./ },
-    { line: 'system reconcile summaries', says: /counted again\.\n$/ },
-    { line: 'system gc', says: /^Everything that has ended is being removed/ },
+    { line: 'operator api /v1/status/leader', says: /^"127\.0\.0\.1:\d+"/ },
+    {
+      line: [
+        'operator',
+        'api',
+        '--method',
+        'PUT',
+        '--include',
+        '--header',
+        'X-Test: 1',
+        '/v1/system/gc',
+      ],
+      says: /^HTTP 200\nX-Service-Index: \d+\n/,
+    },
+    {
+      line: ['operator', 'api', '--data', '{"Prefix":"serv","Context":"jobs"}', '/v1/search'],
+      says: /"served"/,
+    },
+    { line: 'operator api /v1/job/none', code: 1, says: /not found/, warns: /answered 404/ },
+    { line: 'operator debug bundle', says: /^\d+ files written to bundle\.\n$/ },
+    { line: 'system reconcile summaries', says: /^Job summaries are being recomputed\.\n$/ },
+    { line: 'system gc', says: /^Garbage collection started/ },
     { line: 'node status one', says: /\nName += one\n[^]*\nraw_exec +healthy/ },
     {
       line: 'node eligibility --disable one',
@@ -61,7 +81,7 @@ export const clusterStory: Story = {
       line: 'node drain --disable one',
       says: /\(one\) is no longer draining and takes new allocations/,
     },
-    { line: 'job stop --purge served', says: /forgotten/ },
+    { line: 'job stop --purge served', says: /purged/ },
     {
       line: 'node join-token create --ttl 10m --pool default --name two',
       says: /^ID += \S{36}\nSecret += \S{36}\nNode name += two\nNode pool += default\n/,
@@ -100,7 +120,7 @@ export const clusterStory: Story = {
       warns: /^It connects with its own secret/,
     },
     { line: 'node status one', says: /\nStatus += ready since /, isAwaited: true },
-    { line: 'node purge one', says: /\(one\) is forgotten/, warns: /^Its agent still runs/ },
+    { line: 'node purge one', says: /\(one\) is purged/, warns: /^Its agent still runs/ },
   ],
 }
 
@@ -108,6 +128,8 @@ export const placesStory: Story = {
   name: 'namespaces, node pools, variables',
   rows: [
     { line: 'namespace apply --description Ours prod', says: /^Namespace "prod" is stored\.\n$/ },
+    { line: 'namespace init', says: /^namespace\.hcl written\. Next:\n/ },
+    { line: 'namespace apply namespace.hcl', says: /^Namespace "staging" is stored\.\n$/ },
     { line: 'namespace list', says: /\nprod +Ours\n/ },
     { line: 'namespace status prod', says: /^Name += prod\nDescription += Ours\n/ },
     { line: 'namespace inspect prod', says: /"Name": "prod"/ },
@@ -133,6 +155,9 @@ export const placesStory: Story = {
       code: 7,
       warns: /was modified in the meantime[^]*reeve var get/,
     },
+    { line: 'var init db.var.hcl', says: /^db\.var\.hcl written\. Next:\n/ },
+    { line: 'var put db.var.hcl', says: /^Variable "apps\/web\/db" is stored/ },
+    { line: 'var purge apps/web/db', says: /./ },
     { line: 'var list apps', says: /^Path +Changed[^]*\napps\/db +/ },
     { line: 'var purge apps/db', says: /^Variable "apps\/db" is deleted\.\n$/ },
   ],

@@ -52,7 +52,7 @@ export const governanceStory: Story = {
     {
       line: 'org member remove ada@acme.example',
       code: 1,
-      warns: /Take ada@acme\.example out of organization "acme"[^]*nobody to ask/,
+      warns: /Take ada@acme\.example out of organization "acme"[^]*Cannot ask/,
     },
     { line: 'project create payments --tag env=prod', says: /\nTags += env=prod\n/ },
     { line: 'project list', says: /\npayments / },

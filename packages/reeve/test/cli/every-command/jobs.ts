@@ -18,7 +18,7 @@ export const jobStory: Story = {
   name: 'jobs',
   files: { 'shop.hcl': shop(0), 'shop1.hcl': shop(1), 'shop2.hcl': shop(2), 'shop3.hcl': shop(3) },
   rows: [
-    { line: 'job init first.hcl', says: /^first\.hcl is written\..*\n\n {2}reeve job plan first/ },
+    { line: 'job init first.hcl', says: /^first\.hcl written\. Next:\n\n {2}reeve job plan first/ },
     { line: 'job validate first.hcl', says: /^Job "example" is valid\.\n$/ },
     {
       line: 'job plan shop.hcl',
@@ -69,6 +69,13 @@ export const jobStory: Story = {
       says: /^in$/,
     },
     { line: 'alloc fs {alloc} main/local/note', says: /^kept\n$/ },
+    { line: 'alloc cp shop:main/local/note note.txt', says: /^1 file copied to \S+note\.txt\.\n$/ },
+    {
+      line: 'alloc cp shop.hcl shop/app[0]:local/',
+      says: /^1 file copied to local\/shop\.hcl of task "main"\.\n$/,
+    },
+    { line: 'alloc checks shop', says: /has no health checks\.\n$/ },
+    { line: 'exec --job shop --group app --index 0 cat local/shop.hcl', says: /^job "shop" \{/ },
     { line: 'alloc stats {alloc}', says: /^Task +CPU[^]*\nmain +\d+ MHz +20 MHz/ },
     { line: 'alloc pause --status {alloc}', says: /^scheduled\n$/ },
     { line: 'alloc restart {alloc}', says: /^Restarted / },
@@ -88,7 +95,7 @@ export const jobStory: Story = {
     { line: 'deployment status {trial}', says: /\nGroup +Promoted +Desired[^]*\napp +no +1 +1 / },
     { line: 'deployment unblock --detach {trial}', says: /\(shop, version 1\) is unblocked\.\n$/ },
     { line: 'deployment pause {trial}', says: /\(shop, version 1\) is paused\.\n$/ },
-    { line: 'deployment resume --detach {trial}', says: /\(shop, version 1\) is going on\.\n$/ },
+    { line: 'deployment resume --detach {trial}', says: /\(shop, version 1\) is resumed\.\n$/ },
     { line: 'deployment promote {trial}', says: /is promoted\.\n[^]*is successful/ },
     { line: 'job run shop2.hcl', warns: /reeve job promote shop\n$/ },
     {
@@ -103,7 +110,7 @@ export const jobStory: Story = {
     },
     { line: 'deployment fail {late}', says: /\(shop, version 3\) is marked as failed\.\n/ },
     { line: 'job history shop', says: /^Version[^]*\n3 [^]*\n0 +stable.*golden/ },
-    { line: 'job revert --detach shop golden', says: /^Job "shop" is again as in version 0 / },
+    { line: 'job revert --detach shop golden', says: /^Job "shop" is reverted to version 0 / },
     { line: 'job eval --detach shop', says: /^Job "shop" is evaluated again / },
     { line: 'job release shop', code: 1, warns: /job "shop" is not quarantined/ },
     {
@@ -161,6 +168,12 @@ export const launchStory: Story = {
       code: 1,
       warns: /^reeve job dispatch: /,
     },
+    { line: 'job dispatch --wait greet', says: /\nJob "greet\/dispatch-\S+" is complete\.\n$/ },
+    { line: 'job list', says: /\ngreet [^]*\n\d child jobs are not listed; --children lists them/ },
+    { line: 'job list --children', says: /\ngreet\/dispatch-/ },
+    { line: 'job wait greet/dispatch-', code: 6, warns: /Several jobs begin with/ },
+    { line: 'job status greet', says: /\nChild jobs\nID +Status +Started\ngreet\/dispatch-/ },
+    { line: 'logs greet', warns: /^Logs of the newest child job, "greet\/dispatch-/ },
     { line: 'job run tick.hcl', says: /reeve job periodic force tick\n$/ },
     {
       line: 'job periodic force --detach tick',

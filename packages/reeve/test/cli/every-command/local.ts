@@ -14,7 +14,7 @@ export const localStory: Story = {
     'agent.hcl': 'ports {\n  http = 70000\n}\n',
   },
   rows: [
-    { line: 'version', says: /^reeve \d+\.\d+\.\d+ \(node / },
+    { line: 'version', says: /^reeve \d+\.\d+\.\d+ \(checkout, node / },
     { line: 'completion bash', says: /complete .*reeve/ },
     {
       line: 'config validate agent.hcl',
