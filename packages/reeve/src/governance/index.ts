@@ -258,6 +258,7 @@ export {
 export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
 export { lostPhaseRows, startedPhaseRows } from './runs/execution/phase-moves.ts'
 export { applyOf } from './runs/execution/phase-rows.ts'
+export { RUNNER_TASK, TICKET_ITEM, ticketPath } from './runs/execution/phase-ticket.ts'
 export {
   finishPhase,
   readPhaseConfiguration,

@@ -22,7 +22,7 @@ function jobWith(toolVersion: string | null, driver: 'exec' | 'docker' = 'exec')
   const settings = { ...EXECUTION_DEFAULTS, driver, image: 'tools:1' }
   const workspace = { name: 'one', toolVersion }
   const address = 'https://reeve.example'
-  return phaseJob({ phase: PHASE, workspace, settings, address, ticket: 't', authorities: '' })
+  return phaseJob({ phase: PHASE, workspace, settings, address, authorities: '' })
 }
 
 test('phase job: it is started once and never again', () => {
@@ -54,4 +54,12 @@ test('phase job: an image has its own tool', () => {
   const [group] = jobWith('1.11.4', 'docker').TaskGroups ?? []
   assert.deepEqual(group?.Constraints, [])
   assert.equal(group?.Tasks?.[0]?.Config?.['image'], 'tools:1')
+})
+
+test('phase job: the ticket is read from a variable of the task, and is not in the job', () => {
+  const [task] = jobWith(null).TaskGroups?.[0]?.Tasks ?? []
+  const [template] = task?.Templates ?? []
+  assert.match(template?.EmbeddedTmpl ?? '', /variable "service\/jobs\/run-1-apply\/apply\/runner"/)
+  assert.deepEqual([template?.DestPath, template?.Perms], ['secrets/ticket', '0600'])
+  assert.ok(!Object.keys(task?.Env ?? {}).some((name) => name.includes('TICKET')))
 })

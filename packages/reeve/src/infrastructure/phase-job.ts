@@ -1,5 +1,6 @@
 import type { Input, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
+import { RUNNER_TASK, TICKET_ITEM, ticketPath } from '../governance/index.ts'
 import type { RunPhaseRow, WorkspaceRow } from '../model/index.ts'
 import { toolAttribute, TOOLS, type ToolName } from './tools.ts'
 
@@ -36,8 +37,6 @@ export interface PhaseJobParts {
   readonly settings: ExecutionSettings
   /** Where the runner finds a server. */
   readonly address: string
-  /** Opens the phase for the first who shows it. */
-  readonly ticket: string
   /** The authorities that vouch for the server, in PEM form; empty for those of the node. */
   readonly authorities: string
 }
@@ -50,7 +49,7 @@ const PRIORITY = { plan: 50, apply: 60 } as const
 
 /**
  * The batch job of a phase. It is started once and never again: an apply that was lost half-way is
- * for people to look at. Nothing in it is secret but the ticket, which serves once.
+ * for people to look at. Nothing in it is secret: the runner reads its ticket from a variable.
  */
 export function phaseJob(parts: PhaseJobParts): Input<Job> {
   const { phase, workspace, settings } = parts
@@ -72,10 +71,11 @@ export function phaseJob(parts: PhaseJobParts): Input<Job> {
         Constraints: toolConstraints(parts),
         Tasks: [
           {
-            Name: 'runner',
+            Name: RUNNER_TASK,
             Driver: settings.driver,
             Config: configOf(settings),
             Env: environmentOf(parts),
+            Templates: [ticketTemplate(parts)],
             KillSignal: 'SIGINT',
             KillTimeout: nsFromMs(KILL_TIMEOUT_MS[phase.phase]),
             Resources: { CPU: settings.cpuMHz, MemoryMB: settings.memoryMB },
@@ -92,15 +92,24 @@ function configOf({ driver, image }: ExecutionSettings): Record<string, unknown>
   return { command: '${attr.infrastructure.runtime}', args }
 }
 
+/** Writes the ticket to the private directory of the task. A later change is none of its concern. */
+function ticketTemplate({ phase }: PhaseJobParts) {
+  return {
+    EmbeddedTmpl: `{{ with variable ${JSON.stringify(ticketPath(phase))} }}{{ .${TICKET_ITEM} }}{{ end }}`,
+    DestPath: 'secrets/ticket',
+    Perms: '0600',
+    ChangeMode: 'noop',
+  } as const
+}
+
 function environmentOf(parts: PhaseJobParts): Record<string, string> {
-  const { phase, settings, address, ticket, authorities } = parts
+  const { phase, settings, address, authorities } = parts
   // In an image the tool is on the path.
   const tool =
     settings.driver === 'docker' ? settings.tool : `\${attr.infrastructure.${settings.tool}.path}`
   return {
     REEVE_PHASE_ADDRESS: address,
     REEVE_PHASE_ID: phase.id,
-    REEVE_PHASE_TICKET: ticket,
     REEVE_PHASE_TOOL: tool,
     ...(authorities === '' ? {} : { REEVE_PHASE_AUTHORITIES: authorities }),
   }

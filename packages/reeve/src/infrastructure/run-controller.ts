@@ -2,11 +2,14 @@ import {
   lostPhaseRows,
   nextPhases,
   startedPhaseRows,
+  TICKET_ITEM,
+  ticketPath,
   type GovernanceHost,
 } from '../governance/index.ts'
+import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, messageOf } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { isTerminal, type RunPhaseRow } from '../model/index.ts'
+import { isTerminal, type RunPhaseRow, type VariableRow } from '../model/index.ts'
 import {
   KILLED_PHASES,
   namespacedKey,
@@ -14,11 +17,13 @@ import {
   put,
   SYSTEM,
   type Change,
+  type Stamp,
   type WatchTarget,
 } from '../state/index.ts'
 import {
   namespaceRow,
   registerSystemJob,
+  sealItems,
   stopJob,
   type WorkloadContext,
 } from '../workload/index.ts'
@@ -166,7 +171,7 @@ export class RunController {
     this.#interruptLate(phase)
   }
 
-  /** A crash before the job leaves a ticket that nobody has: the phase gets another one. */
+  /** After a crash before the job was submitted, the phase gets another ticket. */
   async #submit({ id }: RunPhaseRow): Promise<void> {
     const { context, settings, address, authorities, log } = this.#options
     const { store, sealer, ids } = context
@@ -175,11 +180,14 @@ export class RunController {
     const { durable } = store.commit({
       by: 'system',
       cause: undefined,
-      changes: () => [put('run_phases', phase)],
+      changes: (stamp) => [
+        put('run_phases', phase),
+        put('variables', ticketVariable(context, { phase, ticket, stamp })),
+      ],
     })
     await durable
     const workspace = store.tables.workspaces.get(phase.workspaceId)
-    const parts = { phase, workspace, settings, address: address(), ticket, authorities }
+    const parts = { phase, workspace, settings, address: address(), authorities }
     try {
       await registerSystemJob(context, {
         ...phaseJob(parts),
@@ -244,5 +252,28 @@ export class RunController {
       const stopped = { ...phase, cancellation: 'interrupt' as const }
       store.commit({ by: 'system', cause: undefined, changes: () => [put('run_phases', stopped)] })
     }
+  }
+}
+
+interface PhaseTicket {
+  readonly phase: RunPhaseRow
+  readonly ticket: string
+  readonly stamp: Stamp
+}
+
+/** Encrypted, and readable only by the task of the runner and by tokens that may read variables. */
+function ticketVariable(
+  { sealer }: Pick<WorkloadContext, 'sealer'>,
+  { phase, ticket, stamp: { index, timeMs } }: PhaseTicket,
+): VariableRow {
+  return {
+    Namespace: phase.namespace,
+    Path: ticketPath(phase),
+    SealedItems: sealItems(sealer, { [TICKET_ITEM]: ticket }),
+    Lock: null,
+    CreateIndex: index,
+    CreateTime: nsFromMs(timeMs),
+    ModifyIndex: index,
+    ModifyTime: nsFromMs(timeMs),
   }
 }

@@ -38,7 +38,6 @@ function settingsOf(environment: NodeJS.ProcessEnv) {
   const settings = {
     address: text('REEVE_PHASE_ADDRESS'),
     phaseId: text('REEVE_PHASE_ID'),
-    ticket: text('REEVE_PHASE_TICKET'),
     tool: text('REEVE_PHASE_TOOL'),
     authorities: environment['REEVE_PHASE_AUTHORITIES'] ?? '',
     taskDirectory: text(`${TASK_ENVIRONMENT_PREFIX}TASK_DIR`),

@@ -8,7 +8,6 @@ import type { Tool } from './tool.ts'
 export interface RunnerSettings {
   readonly address: string
   readonly phaseId: string
-  readonly ticket: string
   /** The path of the planning tool. */
   readonly tool: string
   readonly authorities: string

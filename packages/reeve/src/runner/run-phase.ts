@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
 import { Fault, messageOf } from '@reeve/kit/fault.ts'
@@ -20,11 +20,11 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
   const tool = new Tool()
   process.on('SIGINT', () => tool.interrupt('interrupt'))
   process.on('SIGTERM', () => tool.interrupt('interrupt'))
-  const ticket = { ticket: settings.ticket, token }
+  const ticket = (await readFile(join(settings.secretsDirectory, 'ticket'), 'utf8')).trim()
   // The server answers with this form, by its contract.
   const document = (await client.sendJson(
     { method: 'POST', path: '/start' },
-    ticket,
+    { ticket, token },
   )) as v2.PhaseDocument
   const phase = await openPhase(settings, { document, client, tool })
   const control = new AbortController()

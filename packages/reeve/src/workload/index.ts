@@ -98,7 +98,7 @@ export type { SecretRotation } from './nodes/rotate-secret.ts'
 
 export { updateAllocations } from './nodes/update-allocations.ts'
 export type { NodeReport } from './nodes/update-allocations.ts'
-export { openItems, type VariableItems } from './variables/variable-items.ts'
+export { openItems, sealItems, type VariableItems } from './variables/variable-items.ts'
 export { deleteVariable, VARIABLE_NOT_FOUND, writeVariable } from './variables/variable-writes.ts'
 export type { LockOperation, VariableOutcome } from './variables/variable-writes.ts'
 export { CatalogHub, type CatalogReader } from './services/catalog-hub.ts'

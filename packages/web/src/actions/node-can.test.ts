@@ -23,7 +23,7 @@ const CASES = [
     name: 'a draining one keeps its eligibility',
     can: nodeCan.changeEligibility,
     of: DRAINING,
-    reason: /end that first/,
+    reason: /stop the drain first/,
   },
   { name: 'one that is down is forgotten', can: nodeCan.purge, of: DOWN },
   { name: 'one that is ready is not', can: nodeCan.purge, of: READY, reason: /is ready/ },

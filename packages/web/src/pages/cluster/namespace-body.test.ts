@@ -50,7 +50,7 @@ test('drivers are taken away, and the modes that the form does not show stay', (
 
 const FAULTS = [
   { name: 'has no name', change: { name: ' ' }, fault: /name/ },
-  { name: 'allows and denies pools', change: { noPools: 'cpu' }, fault: /one of them/ },
+  { name: 'allows and denies pools', change: { noPools: 'cpu' }, fault: /not both/ },
   { name: 'allows and denies a driver', change: { noDrivers: 'exec' }, fault: /driver exec/ },
 ]
 for (const { name, change, fault } of FAULTS)

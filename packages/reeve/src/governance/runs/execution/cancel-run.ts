@@ -9,6 +9,7 @@ import { endedRows } from '../ended-rows.ts'
 import { findRun, type SeenRun } from '../find-run.ts'
 import { isCancelable, isEnded, isExecuting, movedRun } from '../run-states.ts'
 import { moved } from './moved.ts'
+import { ticketEnd } from './phase-ticket.ts'
 import { openPhaseOf } from './phase-rows.ts'
 import { runRows } from './run-rows.ts'
 
@@ -56,6 +57,7 @@ function endedRun(
     run,
     changes: [
       put('run_phases', { ...phase, ...moved(phase, 'canceled', nowMs), cancellation }),
+      ...ticketEnd(tables, phase),
       ...endedRows(tables, run, nowMs),
       ...runRows(tables, run, nowMs),
     ],

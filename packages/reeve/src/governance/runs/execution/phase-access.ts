@@ -42,9 +42,8 @@ export function findPhase(
 }
 
 /**
- * The runner shows the ticket of its job and names the token that it uses from then on. The ticket
- * is in the job, which others may read: it opens the phase for the first who shows it, and the same
- * runner may repeat the request.
+ * The runner sends the ticket of its phase and chooses the token that it uses from then on. A ticket
+ * is accepted with one token only, so the runner may repeat the request and nobody else can use it.
  */
 export async function startPhase(
   context: GovernanceContext,

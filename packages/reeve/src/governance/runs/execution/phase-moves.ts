@@ -5,6 +5,7 @@ import { endedRows } from '../ended-rows.ts'
 import { movedRun, stamped } from '../run-states.ts'
 import { moved } from './moved.ts'
 import { phaseId } from './phase-rows.ts'
+import { ticketEnd } from './phase-ticket.ts'
 import { locksForPlan } from './queue.ts'
 import { intermediateStatesEnd } from './phase-state.ts'
 import { isHeldBy, runLock, runRows } from './run-rows.ts'
@@ -103,6 +104,7 @@ export function failedPhaseRows(
   const plan = tables.run_plans.get(run.planId)
   return [
     put('run_phases', { ...phase, ...moved(phase, outcome, nowMs) }),
+    ...ticketEnd(tables, phase),
     ...endedRows(tables, run, nowMs),
     ...(phase.phase === 'plan'
       ? [put('run_plans', { ...plan, frozenSets: null, ...moved(plan, outcome, nowMs) })]
@@ -130,6 +132,7 @@ export function appliedRows(
   const run = movedRun(before, ['applied'], nowMs)
   return [
     put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
+    ...ticketEnd(tables, phase),
     ...intermediateStatesEnd(tables, run),
     ...runRows(tables, run, nowMs),
     ...staleRuns(tables, run, nowMs),

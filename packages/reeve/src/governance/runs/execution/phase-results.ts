@@ -14,6 +14,7 @@ import { afterPolicies } from '../run-progress.ts'
 import { movedRun } from '../run-states.ts'
 import { inspectedPlan } from '../upload-plan.ts'
 import { moved } from './moved.ts'
+import { ticketEnd } from './phase-ticket.ts'
 import { findPhase, type PhaseCall, type SeenPhase } from './phase-access.ts'
 import { appliedRows, failedPhaseRows } from './phase-moves.ts'
 import { appendLog } from './run-logs.ts'
@@ -198,6 +199,7 @@ function plannedRows(
   const frozenSets = isJudged ? sealSets(context, sets) : null
   return [
     put('run_phases', { ...phase, ...moved(phase, 'finished', nowMs) }),
+    ...ticketEnd(tables, phase),
     put('run_plans', { ...plan, ...moved(plan, 'finished', nowMs), frozenSets }),
     ...waitingRows(context, run, sets),
     ...pinCode(context, sets, plan),
