@@ -35,7 +35,7 @@ test('a policy is written, refused with its fault, mended and deleted', { skip }
   const rules = page.getByRole('textbox', { name: 'Rules' })
   await rules.fill('namespace "default" { policy = "everything" }')
   await page.getByRole('button', { name: 'Create the policy' }).click()
-  await page.getByText(/The server refused this/).waitFor()
+  await page.getByText(/The server rejected the request/).waitFor()
   await rules.fill('namespace "default" { policy = "write" }')
   await checkAccess(page)
   await page.getByRole('button', { name: 'Create the policy' }).click()

@@ -126,7 +126,7 @@ test('a task is signalled and restarted, and the timeline tells it', { skip }, a
   await checkAccess(page)
   await form.getByRole('combobox', { name: 'Signal' }).fill('SIGUSR9')
   await form.getByRole('button', { name: 'Send' }).click()
-  await page.getByText(/The server refused this/).waitFor()
+  await page.getByText(/The server rejected the request/).waitFor()
   await form.getByRole('combobox', { name: 'Signal' }).fill('SIGCONT')
   await form.getByRole('combobox', { name: 'Task' }).selectOption('main')
   await form.getByRole('button', { name: 'Send' }).click()

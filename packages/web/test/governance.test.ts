@@ -475,7 +475,7 @@ test('an archive becomes a version of a policy set, or says what is wrong', { sk
     mimeType: 'application/gzip',
     buffer: Buffer.from('no archive'),
   })
-  await page.getByText(/The server refused this/).waitFor()
+  await page.getByText(/The server rejected the request/).waitFor()
   await page.getByRole('table', { name: 'Versions' }).getByText('pending').waitFor()
   await page.close()
 })

@@ -21,7 +21,7 @@ test('the palette finds pages and is left with Escape', { skip: noBrowser }, asy
   await page.keyboard.press('Control+k')
   const field = page.getByRole('combobox', { name: 'A page, a name' })
   await field.fill('sess')
-  await page.getByText('Nothing is called that').waitFor()
+  await page.getByText('No matches').waitFor()
   await field.fill('')
   await checkAccess(page)
   await page.keyboard.press('Escape')

@@ -144,7 +144,7 @@ const HARMLESS = [
   /^(Pause|Clear|Go on)/,
   /^Try again$/,
   /^Sign (in|out)/,
-  /^(Show|Hide) the values$/,
+  /^(Show|Hide) values$/,
   /^(Cancel|Close)$/,
   /^Keep as is$/,
   /^Discard draft$/,

@@ -25,7 +25,7 @@ const CASES = [
     of: DRAINING,
     reason: /stop the drain first/,
   },
-  { name: 'one that is down is forgotten', can: nodeCan.purge, of: DOWN },
+  { name: 'one that is down is purged', can: nodeCan.purge, of: DOWN },
   { name: 'one that is ready is not', can: nodeCan.purge, of: READY, reason: /is ready/ },
   {
     name: 'without node:write nothing is changed',
