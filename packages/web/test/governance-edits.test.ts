@@ -70,7 +70,7 @@ test('code that somebody else uploads is not written over unseen', { skip }, asy
   const page = await open(`/policies/${policy}`)
   const editor = page.getByRole('textbox', { name: 'Code of the policy' })
   const save = page.getByRole('button', { name: 'Save', exact: true })
-  const note = page.getByText('Somebody uploaded other code while you edited.')
+  const note = page.getByText('Another user uploaded a new version while you were editing.')
   await editor.getByText('true').waitFor()
   await editor.fill('main = rule { 1 < 2 }\n')
   await save.click()
