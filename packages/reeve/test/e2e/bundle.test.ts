@@ -34,7 +34,7 @@ test('the bundled program finds its threads, its package and its web pages', asy
 
   await t.test('the version is that of the package', () => {
     const { stdout } = spawnSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
-    assert.match(stdout, /^reeve \d+\.\d+\.\d+ \(node /)
+    assert.match(stdout, /^reeve \d+\.\d+\.\d+ \(checkout, node /)
   })
   await t.test('job files are read on their thread', async () => {
     const { data } = await client.v1.parseJob({ body: { JobHCL: aJobText({ id: 'web' }) } })
