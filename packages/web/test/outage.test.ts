@@ -51,6 +51,6 @@ test(
       await page.getByText(AWAY).waitFor()
       await page.unroute('**/v1/**')
       await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByText('No node').first().waitFor()
+      await page.getByText('No matching nodes').first().waitFor()
     }),
 )

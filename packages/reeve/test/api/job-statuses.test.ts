@@ -50,6 +50,7 @@ test('statuses: a job with its allocations and its deployment', async () => {
     ParentID: '',
     Stop: false,
     Status: 'running',
+    Health: 'deploying',
   })
   assert.deepEqual(
     Allocs.map(({ ID, Group }) => [ID, Group]),

@@ -331,8 +331,8 @@ export const REJECTED: readonly (Omit<Elsewhere, 'file'> & { readonly file?: str
   { test: 'a check that a mesh exposes', arguments: 'check.expose' },
   { test: 'failures before a warning', arguments: 'check.failures_before_warning' },
   {
-    file: 'src/model/validation/validate-task.test.ts',
-    test: "Task can't ask for disk resources",
+    file: 'src/model/validation/job-warnings.test.ts',
+    test: 'disk resources of tasks are ignored',
     arguments: 'resources.disk',
   },
   {

@@ -92,7 +92,7 @@ test('jobs from their first version to their end', async (t) => {
     assert.match(reverted, pattern('^Job "web" is reverted to version 0 \\(evaluation HEX\\)\\.$'))
     assert.match(reverted, /is successful/)
     const gone = await reeve.ok('job tag --unset web golden')
-    assert.equal(gone, 'No version of job "web" is called "golden" any more.\n')
+    assert.equal(gone, 'Tag "golden" of job "web" is removed.\n')
     const missing = await reeve.run('job revert web golden')
     assert.equal(missing.code, EXIT_CODES.missing)
     assert.match(missing.err, /^reeve job revert: Job "web" has no version tagged "golden"\.\n/)

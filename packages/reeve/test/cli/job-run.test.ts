@@ -20,7 +20,7 @@ test('job files', async (t) => {
     assert.equal(
       again.err,
       'reeve job init: example.hcl already exists.\n' +
-        'Name another file, or give --force to write over it.\n',
+        'Name another file, or use --force to overwrite it.\n',
     )
     await reeve.ok('job init --force --kind batch')
     assert.match(await readFile(join(reeve.directory, 'example.hcl'), 'utf8'), /type += "batch"/)

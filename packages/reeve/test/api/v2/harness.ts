@@ -178,7 +178,7 @@ function checkAnswer(route: Route, reply: Reply, json: unknown): void {
     assert.deepEqual([reply.text, type], ['', undefined], `${what}: the body must be empty`)
     return
   }
-  assert.equal(type, v2.JSON_API_TYPE, what)
+  assert.equal(type, answer.contentType ?? v2.JSON_API_TYPE, what)
   checkCodes(reply, json)
   assert.deepEqual(schemaErrors(answer.schema, json), [], `${what}: not of the contract's shape`)
   const declared = Value.Clean(answer.schema, structuredClone(json))

@@ -53,6 +53,7 @@ test('W1 create: without a project it goes to the default one, with all that the
     'source-name': null,
     'source-url': null,
     'working-directory': null,
+    'structured-run-output-enabled': true,
     'tool-version': null,
     'tag-names': [],
     'setting-overwrites': { 'execution-mode': false },
