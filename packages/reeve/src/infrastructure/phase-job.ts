@@ -94,8 +94,9 @@ function configOf({ driver, image }: ExecutionSettings): Record<string, unknown>
 
 /** Writes the ticket to the private directory of the task. A later change is none of its concern. */
 function ticketTemplate({ phase }: PhaseJobParts) {
+  const path = JSON.stringify(ticketPath(phase))
   return {
-    EmbeddedTmpl: `{{ with variable ${JSON.stringify(ticketPath(phase))} }}{{ .${TICKET_ITEM} }}{{ end }}`,
+    EmbeddedTmpl: `{{ with variable ${path} }}{{ .${TICKET_ITEM} }}{{ end }}`,
     DestPath: 'secrets/ticket',
     Perms: '0600',
     ChangeMode: 'noop',

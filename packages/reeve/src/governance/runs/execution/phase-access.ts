@@ -42,8 +42,9 @@ export function findPhase(
 }
 
 /**
- * The runner sends the ticket of its phase and chooses the token that it uses from then on. A ticket
- * is accepted with one token only, so the runner may repeat the request and nobody else can use it.
+ * The runner sends the ticket of its phase and chooses the token that it uses from then on. A
+ * ticket is accepted with one token only: the runner may repeat the request, and nobody else can
+ * use it.
  */
 export async function startPhase(
   context: GovernanceContext,
