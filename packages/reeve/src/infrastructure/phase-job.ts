@@ -92,7 +92,7 @@ function configOf({ driver, image }: ExecutionSettings): Record<string, unknown>
   return { command: '${attr.infrastructure.runtime}', args }
 }
 
-/** Writes the ticket to the private directory of the task. A later change is none of its concern. */
+/** Writes the ticket to the private directory of the task, which ignores later changes. */
 function ticketTemplate({ phase }: PhaseJobParts) {
   const path = JSON.stringify(ticketPath(phase))
   return {
