@@ -21,6 +21,7 @@ import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
 import { refuseUnreadable } from './unreadable.ts'
 import { sendText } from './v1/send.ts'
 import { sendV2Error } from './v2/errors.ts'
+import { loggedUrl } from './logged-url.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
 export interface HttpLog {
@@ -196,16 +197,11 @@ function destroyPayload(payload: unknown): void {
 
 function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) => void): void {
   app.addHook('onResponse', ({ id, method, url }, { statusCode, elapsedTime }, done) => {
-    const [path = ''] = withoutKey(url).split('?', 1)
+    const [path = ''] = loggedUrl(url).split('?', 1)
     const tookMs = Math.round(elapsedTime * 10) / 10
     tell({ requestId: id, method, path, status: statusCode, tookMs })
     done()
   })
-}
-
-/** Paths of uploads and logs hold a key in place of a token: a secret, which no log may have. */
-function withoutKey(url: string): string {
-  return url.replace(/^(\/api\/v2\/(?:uploads\/[^/]*|run-logs)\/)[^?]+/, '$1***')
 }
 
 /** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
@@ -290,7 +286,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
-      { err: error, requestId: request.id, method: request.method, url: withoutKey(request.url) },
+      { err: error, requestId: request.id, method: request.method, url: loggedUrl(request.url) },
       'request failed',
     )
   removeUnwritable(reply)
