@@ -114,7 +114,7 @@ export const aclPolicyRoutes = routes('ACL policies', {
   deleteAclPolicy: remove('/acl/policy/:policy_name', {
     summary: 'Delete an access policy; an unknown one is no fault.',
     region: 'authoritative',
-    returns: done('The policy is gone.'),
+    returns: done('The policy is deleted.'),
     needs: 'management',
   }),
 })

@@ -73,7 +73,7 @@ export const aclRoleRoutes = routes('ACL roles', {
   deleteAclRole: remove('/acl/role/:role_id', {
     summary: 'Delete a role.',
     region: 'authoritative',
-    returns: done('The role is gone.'),
+    returns: done('The role is deleted.'),
     answers: { 404: unknownRole },
     needs: 'management',
   }),

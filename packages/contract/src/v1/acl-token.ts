@@ -150,7 +150,7 @@ export const aclTokenRoutes = routes('ACL tokens', {
   deleteAclToken: remove('/acl/token/:accessor_id', {
     summary: 'Delete a token.',
     region: 'body',
-    returns: done('The token is gone.'),
+    returns: done('The token is deleted.'),
     errors: { 400: '`Cannot delete nonexistent tokens: <id>`' },
     needs: 'management',
   }),

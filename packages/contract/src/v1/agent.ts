@@ -119,7 +119,7 @@ export const agentRoutes = {
         node: Type.String({ description: 'Name of the server.' }),
         prune: Flag('Remove it from the list too.'),
       },
-      returns: done('It is forgotten.'),
+      returns: done('The server is removed.'),
       errors: { 400: 'No server is named.' },
       needs: 'agent:write',
     }),

@@ -78,7 +78,7 @@ export const namespaceRoutes = routes('Namespaces', {
   deleteNamespace: remove('/namespace/:namespace_name', {
     summary: 'Delete a namespace that nothing uses.',
     region: 'authoritative',
-    returns: done('The namespace is gone.'),
+    returns: done('The namespace is deleted.'),
     errors: {
       400: '`can not delete default namespace`',
       404: '`Namespace not found`',

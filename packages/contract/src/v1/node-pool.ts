@@ -75,7 +75,7 @@ export const nodePoolRoutes = routes('Node pools', {
   deleteNodePool: remove('/node/pool/:pool_name', {
     summary: 'Delete a node pool that nothing uses.',
     region: 'authoritative',
-    returns: done('The pool is gone.'),
+    returns: done('The pool is deleted.'),
     answers: { 404: unknownPool },
     errors: { 400: 'The pool is built in.', 409: 'The pool has nodes or live jobs.' },
     needs: 'node_pool:delete',

@@ -67,7 +67,7 @@ export const nodeRoutes = routes('Nodes', {
   purgeNode: write('/node/:node_id/purge', {
     summary: 'Forget a node.',
     growsState: false,
-    returns: ok(NodeUpdateResponse, 'The node is gone; its jobs are evaluated.'),
+    returns: ok(NodeUpdateResponse, 'The node is purged; its jobs are evaluated.'),
     answers: { 400: notUuid, 404: unknownNode },
     needs: 'node:write',
   }),

@@ -31,7 +31,7 @@ export const JobPolicyOutcome = Type.Object(
     Status: Type.Enum(['passed', 'failed', 'errored'] as const),
     Effect: Type.Enum(POLICY_EFFECTS),
     Overridable: Type.Boolean({
-      description: 'Whether `PolicyOverride` passes over it when it does not pass.',
+      description: 'Whether `PolicyOverride` overrides it when it fails.',
     }),
     Description: Nullable(Type.String()),
     Skipped: Type.Optional(
@@ -60,7 +60,7 @@ export const PolicyVerdict = Type.Object(
     Result: Type.Enum(VERDICT_RESULTS),
     AccessorID: Type.String({ description: 'Who asked; empty when access control is off.' }),
     TokenName: Type.String(),
-    Comment: Type.String({ description: 'Why the policies were passed over, in the words given.' }),
+    Comment: Type.String({ description: 'The comment of the override.' }),
     Time: Nanoseconds(),
     SubjectHash: Type.String({ description: 'SHA-256 of the job that was judged.' }),
     HasSubject: Type.Boolean({ description: 'Whether the job that was judged is kept.' }),
@@ -70,7 +70,10 @@ export const PolicyVerdict = Type.Object(
     CreateIndex: Index(),
     ModifyIndex: Index(),
   },
-  { $id: 'PolicyVerdict', description: 'A job that policies denied, or that passed over them.' },
+  {
+    $id: 'PolicyVerdict',
+    description: 'A job submission that policies denied, or that overrode them.',
+  },
 )
 export type PolicyVerdict = Shape<typeof PolicyVerdict>
 

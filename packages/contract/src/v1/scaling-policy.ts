@@ -23,7 +23,7 @@ export const ScalingPolicy = Type.Object(
     Min: Type.Integer(),
     Max: Type.Integer(),
   },
-  { $id: 'ScalingPolicy', description: 'Bounds of a count, and what an autoscaler is told.' },
+  { $id: 'ScalingPolicy', description: 'Bounds of a count, and settings for an autoscaler.' },
 )
 export type ScalingPolicy = Shape<typeof ScalingPolicy>
 

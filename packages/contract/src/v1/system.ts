@@ -13,7 +13,7 @@ export const systemRoutes = routes('Operator', {
   reconcileSummaries: putOnly('/system/reconcile/summaries', {
     summary: 'Count the allocations of every job again.',
     growsState: false,
-    returns: done('The summaries are right.'),
+    returns: done('The summaries are recomputed.'),
     needs: 'management',
   }),
 })

@@ -89,7 +89,7 @@ export const variableRoutes = routes('Variables', {
   deleteVariable: remove('/var/:path', {
     summary: 'Delete a variable.',
     query: { cas },
-    answers: { 204: { description: 'The variable is gone.' }, 409: conflict },
+    answers: { 204: { description: 'The variable is deleted.' }, 409: conflict },
     errors: { 400: '`cas` is not a number.' },
     needs: 'variables:destroy',
   }),

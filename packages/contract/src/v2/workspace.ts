@@ -290,7 +290,7 @@ export const workspaceRoutes = routes('Workspaces', {
     needs: 'Permission to lock the workspace, for a lock of one’s own.',
   }),
   forceUnlockWorkspace: act('/workspaces/:workspace_id/actions/force-unlock', {
-    summary: 'Unlock a workspace, whoever locked it.',
+    summary: 'Unlock a workspace, regardless of who locked it.',
     growsState: false,
     returns: WorkspaceDocument,
     errors: { 409: 'The workspace is not locked.' },
