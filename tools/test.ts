@@ -19,6 +19,9 @@ const passed = sum('passed')
 if (times.length > 1) console.log(`\n${formatTimes(times)}`)
 if (sum('skipped') > 0) console.log(`\n${sum('skipped')} skipped`)
 if (failedChecks.length > 0) console.log(`\nFailed checks: ${failedChecks.join(', ')}`)
+// At the end, because a log that is cut short keeps its last lines.
+const failures = runs.flatMap((run) => run.failures)
+if (failures.length > 0) console.log(`\nFailures:\n\n${failures.join('\n\n')}`)
 if (passed + sum('failed') === 0) console.log('\nNo tests ran.')
 // A failed check counts as one failure, so that the line never contradicts the exit code.
 const failed = sum('failed') + failedChecks.length

@@ -19,6 +19,8 @@ export interface Counts {
 
 export interface Results extends Counts {
   readonly times: readonly FileTime[]
+  /** One paragraph for each failure: the test, its place, and the first line of the error. */
+  readonly failures: readonly string[]
 }
 
 interface ReporterOptions {
@@ -77,6 +79,7 @@ export class Reporter {
   readonly #jobs: Map<string, Job>
   readonly #totals: MutableCounts = { passed: 0, failed: 0, skipped: 0 }
   readonly #times: FileTime[] = []
+  readonly #failures: string[] = []
   #ended = 0
 
   constructor(options: ReporterOptions) {
@@ -113,7 +116,7 @@ export class Reporter {
   results(): Results {
     const measured = Object.assign({}, ...[...this.#options.entries.keys()].map(readFileTimes))
     const times = this.#times.map((time) => ({ ...time, ...measured[time.file] }))
-    return { ...this.#totals, times }
+    return { ...this.#totals, times, failures: this.#failures }
   }
 
   /** Returns the text to print, as the methods below do. */
@@ -137,7 +140,7 @@ export class Reporter {
     this.#totals[outcome] += 1
     if (outcome !== 'failed' || isInside) return ''
     const place = `${path.relative(root, data.file)}:${data.line}:${data.column}`
-    return formatFailure(file.names.get(data.testId) ?? data.name, place, error)
+    return this.#noteFailure(file.names.get(data.testId) ?? data.name, place, error)
   }
 
   /** A file that fails without a failed test was not imported, failed later, or has no test. */
@@ -158,7 +161,7 @@ export class Reporter {
     job.isFailed ||= isFailed
     const wallMs = performance.now() - startMs
     this.#times.push({ file: name, wallMs, cpuMs: 0 })
-    const failure = failedItself ? formatFailure('the file itself', name, fault) : ''
+    const failure = failedItself ? this.#noteFailure('the file itself', name, fault) : ''
     if (this.#options.style === 'dots')
       return failure + (isFailed ? '✗' : '.') + (this.#ended % DOTS_PER_LINE === 0 ? '\n' : '')
     if (count === 0 && !isFailed) return failure
@@ -180,11 +183,18 @@ export class Reporter {
       this.#totals.failed += 1
       job.isFailed = true
       const files = this.#options.entries.get(entry) ?? []
-      parts.push(formatFailure('the process, after its last test', files.join(', '), error))
+      parts.push(this.#noteFailure('the process, after its last test', files.join(', '), error))
     }
     if (job.isFailed && job.output !== '')
       parts.push(`  output of the process:\n${indent(job.output)}\n`)
     return parts.join('')
+  }
+
+  /** Returns the failure in full; its first lines are repeated at the end of the run. */
+  #noteFailure(name: string, place: string, error: unknown): string {
+    const text = errorText(error)
+    this.#failures.push(`✗ ${name}\n  ${place}\n${indent(text.split('\n', 3).join('\n'))}`)
+    return `\n✗ ${name}\n  ${place}\n${indent(text)}\n\n`
   }
 
   /** Printed at intervals, so that a long run is seen to be alive. */
@@ -223,11 +233,10 @@ function outcomeOf({ skip, todo, details }: EventData): keyof Counts {
   return details?.error === undefined ? 'passed' : 'failed'
 }
 
-function formatFailure(name: string, place: string, error: unknown): string {
+function errorText(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   const text = cause instanceof Error ? (cause.stack ?? cause.message) : cause
-  const shown = typeof text === 'string' ? text : inspect(text)
-  return `\n✗ ${name}\n  ${place}\n${indent(shown)}\n\n`
+  return typeof text === 'string' ? text : inspect(text)
 }
 
 function formatLeak({ file, types = [] }: FileEvent): string {

@@ -85,6 +85,13 @@ test('test run: a failure is shown in full with the output of its file', (t) => 
   assert.doesNotMatch(stdout, /noise of a passing file/)
 })
 
+test('test run: every failure is repeated briefly in the last lines', (t) => {
+  const { stdout } = runTests(t, { [unit]: PASSING, [api]: FAILING })
+  const end = /\nFailures:\n([^]*)$/.exec(stdout)?.[1] ?? ''
+  assert.match(end, /✗ numbers › divides\n {2}packages\/a\/test\/api\/b\.test\.ts:3:3\n.*by zero/)
+  assert.equal(end.match(/^✗ /gm)?.length, 2)
+})
+
 const FAILS_ONCE = `import { test } from 'node:test'
 import fs from 'node:fs'
 test('waits', () => {
