@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -76,6 +77,9 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
   const server = await createTestServer({
     aclEnabled: options.aclEnabled ?? false,
     ...(options.limits !== undefined && { limits: options.limits }),
+    // The driver finds the processes of a task by the allocation's id in their environment: with
+    // the ids of another test file it would kill the tasks of that file.
+    idSeed: randomInt(2 ** 30),
   })
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: silent }
@@ -116,11 +120,15 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
       const group = { ...aGroup(), Count: 1, Tasks }
       const body = { Job: { ID, TaskGroups: [group], ...job } }
       await server.ok('registerJob', { body, ...(token === undefined ? {} : { token }) })
-      const id = await until(`an allocation of ${ID} that is ${status}`, () =>
-        allocations
-          .rowsIn('job', namespacedKey('default', ID))
-          .find((row) => !known.has(row.ID) && row.ClientStatus === status),
-      ).then((row) => row.ID)
+      const rows = () => allocations.rowsIn('job', namespacedKey('default', ID))
+      const isNew = (row: AllocationRow) => !known.has(row.ID) && row.ClientStatus === status
+      const state = () => ({
+        allocations: rows(),
+        evaluations: [...store.tables.evaluations.rows()],
+        nodes: [...store.tables.nodes.rows()],
+      })
+      const what = `an allocation of ${ID} that is ${status}`
+      const { ID: id } = await until(what, () => rows().find(isNew), undefined, state)
       return { id, directory: join(dataDir, 'alloc', id), row: () => allocations.get(id) }
     },
     async get(path, get = {}) {

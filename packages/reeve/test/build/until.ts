@@ -1,4 +1,5 @@
 import { availableParallelism, loadavg } from 'node:os'
+import { inspect } from 'node:util'
 
 /**
  * Many looks are requests to the very program that is waited for: pauses grow with the wait, so
@@ -26,14 +27,21 @@ export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
   withinMs = WITHIN_MS,
+  /** The state at the deadline, for the message. */
+  describe?: () => unknown,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
   let pauseMs: number = PAUSE_MS.first
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
-    if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > endMs) throw new Error(timeoutMessage(what, describe?.()))
     await new Promise<void>((resolve) => setTimeout(resolve, pauseMs))
     pauseMs = Math.min(pauseMs * PAUSE_MS.growth, PAUSE_MS.max)
   }
+}
+
+function timeoutMessage(what: string, state: unknown): string {
+  const message = `timed out waiting for ${what}`
+  return state === undefined ? message : `${message}; ${inspect(state, { depth: 6 })}`
 }
