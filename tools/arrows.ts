@@ -99,7 +99,7 @@ function aboutDependency(path: string, graph: Graph, name: string): string | und
   return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
 }
 
-/** What tests and builds import is not there when the product runs. */
+/** Imports of tests and builds are not needed when the product runs. */
 function isForTests(path: string): boolean {
   return isTest(path) || isTestSupport(path) || isConfig(path)
 }

@@ -1,6 +1,6 @@
 /**
- * What every npm script runs first: installs what the command needs, then runs it on the pinned
- * runtime. Plain JavaScript for any Node from 20 on, because nothing is installed yet.
+ * Entry of every npm script: installs what the command needs, then runs it on the pinned runtime.
+ * Plain JavaScript for any Node from 20 on, because nothing is installed yet.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -97,7 +97,7 @@ function findRuntime() {
   return fail(explainRuntime(said), 1)
 }
 
-/** What to install, by the name of the library that the loader did not find. */
+/** Packages by the name of the library that the loader did not find. */
 const PACKAGES = {
   'libatomic.so.1':
     'Debian, Ubuntu: apt-get install libatomic1; Fedora, RHEL: dnf install libatomic',

@@ -236,7 +236,7 @@ for (const { name, holder } of staleLocks)
     assert.equal(fs.existsSync(checkout.path('.reeve/install.lock')), false)
   })
 
-/** What the loader prints where a library is missing. */
+/** Prints the error of the loader for a missing library. */
 const NO_LIBRARY = `#!/bin/sh
 echo "$0: error while loading shared libraries: libatomic.so.1: cannot open shared object file" >&2
 exit 127

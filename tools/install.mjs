@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What went wrong in words for a person; everything else is a bug. */
+/** A failure with a message for users; every other error is a bug. */
 export class InstallFailure extends Error {}
 
 /** Outside node_modules, which an installation removes. */
@@ -18,7 +18,7 @@ const ARGUMENTS = ['--no-audit', '--no-fund', '--loglevel=http', '--no-progress'
 
 /**
  * Installs the packages that running needs, with `dev` those of development too. Does nothing where
- * they are there already, in the versions of the lock, whoever installed them.
+ * they are already installed in the versions of the lock file.
  */
 export async function install(root, { dev }) {
   if (isInstalled(root, { dev })) return
@@ -190,7 +190,7 @@ function isHeld(folder) {
     process.kill(Number(pid), 0)
     return true
   } catch (error) {
-    // EPERM: the process lives and belongs to somebody else. No file yet: it is being written,
+    // EPERM: the process lives and belongs to another user. No file yet: it is being written,
     // unless its writer died a while ago.
     if (error.code === 'EPERM') return true
     const made = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0

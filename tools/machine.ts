@@ -7,14 +7,14 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as path from 'node:path'
 
-/** What the set-up may do to the machine; a test gives one that only records it. */
+/** Changes to the machine during installation; tests use an implementation that records them. */
 export interface Machine {
   readonly isLinux: boolean
   readonly isRoot: boolean
   /** Runs in CI, as root on Debian. */
   readonly mayInstall: boolean
   has(program: string): boolean
-  /** What went wrong; undefined when nothing did. */
+  /** Returns the error message; undefined on success. */
   apt(args: readonly string[], timeoutMs: number): Promise<string | undefined>
   say(sentence: string): void
 }
@@ -56,7 +56,7 @@ export async function prepareMachine(machine: Machine): Promise<void> {
   if (!machine.isRoot) machine.say('Skipped: tests that need root. To run them: sudo npm test.')
 }
 
-/** What went wrong; undefined when nothing did. */
+/** Returns the error message; undefined on success. */
 async function installAll(missing: readonly Need[], machine: Machine): Promise<string | undefined> {
   const packages = missing.flatMap(({ debian }) => debian.split(' '))
   machine.say(`CI: installing ${packages.join(', ')} for the tests…`)

@@ -1,6 +1,6 @@
 /**
  * `npm run release-check -- DIR`: the checks of a release that was built into DIR, each with its
- * result. What this machine cannot do is skipped with a sentence.
+ * result. Checks that this machine cannot run are skipped with a reason.
  */
 import { resolve } from 'node:path'
 import { CHECKS, type Outcome } from './release/checks.ts'

@@ -25,7 +25,7 @@ const SIZES = [
   { width: 390, height: 844 },
 ].filter((size) => width === undefined || String(size.width) === width)
 const THEMES = ['light', 'dark'] as const
-/** What is drawn after the page was read: charts, the editor, lines of a log. */
+/** Time for elements that are drawn after the page has loaded: charts, the editor, log lines. */
 const DRAWN_MS = 500
 
 const [program, browser] = await Promise.all([startProgram(['--acl']), startBrowser()])

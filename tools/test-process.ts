@@ -33,7 +33,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   for (const event of ['uncaughtException', 'unhandledRejection'])
     process.on(event, (error) => {
       failure ??= { error }
-      // After the last test nobody else reports it.
+      // After the last test the runner does not report it.
       console.error(error)
       process.exitCode = 1
     })

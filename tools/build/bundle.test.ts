@@ -60,7 +60,7 @@ interface Checkout {
   readonly root: string
   readonly path: (name: string) => string
   readonly write: (name: string, text: string) => void
-  /** What the program prints: the build, or this file. */
+  /** The output of the program: its build, or this file. */
   readonly run: (word: string, file?: string) => Record<string, string>
 }
 

@@ -49,7 +49,7 @@ async function write(root: string, draft: string): Promise<void> {
     external: (id) => /^[@\w]/.test(id) && !BUNDLED_PACKAGE.test(id),
     plugins: [ownSources(root)],
     logLevel: 'warn',
-    // What is imported for its effect keeps it, whatever a package says about itself.
+    // Side effects of imports are kept, even if the package declares that it has none.
     treeshake: { moduleSideEffects: true },
   })
   await bundle.write({
@@ -93,8 +93,8 @@ function place(draft: string, target: string): void {
 }
 
 /**
- * Renamed into place: whoever starts the program meanwhile runs the old build or the new one. Its
- * time is when the build began, so that a source that was changed meanwhile is newer.
+ * Renamed into place, so that a program that starts meanwhile runs the old or the new build. The
+ * modification time is the start of the build, so that sources changed meanwhile are newer.
  */
 function writeEntry(target: string, name: string, begunAt: Date): void {
   const draft = `${target}.${process.pid}`

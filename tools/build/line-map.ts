@@ -7,7 +7,7 @@ export interface MapText {
 /**
  * The map of a bundled file with one place for each of its lines. The first stack that is read
  * makes the runtime read the whole map and keep it: with a place for each word that is a stall of a
- * hundred milliseconds and tens of megabytes, and nobody reads a stack for its columns.
+ * hundred milliseconds and tens of megabytes, and stack traces are not read for their columns.
  */
 export function toLineMap<Text extends MapText>(map: Text): Text {
   let at: Place = [0, 0, 0]

@@ -74,7 +74,7 @@ test('build-native: builds once, and again after a source changed', { skip }, (t
   assert.notEqual(second.stdout, first.stdout)
   const link = join(checkout.root, 'node_modules/.cache/reeve/reeve-task')
   assert.equal(fs.realpathSync(link), second.stdout.trim())
-  // Whoever runs the older one keeps it.
+  // Running processes keep using the older build.
   assert.ok(fs.existsSync(first.stdout.trim()))
 })
 

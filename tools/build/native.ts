@@ -40,7 +40,7 @@ const sanitized = [
 
 /**
  * Where the program is after a successful build, which may have been an earlier one; undefined when
- * this machine cannot build it, and `say` was told why.
+ * this machine cannot build it; `say` receives the reason.
  */
 export async function buildNative(
   root: string,

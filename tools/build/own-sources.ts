@@ -22,7 +22,7 @@ const START = 'start:'
 /** A module that is started instead of imported. */
 const STARTED = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g
 
-/** What a release has in place of the checkout's. */
+/** Replacements for texts of the checkout in a release. */
 export interface ReleaseTexts {
   /** The text of build-stamp.ts. */
   readonly stamp: string
@@ -70,8 +70,8 @@ export function startOf(file: string): string {
 }
 
 /**
- * What a thread or a process does first, because it holds only for modules that are loaded later:
- * stacks name the sources, and compiled code is kept, which no thread takes over from another.
+ * The first statements of each thread and process, because they affect only modules that are loaded
+ * later: source maps for stack traces, and the compile cache, which threads do not inherit.
  */
 function startText(file: string, cache: string): string {
   return `${cache}import { setSourceMapsSupport } from 'node:module'

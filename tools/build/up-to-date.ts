@@ -6,7 +6,7 @@ const SKIPPED = new Set(['node_modules', 'dist'])
 
 /**
  * True when the output is there and no input is newer, as `make` decides it. A folder counts with
- * all below it; its own time tells of files that were removed.
+ * all below it; its own modification time reflects removed files.
  */
 export function isUpToDate(root: string, output: string, inputs: readonly string[]): boolean {
   const made = fs.statSync(join(root, output), { throwIfNoEntry: false })

@@ -24,7 +24,7 @@ export function isWebUpToDate(root: string): boolean {
   return isUpToDate(root, PAGE, WEB_SOURCES)
 }
 
-/** True when it was built; else `say` was told why not. */
+/** True on success; otherwise `say` receives the reason. */
 export async function buildWeb(
   root: string,
   { say = warn }: { readonly say?: (sentence: string) => void } = {},
@@ -57,7 +57,7 @@ function replace(draft: string, target: string): void {
   fs.rmSync(old, { recursive: true, force: true })
 }
 
-/** What went wrong; undefined when nothing did. */
+/** Returns the error message; undefined on success. */
 function run(command: string, args: readonly string[], cwd: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const options = { cwd, timeout: BUILD_MS_MAX, maxBuffer: 1 << 24 }

@@ -1,7 +1,7 @@
 /** One line of the proof: a script that takes `--minutes` and `--seed` and reports what it did. */
 export interface ProofExperiment {
   readonly name: string
-  /** What is done, and what must hold, for the page. */
+  /** Description of the experiment and its invariants, for the page. */
   readonly claim: string
   /** The script and its fixed arguments. */
   readonly script: readonly [file: string, ...args: readonly string[]]
@@ -9,7 +9,7 @@ export interface ProofExperiment {
   readonly weight: number
   /** Shorter than this it shows nothing. */
   readonly secondsMin: number
-  /** What it needs to start and to settle, besides the time that it is given. */
+  /** Time to start and to settle, in addition to its duration. */
   readonly setUpSeconds: number
 }
 
@@ -74,7 +74,7 @@ export const EXPERIMENTS: readonly ProofExperiment[] = [
   {
     name: 'full-disk',
     claim:
-      'the disk of a server fills up under load: reads and deletes work, every acknowledged write is there, also after a kill on the full disk, and writes go on when there is room',
+      'the disk of a server fills up under load: reads and deletes work, every acknowledged write is there, also after a kill on the full disk, and writes continue when space is free',
     script: [`${TESTS}/e2e/full-disk.test.ts`],
     weight: 1,
     secondsMin: 30,
@@ -92,7 +92,7 @@ export const EXPERIMENTS: readonly ProofExperiment[] = [
   {
     name: 'clock-jumps',
     claim:
-      'simulated clusters of one and three servers whose clocks jump by seconds to hours in both directions: nothing is silenced, nothing ends early for good, the cluster settles',
+      'simulated clusters of one and three servers whose clocks jump by seconds to hours in both directions: no loop stops, no timer fires early, the cluster settles',
     script: [SIMULATION, '--clocks'],
     weight: 2,
     secondsMin: 5,

@@ -8,9 +8,9 @@ export interface ExperimentSurroundings {
   /** The folder that scripts are relative to. */
   readonly root: string
   readonly seed: number
-  /** Told of the counts while the experiment runs. */
+  /** Receives the counts while the experiment runs. */
   readonly progress: (report: ExperimentReport) => void
-  /** Told of the last lines of output after a failure. */
+  /** Receives the last lines of output after a failure. */
   readonly complain: (lines: readonly string[]) => void
   /** Ends the experiment. */
   readonly signal: AbortSignal

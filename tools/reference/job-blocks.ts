@@ -27,7 +27,7 @@ const DOCUMENTATION: Readonly<Record<string, BlockDocumentation>> = {
   ...TASK_BLOCKS,
 }
 
-/** Every block that may stand in a job, the job first. Fails where one is not documented. */
+/** Every block of a job, the job first. Throws if a block is not documented. */
 export function documentedBlocks(): readonly DocumentedBlock[] {
   const found = new Map<
     string,
@@ -60,5 +60,5 @@ export function documentedBlocks(): readonly DocumentedBlock[] {
   }
 }
 
-/** Blocks that stand beside the job or anywhere in it. */
+/** Blocks at the top level of a job file, or anywhere in a job. */
 export const OTHER_BLOCKS = FILE_BLOCKS

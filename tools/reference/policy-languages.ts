@@ -8,7 +8,7 @@ import {
 import { BUILTINS as OPA_BUILTINS, type Builtin } from '@reeve/rego'
 import { code, page, table, type Pages } from './page.ts'
 
-/** What policies may call, by language. */
+/** The functions of each policy language. */
 export function policyLanguagePages(): Pages {
   return new Map([
     ['docs/reference/native-policy.md', nativePage()],

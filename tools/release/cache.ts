@@ -34,7 +34,7 @@ const SEEDS = [
 ]
 const WARM_MS_MAX = 120_000
 
-/** What is run so that its functions are compiled too; nothing here depends on time. */
+/** Commands that are run to compile their functions; none depends on time. */
 const COMMANDS = [
   ['version', '--help'],
   ['job', 'status', '--help'],

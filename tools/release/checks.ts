@@ -1,4 +1,4 @@
-/** What a release must keep: one function for each check, in the order of the numbers. */
+/** Checks of a release: one function each, in the order of their numbers. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'

@@ -61,7 +61,7 @@ function md5sums(entries: readonly Entry[]): string {
     .join('')
 }
 
-/** What Debian's policy asks for besides the program. */
+/** Files that Debian policy requires in addition to the program. */
 function debianFiles({ stamp, license }: Package): Entry[] {
   const date = new Date(stamp.epoch * 1_000).toUTCString().replace('GMT', '+0000')
   const changelog = `reeve (${stamp.version}) unstable; urgency=medium

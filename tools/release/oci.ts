@@ -12,7 +12,7 @@ const USER = 10_001
 const HOME = 'usr/lib/reeve'
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
 const LOADERS = { x64: 'ld-linux-x86-64.so.2', arm64: 'ld-linux-aarch64.so.1' } as const
-/** What the runtime and the tools of a node load. */
+/** Shared libraries that the runtime and the tools of a node load. */
 const LIBRARIES = [
   'libatomic.so.1',
   'libc.so.6',

@@ -1,4 +1,4 @@
-/** What is in a release: the list of parts (CycloneDX) and the licences of them all. */
+/** The bill of materials of a release (CycloneDX) and the licences of all components. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { packageVersion } from './runtime.ts'

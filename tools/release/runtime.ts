@@ -1,4 +1,4 @@
-/** What a release takes from the machine that builds it: a runtime, a helper and a library. */
+/** Files of the build machine that are part of a release: runtime, helper and library. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'

@@ -1,6 +1,6 @@
 /**
  * Signatures in the format of minisign, with Node's own cryptography: Ed25519 over the BLAKE2b-512
- * of the file. Whoever installs can check them with the minisign program.
+ * of the file. They can be verified with the minisign program.
  */
 import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import * as fs from 'node:fs'

@@ -1,4 +1,4 @@
-/** What a release says about itself, and the modules that hold it in the program. */
+/** Version information of a release, and the modules that contain it in the program. */
 
 /** One platform that a release is built for, in Node's words. */
 export interface Target {

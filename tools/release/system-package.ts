@@ -1,4 +1,4 @@
-/** What a package of the operating system installs, for Debian's and Red Hat's alike. */
+/** The content of operating system packages, common to deb and rpm. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -11,7 +11,7 @@ export interface Package {
   readonly description: readonly string[]
   readonly license: string
   readonly entries: readonly Entry[]
-  /** Files that an upgrade keeps when somebody has edited them. */
+  /** Files that an upgrade keeps if they have been edited. */
   readonly configuration: readonly string[]
   readonly scripts: { readonly postinst: string; readonly prerm: string; readonly postrm: string }
 }

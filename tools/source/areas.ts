@@ -68,7 +68,7 @@ function readArea(name: string, value: Record<string, unknown>, known: readonly 
   }
 }
 
-/** What somebody may use without the product must not need it, not even for types. */
+/** Libraries must not import the product, not even its types. */
 function checkLibraries(all: readonly Area[]): void {
   const libraries = all.filter((area) => area.library)
   const names = libraries.map(({ name }) => name)

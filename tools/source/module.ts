@@ -1,6 +1,6 @@
 import { lineOf, nodeAt, nodesAt, textAt, type Source, type SyntaxNode } from './tree.ts'
 
-/** What a file takes from others and offers to them. */
+/** Imports and exports of a file. */
 export interface Module {
   readonly uses: readonly ModuleUse[]
   readonly exports: readonly ExportedName[]
@@ -14,7 +14,7 @@ export interface ModuleUse {
   /** `reference`: named by address only, as `new URL('./worker.ts', import.meta.url)` does. */
   readonly kind: 'import' | 'reexport' | 'dynamic' | 'reference'
   readonly isTypeOnly: boolean
-  /** `all` when the names cannot be told, as with `import * as x`. */
+  /** `all` if the names are unknown, as with `import * as x`. */
   readonly names: readonly string[] | 'all'
 }
 
@@ -62,7 +62,7 @@ function formOf(node: SyntaxNode): Form | undefined {
     case 'ExportNamedDeclaration':
       return { specifier, use: { kind: 'reexport', ...namesOf(node, 'exportKind', 'local') } }
     case 'ExportAllDeclaration':
-      // What passes through a star is found by name, see `stars`; as a use it takes nothing itself.
+      // Names re-exported by a star are resolved through `stars`; the statement itself uses none.
       return {
         specifier,
         use: { kind: 'reexport', isTypeOnly: isType(node, 'exportKind'), names: [] },

@@ -1,4 +1,4 @@
-/** What a file is for, as its path says. */
+/** The purpose of a file according to its path. */
 
 export function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path)

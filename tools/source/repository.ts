@@ -27,7 +27,7 @@ export function openRepository(root: string): Repository {
   return repositoryOf(files, (path) => readText(join(root, path)))
 }
 
-/** Empty when the file was removed since it was listed: somebody is at work in the checkout. */
+/** Empty if the file was removed since it was listed, for example by an editor. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

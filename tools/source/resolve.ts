@@ -2,7 +2,7 @@ import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
 import type { Repository } from './repository.ts'
 
-/** What an import specifier means, seen from a file. */
+/** The target of an import specifier, resolved from a file. */
 export type Target =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'builtin' }

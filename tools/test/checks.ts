@@ -8,7 +8,7 @@ const TYPES = ['node_modules/typescript/bin/tsc', '--checkers', '1', '-p'] as co
 interface Check {
   readonly name: string
   readonly script: readonly [file: string, ...args: string[]]
-  /** What must be installed for it. */
+  /** A path that exists if the check can run. */
   readonly needs?: string
 }
 

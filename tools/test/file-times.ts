@@ -47,7 +47,7 @@ export class FileTimes {
 
   constructor(entry: string) {
     process.once('exit', () => {
-      // What hooks do and end after the last test is part of its file.
+      // Time of hooks after the last test belongs to its file.
       if (this.#file !== undefined) this.note(this.#file)
       writeFileSync(timesFileOf(entry), JSON.stringify(this.#times))
     })
@@ -65,7 +65,7 @@ export class FileTimes {
   }
 }
 
-/** What the process of an entry module has written down, by file; empty when it was killed. */
+/** Times that the process of an entry module has written, by file; empty if it was killed. */
 export function readFileTimes(entry: string): Readonly<Record<string, Times>> {
   try {
     return JSON.parse(readFileSync(timesFileOf(entry), 'utf8'))

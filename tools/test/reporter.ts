@@ -6,7 +6,7 @@ import { root } from './script.ts'
 
 const HEARTBEAT_MS = 15_000
 const DOTS_PER_LINE = 80
-/** What is kept of a process's own output until it is known whether a file in it fails. */
+/** Output of a process that is kept until it is known whether one of its files fails. */
 const OUTPUT_CHARS_MAX = 64 * 1024
 
 export type Style = 'lines' | 'dots'

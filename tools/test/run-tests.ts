@@ -70,7 +70,7 @@ export async function runTests(
   }
 }
 
-/** What a test file that starts programs, threads or whole clusters imports or names. */
+/** Imports and names in test files that start programs, threads or whole clusters. */
 const HEAVY =
   /node:(?:child_process|worker_threads)|\/(?:program|program-process|postgres|launcher|real-\w+|browser|simulat\w+)\.ts'/
 const HEAVY_FOLDER = /\/(?:e2e|sim|native|linearizability)\/|^packages\/web\/test\/|^tools\//

@@ -3,8 +3,8 @@ import type { Repository } from '../source/repository.ts'
 import type { Source } from '../source/tree.ts'
 
 /**
- * Comments and documents stand on their own: a reader has nothing but this repository. Numbered
- * sections are cited of public standards only, and pages under docs/ by a link.
+ * Comments and documents must be understandable with this repository alone. Numbered sections may
+ * be cited only of public standards; pages under docs/ are linked.
  */
 export function checkCitations(
   repository: Repository,

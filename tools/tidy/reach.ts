@@ -16,7 +16,7 @@ function isEntry(path: string): boolean {
   )
 }
 
-/** Sources no entry leads to, and exports of the others that nobody imports. */
+/** Sources no entry leads to, and exports of the others that are never imported. */
 export function checkReach(graph: Graph): Finding[] {
   const dead = findDeadFiles(graph)
   const message = 'no entry leads here: import it or delete it'
@@ -34,7 +34,7 @@ function findDeadFiles(graph: Graph): ReadonlySet<string> {
   return new Set(paths.filter((path) => !reached.has(path)))
 }
 
-/** What a package door exports is for people outside the repository. */
+/** Exports of the entry module of a package are for consumers outside the repository. */
 function checkExports(graph: Graph): Finding[] {
   const used = usedExports(graph)
   const findings: Finding[] = []

@@ -77,7 +77,7 @@ export function* checkDefaultExport(source: Source): Iterable<Complaint> {
       yield { line: lineOf(node), message }
 }
 
-/** What a pure folder must be handed instead, see the style guide, "One direction". */
+/** Replacements for impure functions, which are banned in pure folders. */
 const IMPURE = new Map([
   ['Date.now', 'take the time as an argument or from a Clock'],
   ['Math.random', 'draw from a Random that was handed in'],
