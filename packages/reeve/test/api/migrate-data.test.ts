@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -17,7 +17,8 @@ import { shell } from './node-world.ts'
 
 /** A server and two agents that run real processes. */
 async function twoNodes(t: TestContext) {
-  const server = await createTestServer({ aclEnabled: false })
+  // Equal allocation ids in another test file would let its driver kill these tasks.
+  const server = await createTestServer({ aclEnabled: false, idSeed: randomInt(2 ** 30) })
   const silent = (): void => undefined
   const loop = new EvaluationLoop({
     ...server.context,
