@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
+import type { RequestGate } from '../cluster/index.ts'
 import { aliasesOf } from '../compat/index.ts'
 import type { PortSecurity } from '../http/index.ts'
 import { loadTls, peerRoles, roleProblem, type Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
-/** What the settings say about encryption; undefined where nothing is encrypted. */
+/** Loads the TLS configuration; undefined without TLS. */
 export async function openTls(config: AgentConfig): Promise<Tls | undefined> {
   const { tls, region, server } = config
   if (!tls.http && !tls.rpc) return undefined
@@ -23,7 +24,7 @@ export async function openTls(config: AgentConfig): Promise<Tls | undefined> {
   })
 }
 
-/** The same as the HTTP side asks for it. */
+/** TLS options of the HTTP server. */
 export function portSecurity(tls: Tls): PortSecurity {
   return {
     listenOptions: () => tls.listenOptions(),
@@ -33,11 +34,13 @@ export function portSecurity(tls: Tls): PortSecurity {
   }
 }
 
-/** The same as servers that share a state ask for it. */
-export function peerSecurity(tls: Tls) {
+/** TLS options of connections between servers of a cluster. */
+export function peerSecurity(
+  tls: Tls,
+): Pick<ConstructorParameters<typeof RequestGate>[0], 'dialOptions' | 'isClusterPeer'> {
   return {
     dialOptions: () => tls.dialOptions(tls.region),
-    mayBeServer: (socket: Socket): boolean =>
+    isClusterPeer: (socket: Socket): boolean =>
       !tls.isMutual || peerRoles(socket, tls.region, tls.otherDomains).has('server'),
   }
 }
