@@ -34,10 +34,15 @@ export function portSecurity(tls: Tls): PortSecurity {
   }
 }
 
+/** The members of the gate's options that TLS provides, all of them required. */
+type PeerSecurity = Required<
+  Pick<ConstructorParameters<typeof RequestGate>[0], 'dialOptions' | 'isClusterPeer'>
+>
+
 /** TLS options of connections between servers of a cluster. */
 export function peerSecurity(
-  tls: Tls,
-): Pick<ConstructorParameters<typeof RequestGate>[0], 'dialOptions' | 'isClusterPeer'> {
+  tls: Pick<Tls, 'dialOptions' | 'isMutual' | 'otherDomains' | 'region'>,
+): PeerSecurity {
   return {
     dialOptions: () => tls.dialOptions(tls.region),
     isClusterPeer: (socket: Socket): boolean =>
