@@ -10,19 +10,11 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 
-/**
- * Node's flags, as bin/reeve of an installation sets them: compiled code holds for these only. The
- * last one is what a server sets itself in a checkout; set later, it would make the code of every
- * module that is loaded after it useless.
- */
-export const RUNTIME_FLAGS = [
-  '--max-old-space-size-percentage=75',
-  '--max-semi-space-size=64',
-  '--v8-pool-size=0',
-  '--expose-gc',
-  '--memory-pool-timeout=2',
-  '--invocation-count-for-turbofan=1000',
-] as const
+/** The flags with which a release runs; compiled code is valid for exactly these. */
+export const RUNTIME_FLAGS: readonly string[] = fs
+  .readFileSync(join(import.meta.dirname, '../../bin/runtime-flags'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('--'))
 
 const SEEDS = [
   '--hash-seed=1',

@@ -38,10 +38,10 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** What `bin/reeve` tells its Node. */
+/** The flags that `bin/reeve` passes to Node. */
 export function flagsOfUsers(): string[] {
-  const script = readFileSync(join(import.meta.dirname, '../../../bin/reeve'), 'utf8')
-  return Array.from(script.matchAll(/--[a-z][a-z\d-]+=\d+/g), ([flag]) => flag)
+  const text = readFileSync(join(import.meta.dirname, '../../../bin/runtime-flags'), 'utf8')
+  return text.split('\n').filter((line) => line.startsWith('--'))
 }
 
 /** What `bin/reeve` tells the allocator of the C library. */

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
 import { EXIT_CODES, forgetDevToken, keepDevToken, type Terminal } from '../cli/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { findConfigFiles } from './config/config-files.ts'
@@ -39,12 +38,6 @@ export async function runAgentCommand(request: AgentRequest): Promise<number> {
 
 const LINGER_MS_MAX = 1_000
 const STAY_ALIVE_MS = 60 * 60 * 1_000
-/**
- * V8 optimizes a function after 3,000 calls. A request calls most functions once, so with 1,000 a
- * server is fast after a third of the requests (docs/contributing/measurements/requests.md).
- */
-const COMPILE_SOON = '--invocation-count-for-turbofan=1000'
-
 /** The configuration, or the exit code after saying what is wrong with it. */
 async function load({ flags, paths, terminal }: AgentRequest): Promise<LoadedConfig | number> {
   const found = await findConfigFiles(paths, diskFiles)
@@ -59,7 +52,6 @@ async function load({ flags, paths, terminal }: AgentRequest): Promise<LoadedCon
 }
 
 async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Promise<number> {
-  if (config.server.enabled) setFlagsFromString(COMPILE_SOON)
   // Everything that the product is; whoever misspelt a flag has not waited for it.
   const { startProgram } = await import('./program.ts')
   const { renderBanner } = await import('./banner.ts')

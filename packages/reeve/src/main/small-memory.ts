@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os'
 
 const MEGABYTE = 1024 * 1024
-/** With less memory than this, the flags of `bin/reeve` leave too little beside the heap. */
+/** With less memory, the flags of `bin/runtime-flags` leave too little beside the heap. */
 const AMPLE_MEGABYTES = 4096
 const HEAP_SHARE = 0.75
 const OLD_SPACE_MEGABYTES_MIN = 64
