@@ -448,7 +448,7 @@ export class ClusterMember {
     const { bind } = this.#options.config
     const keeper = this.#portKeeper
     this.#portKeeper = undefined
-    const listen = (handle?: object): Promise<string> => server.listen(bind, this.#httpPort, handle)
+    const listen = (): Promise<string> => server.listen(bind, this.#httpPort)
     return await (keeper === undefined ? listen() : keeper.handOver(listen))
   }
 

@@ -35,35 +35,36 @@ export class PortKeeper {
   }
 
   /**
-   * Gives the port to another server, which takes connections from the moment it listens: `listen`
-   * gets what the runtime has of the port, to listen on that (`net.Server.listen(handle)`).
+   * Frees the port and has another server listen on it. Both happen in one turn of the event loop,
+   * so the port is closed for less than a millisecond.
    */
-  async handOver<T>(listen: (handle?: object) => Promise<T>): Promise<T> {
-    this.#isOver = true
-    await this.#trying
-    const handle: unknown = Reflect.get(this.#server, '_handle')
-    if (typeof handle !== 'object' || handle === null) {
-      await this.close()
-      return await listen()
-    }
+  async handOver<T>(listen: () => Promise<T>): Promise<T> {
+    await this.#stopTrying()
+    const closed = this.#close()
     try {
-      const taken = await listen(handle)
-      // It is the other's now: to close it would close the port.
-      Reflect.set(this.#server, '_handle', null)
-      return taken
+      return await listen()
     } finally {
-      await this.close()
+      await closed
     }
   }
 
   /** Closes the port. */
   async close(): Promise<void> {
+    await this.#stopTrying()
+    await this.#close()
+  }
+
+  async #stopTrying(): Promise<void> {
     this.#isOver = true
     await this.#trying
+  }
+
+  /** The port is free as soon as this returns; the promise waits for the connections. */
+  #close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#server.close(() => resolve())
     this.#server.closeAllConnections()
-    await promise
+    return promise
   }
 
   async #listen(): Promise<void> {
