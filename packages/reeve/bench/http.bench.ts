@@ -7,7 +7,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, isEventOf, type Client } from '@reeve/sdk'
@@ -17,6 +17,7 @@ import { requestText, type HttpConnection } from './http-connection.ts'
 import { idleJob, sleepJob, SLEEP } from './jobs.ts'
 import { better, fixed, isQuick, printTable, rateOf, sharedRateOf, summary } from './measure.ts'
 import { whole, type Rate } from './measure.ts'
+import { cpuMicroseconds } from './process-costs.ts'
 import { startBareServer, startProgram, type RunningProgram } from './program.ts'
 
 const CONNECTIONS = 64
@@ -228,10 +229,10 @@ async function benchRegister(): Promise<void> {
   await sharedRateOf(REGISTER_WARM_UP_MS, callers)
   const before = await program.metric('state_durable_index')
   const clientCpu = process.cpuUsage()
-  const programUs = await cpuUs(program.pid)
+  const programUs = await cpuMicroseconds(program.pid)
   const ours = await sharedRateOf(REGISTER_MS, callers)
   const spent = {
-    program: (await cpuUs(program.pid)) - programUs,
+    program: (await cpuMicroseconds(program.pid)) - programUs,
     client: sumOf(process.cpuUsage(clientCpu)),
   }
   const after = await program.metric('state_durable_index')
@@ -304,16 +305,6 @@ async function appendingRate(bytes: number): Promise<Rate> {
 
 function sumOf({ user, system }: NodeJS.CpuUsage): number {
   return user + system
-}
-
-/** Processor time of a process so far, of all its threads, as Linux tells it. */
-async function cpuUs(pid: number): Promise<number> {
-  let sum = 0
-  for (const thread of await readdir(`/proc/${pid}/task`)) {
-    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
-    sum += Number.parseInt(text, 10) / 1_000
-  }
-  return sum
 }
 
 async function loggedTexts(directory: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 
 const TICKS_PER_SECOND = 100
 
@@ -23,4 +23,23 @@ export async function readCpuSeconds(path: string): Promise<number> {
   // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** Processor time of all threads of a process, to the nanosecond of the kernel's accounting. */
+export async function cpuMicroseconds(pid: number): Promise<number> {
+  let sum = 0
+  for (const thread of await readdir(`/proc/${pid}/task`))
+    sum += await threadMicroseconds(pid, thread)
+  return sum
+}
+
+/** Processor time of the main thread of a process. */
+export async function mainThreadMicroseconds(pid: number): Promise<number> {
+  return await threadMicroseconds(pid, String(pid))
+}
+
+async function threadMicroseconds(pid: number, thread: string): Promise<number> {
+  // A thread may end while it is looked up.
+  const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
+  return Number.parseInt(text, 10) / 1_000
 }

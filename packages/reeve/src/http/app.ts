@@ -45,7 +45,7 @@ import type { RegionRouter } from './pipeline/region-routing.ts'
 import { RequestRouting } from './pipeline/routing.ts'
 import { serveUpgrades } from './pipeline/upgrades.ts'
 import type { PortSecurity } from './port-security.ts'
-import { QuickAnswers } from './quick-answer.ts'
+import { QuickAnswers } from './transport/quick-answer.ts'
 import {
   createShell,
   setHeaders,
@@ -80,6 +80,8 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** Only documented members of the runtime's HTTP classes are used. */
+  readonly plainHttp: boolean
   readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
@@ -161,7 +163,7 @@ export function createApp(options: AppOptions): App {
   const { log, limits: bounds } = options
   const connections = limitConnections(app.server, bounds?.connectionsMax, { log, clock })
   lifecycle.follow(app.server)
-  trackRequests(app.server)
+  if (!options.plainHttp) trackRequests(app.server)
   const turnedAway = followTurnedAway(app.server, options)
   const largeBodies = new LargeBodies(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
@@ -233,6 +235,7 @@ function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
   return new QuickAnswers({
     headers: sharedHeaders(options),
     aliases: aliasesOf(options).http.responseHeaders,
+    isEnabled: !options.plainHttp,
     isDraining: () => lifecycle.isDraining,
     isStillLeader: (request) => options.leader?.isStillLeader(request) ?? true,
   })

@@ -35,10 +35,12 @@ export interface HttpLog {
 
 export interface ShellOptions {
   readonly log: HttpLog
-  /** Headers that the operator wants on every response. */
-  /** What every answer of `/api/v2` carries besides; nothing unless given. */
+  /** Further headers of every answer of `/api/v2`; none unless given. */
   readonly governanceHeaders?: Readonly<Record<string, string>>
+  /** Headers that the operator wants on every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** Only documented members of the runtime's HTTP classes are used. */
+  readonly plainHttp: boolean
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
   /** What is called when a request of a route is over, for metrics. */
@@ -98,7 +100,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
     },
     clientErrorHandler: refuseUnreadable,
   })
-  limitPipelining(app.server, PIPELINING_LIMITS)
+  limitPipelining(app.server, { limits: PIPELINING_LIMITS, plainHttp: options.plainHttp })
   app.removeAllContentTypeParsers()
   // A body is received once its caller is known to have the right to send it.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))

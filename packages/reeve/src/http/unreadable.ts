@@ -1,8 +1,7 @@
-import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TEXT_TYPE } from './answer.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from './error-codes.ts'
-import { PIPELINE_OVERFLOW } from './transport/pipelining.ts'
+import { onIdle, PIPELINE_OVERFLOW } from './transport/pipelining.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const UNREADABLE: Readonly<Record<string, string>> = {
@@ -25,19 +24,15 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
   const cut = setTimeout(() => socket.destroy(), ANSWER_MS_MAX)
   socket.once('close', () => clearTimeout(cut))
   // Requests of this tick are started together in the next one (pipeline/request-scheduler.ts).
-  setImmediate(refuseInTurn, socket, line)
+  setImmediate(onIdle, socket, () => refuse(socket, line))
 }
 
-/** Every piece that such a connection sends is told of. */
+/** The runtime reports every piece that such a connection sends. */
 const refused = new WeakSet<Socket>()
 
-function refuseInTurn(socket: Socket, line: string): void {
+function refuse(socket: Socket, line: string): void {
   // The response before it has ended the connection.
   if (socket.destroyed || !socket.writable) return
-  // The runtime keeps there what the connection is written by now.
-  const running: unknown = Reflect.get(socket, '_httpMessage')
-  if (running instanceof ServerResponse)
-    return void running.once('finish', () => refuseInTurn(socket, line))
   const body = line.slice(4)
   const headers = Object.entries({
     ...SECURITY_HEADERS,

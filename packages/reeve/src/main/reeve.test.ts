@@ -111,6 +111,7 @@ test('reeve agent --help: lists the flags that the agent takes', async () => {
     '--acl',
     '--log-level',
     '--log-json',
+    '--plain-http',
   ])
 })
 

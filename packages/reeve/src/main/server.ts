@@ -126,6 +126,7 @@ export class Server {
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
+      plainHttp: config.http.isPlain,
       requestsPerSecond: config.http.requestsPerSecondMax,
       externalUrl: config.http.externalUrl,
       limits: config.limits,
@@ -205,11 +206,10 @@ export class Server {
 
   /**
    * Answers requests, and starts the loops of a server that leads from the start. Returns the
-   * address, with the port that was really taken. `handle` is a port that is open already.
+   * address, with the port that was really taken.
    */
-  async listen(host: string, port: number, handle?: object): Promise<string> {
-    const open = handle === undefined ? {} : { handle }
-    const address = await this.app.app.listen({ host, port, ...open })
+  async listen(host: string, port: number): Promise<string> {
+    const address = await this.app.app.listen({ host, port })
     this.#address = runnerAddress(this.#options.config, address)
     const { follows, shortage } = this.#options
     if (follows !== true && shortage === undefined) this.#startLoops()

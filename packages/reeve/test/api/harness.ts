@@ -215,6 +215,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
+    plainHttp: process.env['REEVE_PLAIN_HTTP'] === 'true',
     requestsPerSecond: options.requestsPerSecond ?? 0,
     ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',

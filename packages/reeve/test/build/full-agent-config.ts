@@ -191,6 +191,7 @@ backup {
 }
 
 http_api_cors_origins = ["https://ui.example.com"]
+plain_http = true
 http_api_response_headers {
   X-Team = "platform"
 }
@@ -343,6 +344,7 @@ export const FULL_CONFIG_JSON = {
     },
   },
   http_api_cors_origins: ['https://ui.example.com'],
+  plain_http: true,
   http_api_response_headers: { 'X-Team': 'platform' },
   http_api_max_requests_per_second: 50,
   limits: {

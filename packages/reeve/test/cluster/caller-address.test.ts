@@ -102,6 +102,7 @@ async function aServer(
     pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
+    plainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
     upgrades: () => true,

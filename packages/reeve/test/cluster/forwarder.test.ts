@@ -255,6 +255,7 @@ function aShell({ pipeline } = aPipeline()) {
     pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
+    plainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
     upgrades: () => true,

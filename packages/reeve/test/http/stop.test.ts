@@ -15,6 +15,7 @@ async function aListeningShell() {
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
+    plainHttp: false,
     isDraining: () => lifecycle.isDraining,
     observerOf: () => () => undefined,
     upgrades: () => true,

@@ -13,6 +13,7 @@ function serve(folder: string | undefined): FastifyInstance {
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
+    plainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
   })

@@ -1,33 +1,26 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { detachParser, isBeingWritten, parsedBytes } from './runtime-internals.ts'
 
 /**
  * Detaches connections from the HTTP server while their requests wait. A waiting request costs
  * mostly the HTTP parser and the two message objects, 12 of 15 KB (decision 0066). So the server
- * keeps the bytes of the request, gives up the rest, and parses the request once more when there is
- * something to answer. Only this file knows how the runtime ties a parser to a socket; where it is
- * tied otherwise, nothing is detached and the request waits as it is.
+ * keeps the bytes of the request, releases the rest, and parses the request once more when there is
+ * something to answer. Where the runtime does not allow it, nothing is detached and the request
+ * waits with all of its objects.
  */
 
-/** The runtime's parser, as far as its own upgrade path uses it. */
-interface Parser {
-  unconsume(): void
-  remove(): void
-  close(): void
-  /** A copy of what is being parsed; only while the parser calls back. */
-  getCurrentBuffer?: () => Buffer
-}
-
-/** What the runtime keeps on a socket that speaks HTTP. */
-interface HttpSocket extends Socket {
-  parser?: (Parser & Record<string | number, unknown>) | null
+/** What is recorded on the socket of a connection. */
+interface TrackedSocket extends Socket {
   /** Bytes received before the latest request. */
   [RECEIVED]?: number
   /** Number of requests received. */
   [REQUESTS]?: number
   /** The bytes of the latest request, if it may be detached. */
   [RAW]?: Buffer | undefined
+  /** The server to which a detached connection returns. */
+  [SERVER]?: Server
   /** The next request is a replay: it has waited and must not wait again. */
   [REPLAYED]?: Replay | undefined
 }
@@ -35,19 +28,10 @@ interface HttpSocket extends Socket {
 const RECEIVED = Symbol('received bytes')
 const REQUESTS = Symbol('requests')
 const RAW = Symbol('raw request')
+const SERVER = Symbol('server')
 const NUMBER = Symbol('number')
 const REPLAYED = Symbol('replayed')
 
-const HTTP_EVENTS = [
-  'data',
-  'end',
-  'close',
-  'drain',
-  'error',
-  'timeout',
-  'resume',
-  'pause',
-] as const
 /** Bytes, and pieces of them, that may arrive behind a request that waits. */
 const EARLY_BYTES_MAX = 64 * 1024
 const EARLY_PIECES_MAX = 256
@@ -63,14 +47,17 @@ interface NumberedRequest extends IncomingMessage {
   [NUMBER]?: number
 }
 
-/** Records where each request of a connection starts, and the bytes of those that may wait. */
+/**
+ * Records where each request of a connection starts, and the bytes of those that may wait. Requests
+ * of a server for which this is not called are never detached.
+ */
 export function trackRequests(server: Server): void {
   server.prependListener('request', (request: NumberedRequest) => {
-    // Every socket of an HTTP server is one that speaks HTTP.
-    const socket = request.socket as HttpSocket
+    const socket: TrackedSocket = request.socket
     request[NUMBER] = socket[REQUESTS] = (socket[REQUESTS] ?? 0) + 1
     socket[RAW] = mayBlock(request) ? rawRequest(socket) : undefined
     socket[RECEIVED] = socket.bytesRead
+    socket[SERVER] = server
     if (socket[REPLAYED] !== undefined) replays.set(request, socket[REPLAYED])
     socket[REPLAYED] = undefined
   })
@@ -95,8 +82,8 @@ const HEAD_END = '\r\n\r\n'
  * they are all of it and nothing else. A request that arrived in pieces, or with the beginning of
  * another one behind it, is not detached: bytes of the other one would be lost with the parser.
  */
-function rawRequest(socket: HttpSocket): Buffer | undefined {
-  const raw = socket.parser?.getCurrentBuffer?.()
+function rawRequest(socket: TrackedSocket): Buffer | undefined {
+  const raw = parsedBytes(socket)
   if (raw === undefined || socket.bytesRead - (socket[RECEIVED] ?? 0) !== raw.length)
     return undefined
   // Without a body a request ends with its first empty line.
@@ -105,7 +92,7 @@ function rawRequest(socket: HttpSocket): Buffer | undefined {
 
 /** A connection whose request waits without parser and message objects. */
 export interface ParkedConnection {
-  /** Gives the connection back to the server, which parses the request once more. */
+  /** Returns the connection to the server, which parses the request once more. */
   replay(replay: Replay): void
 }
 
@@ -118,34 +105,25 @@ export function detachConnection(
   response: ServerResponse,
   onClose: () => void,
 ): ParkedConnection | undefined {
-  const socket = request.socket as HttpSocket // as above
+  const socket: TrackedSocket = request.socket
   // An encrypted connection is tied to the server in another way.
   if (socket instanceof TLSSocket) return undefined
-  const { parser } = socket
-  const raw = socket[RAW]
-  if (!isKnown(parser) || raw === undefined || !isDetachable(request, response)) return undefined
+  const { [RAW]: raw, [SERVER]: server } = socket
+  if (raw === undefined || server === undefined || !isDetachable(request, response))
+    return undefined
   // Another request, or a part of one, arrived behind it.
   if (request[NUMBER] !== socket[REQUESTS] || socket.bytesRead !== socket[RECEIVED])
     return undefined
-  // The server's own property says where to give it back to.
-  const { server } = socket as unknown as { readonly server: Server }
+  if (!detachParser(socket, response)) return undefined
   socket[RAW] = undefined
-  response.detachSocket(socket)
-  detach(socket, parser)
   return park(socket, server, raw, onClose)
-}
-
-function isKnown(parser: HttpSocket['parser']): parser is NonNullable<HttpSocket['parser']> {
-  if (parser === undefined || parser === null) return false
-  return ['unconsume', 'remove', 'close'].every((name) => typeof parser[name] === 'function')
 }
 
 /** It has no body, and its connection waits for no other response. */
 function isDetachable({ headers, httpVersion, socket }: IncomingMessage, response: ServerResponse) {
   return (
     !socket.destroyed &&
-    // The response that the connection is written by now.
-    Reflect.get(socket, '_httpMessage') === response &&
+    isBeingWritten(response, socket) &&
     httpVersion === '1.1' &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
@@ -154,31 +132,8 @@ function isDetachable({ headers, httpVersion, socket }: IncomingMessage, respons
   )
 }
 
-/** What the runtime does when a connection is upgraded, without the upgrade. */
-function detach(socket: HttpSocket, parser: NonNullable<HttpSocket['parser']>): void {
-  parser.unconsume()
-  parser.remove()
-  for (const name of Object.keys(parser)) parser[name] = null
-  socket.parser = null
-  // Written over, not deleted: a socket that lost a property takes a kilobyte more.
-  for (const name of ['on', 'addListener', 'prependListener', 'setEncoding'] as const)
-    Reflect.set(socket, name, Socket.prototype[name])
-  for (const event of HTTP_EVENTS)
-    for (const listener of socket.listeners(event).slice(ownListeners(event)))
-      // EventEmitter hands out its listeners as Function.
-      socket.off(event, listener as () => void)
-  socket.setTimeout(0)
-  // Its stack may not have unwound yet.
-  setImmediate(() => parser.close())
-}
-
-/** Listeners a socket has from its birth, and keeps. */
-function ownListeners(event: (typeof HTTP_EVENTS)[number]): number {
-  return event === 'end' ? 1 : 0
-}
-
 function park(
-  socket: HttpSocket,
+  socket: TrackedSocket,
   server: Server,
   raw: Buffer,
   onClose: () => void,

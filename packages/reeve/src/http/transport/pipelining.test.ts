@@ -20,13 +20,16 @@ interface Client {
   received: string
 }
 
-async function aServer(t: TestContext, isAnswering = false): Promise<World> {
+async function aServer(
+  t: TestContext,
+  { isAnswering = false, plainHttp = false } = {},
+): Promise<World> {
   const started: ServerResponse[] = []
   const server = createServer((request, response) => {
     started.push(response)
     if (isAnswering) response.end(`<${request.url?.slice(1)}>`)
   })
-  limitPipelining(server, LIMITS)
+  limitPipelining(server, { limits: LIMITS, plainHttp })
   server.on('clientError', refuseUnreadable)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   // A server that listens on a port has an address of this form.
@@ -72,7 +75,7 @@ test('pipelining: only so many requests of a connection are served at the same t
 })
 
 test('pipelining: as many requests as may wait are answered in order', async (t) => {
-  const { connect: open } = await aServer(t, true)
+  const { connect: open } = await aServer(t, { isAnswering: true })
   const client = await open()
   client.socket.write(requests(6))
   await until('six responses', () => (client.received.includes('<5>') ? true : undefined))
@@ -126,4 +129,21 @@ test('pipelining: a connection is cut off when too many requests wait on all of 
     clients[2] === undefined ? undefined : isGone(clients[2].socket),
   )
   assert.equal(clients[0]?.socket.closed, false)
+})
+
+test('pipelining: with documented members alone, one request more closes the connection', async (t) => {
+  const { started, connect: open } = await aServer(t, { plainHttp: true })
+  const client = await open()
+  client.socket.write(requests(200))
+  await until('the end of the connection', () => isGone(client.socket))
+  assert.equal(started.length, 2)
+})
+
+test('pipelining: a request that cannot be read is rejected after the responses before it', async (t) => {
+  const { started, connect: open } = await aServer(t)
+  const client = await open()
+  client.socket.write(`${requests(3)}NONSENSE\r\n\r\n`)
+  for (let at = 0; at < 3; at++) (await until(`request ${at}`, () => started[at])).end('served')
+  await until('the end of the connection', () => isGone(client.socket))
+  assert.match(client.received, /served[^]*served[^]*served[^]*HTTP\/1\.1 400 Bad Request/)
 })

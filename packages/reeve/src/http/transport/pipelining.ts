@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TEXT_TYPE } from '../answer.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
+import { pauseParser } from './runtime-internals.ts'
 
 /** Bounds on requests that a client sends without waiting for the responses. */
 export interface PipeliningLimits {
@@ -22,6 +23,15 @@ export const PIPELINING_LIMITS: PipeliningLimits = {
   lingerMs: 2_000,
 }
 
+export interface PipeliningOptions {
+  readonly limits: PipeliningLimits
+  /**
+   * Only documented members of the runtime are used: a connection that sends too many requests is
+   * then closed at once, without a response to the last one.
+   */
+  readonly plainHttp: boolean
+}
+
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -29,10 +39,13 @@ interface Exchange {
 
 /** The requests of one connection that have no response yet. */
 interface Pipeline {
+  readonly plainHttp: boolean
   served: number
   readonly waiting: Exchange[]
   /** The client sent too many requests: this one is rejected, and no more are served. */
   rejected: Exchange | undefined
+  /** Called once when every request so far has its response. */
+  idleListener: (() => void) | undefined
 }
 
 const PIPELINE = Symbol('pipeline')
@@ -51,11 +64,11 @@ type RequestListener = (request: IncomingMessage, response: ServerResponse) => v
  *
  * Takes the place of the listeners that the server has for requests when this is called.
  */
-export function limitPipelining(server: Server, limits: PipeliningLimits): void {
+export function limitPipelining(server: Server, options: PipeliningOptions): void {
   // Every listener of this event takes a request and its response.
   const listeners = server.listeners('request') as RequestListener[]
   server.removeAllListeners('request')
-  const pipelines = new Pipelines(limits, (request, response) => {
+  const pipelines = new Pipelines(options, (request, response) => {
     for (const listener of listeners) listener(request, response)
   })
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -67,12 +80,14 @@ export function limitPipelining(server: Server, limits: PipeliningLimits): void 
 
 class Pipelines {
   readonly #limits: PipeliningLimits
+  readonly #plainHttp: boolean
   readonly #serve: RequestListener
   /** Requests that wait, on all connections. */
   #waiting = 0
 
-  constructor(limits: PipeliningLimits, serve: RequestListener) {
+  constructor({ limits, plainHttp }: PipeliningOptions, serve: RequestListener) {
     this.#limits = limits
+    this.#plainHttp = plainHttp
     this.#serve = serve
   }
 
@@ -91,7 +106,13 @@ class Pipelines {
   }
 
   #open(socket: PipelinedSocket): Pipeline {
-    const pipeline: Pipeline = { served: 0, waiting: [], rejected: undefined }
+    const pipeline: Pipeline = {
+      plainHttp: this.#plainHttp,
+      served: 0,
+      waiting: [],
+      rejected: undefined,
+      idleListener: undefined,
+    }
     socket.once('close', () => (this.#waiting -= pipeline.waiting.splice(0).length))
     return pipeline
   }
@@ -107,7 +128,7 @@ class Pipelines {
 
   #startWaiting(pipeline: Pipeline, socket: Socket): void {
     if (socket.destroyed) return
-    if (pipeline.waiting.length === 0) return rejectLast(pipeline)
+    if (pipeline.waiting.length === 0) return finish(pipeline)
     const next = pipeline.waiting.splice(0, this.#limits.servedMax - pipeline.served)
     this.#waiting -= next.length
     for (const exchange of next) this.#start(pipeline, exchange)
@@ -126,9 +147,10 @@ class Pipelines {
   }
 }
 
-/** Once everything before it has been served. */
-function rejectLast({ served, rejected }: Pipeline): void {
-  if (rejected === undefined || served > 0) return
+/** Responds to the rejected request, or calls who waits, once everything before has been served. */
+function finish({ served, rejected, idleListener }: Pipeline): void {
+  if (served > 0) return
+  if (rejected === undefined) return idleListener?.()
   rejected.response.writeHead(429, {
     [ERROR_CODE_HEADER]: codeOfStatus(429),
     'content-type': TEXT_TYPE,
@@ -151,10 +173,17 @@ export const PIPELINE_OVERFLOW = 'HPE_PAUSED'
  * two objects for each of them, and destroying those takes the runtime a time that grows with the
  * square of their number: 100,000 of them took 40 s.
  */
-export function stopParsing(socket: Socket): void {
-  const parser: unknown = Reflect.get(socket, 'parser')
-  const pause: unknown =
-    Object(parser) === parser ? Reflect.get(Object(parser), 'pause') : undefined
-  if (typeof pause === 'function') pause.call(parser)
-  else socket.destroy()
+export function stopParsing(socket: PipelinedSocket): void {
+  if (socket[PIPELINE]?.plainHttp === true || !pauseParser(socket)) socket.destroy()
+}
+
+/**
+ * Calls `listener` when all requests of a connection have their responses; not at all where the
+ * last one is the rejection of too many requests.
+ */
+export function onIdle(socket: PipelinedSocket, listener: () => void): void {
+  const pipeline = socket[PIPELINE]
+  const isIdle = pipeline === undefined || (pipeline.served === 0 && pipeline.waiting.length === 0)
+  if (!isIdle) pipeline.idleListener = listener
+  else if (pipeline?.rejected === undefined) listener()
 }

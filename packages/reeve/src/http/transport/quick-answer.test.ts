@@ -26,6 +26,7 @@ async function ask(t: TestContext, asked: Asked): Promise<Said> {
   const quick = new QuickAnswers({
     headers: { 'x-frame-options': 'DENY' },
     aliases: {},
+    isEnabled: true,
     isDraining: () => false,
     isStillLeader: () => true,
     ...asked.options,

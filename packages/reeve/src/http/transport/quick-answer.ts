@@ -2,13 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { goesAsItIs } from './compression.ts'
+import { goesAsItIs } from '../compression.ts'
+import { putHead } from './runtime-internals.ts'
 
 export interface QuickAnswersOptions {
   /** Those that every answer has. */
   readonly headers: Readonly<Record<string, string>>
   /** Other names of headers, from ours, which are told beside them. */
   readonly aliases: Readonly<Record<string, string>>
+  /** False: every answer is sent by Fastify. */
+  readonly isEnabled: boolean
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
   /** False when an answer claims more than this server may by now (`Gate`). */
@@ -22,16 +25,13 @@ export interface QuickAnswer {
 }
 
 /**
- * Writes the head of most answers as one text, made of few pieces, together with the body. To hand
- * the runtime a dozen headers one by one, which it then checks one by one and puts into such a
- * text, was a third of what a small read costs beyond a bare server
- * (docs/contributing/measurements/requests.md).
+ * Writes the head of most answers as one text together with the body. Setting a dozen headers one
+ * by one, which the runtime then checks and joins into such a text, takes a quarter of the
+ * processor time of a small read (docs/contributing/measurements/requests.md).
  *
- * As `transport/parked-connection.ts`, this knows something of the runtime: that a response keeps
- * the text of its head in a field, and writes it before the body. Where that is otherwise, and for
- * whatever is not plain (another status, a caller that takes compression or comes from another
- * origin, a connection that ends with the answer), nothing is done here and the answer goes the
- * long way through Fastify. Both ways say the same, which a test holds against each other.
+ * Whatever is not plain (another status, a client that accepts compression or comes from another
+ * origin, a connection that ends with the answer) is not sent here but by Fastify. A test compares
+ * what both send.
  */
 export class QuickAnswers {
   readonly #options: QuickAnswersOptions
@@ -43,7 +43,8 @@ export class QuickAnswers {
   constructor(options: QuickAnswersOptions) {
     this.#options = options
     const lines = linesOf(options.headers, {})
-    this.#isUsable = lines !== undefined && Object.keys(options.headers).every(isOrdinary)
+    const areOrdinary = lines !== undefined && Object.keys(options.headers).every(isOrdinary)
+    this.#isUsable = options.isEnabled && areOrdinary
     this.#start = `HTTP/1.1 200 OK\r\n${lines}content-type: application/json\r\n`
   }
 
@@ -55,7 +56,8 @@ export class QuickAnswers {
     if (lines === undefined) return false
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const head = `${this.#start}x-request-id: ${request.id}\r\n${lines}content-length: ${length}\r\n`
-    if (!this.#putHead(response, head + this.#ending(reply))) return false
+    this.#isUsable = putHead(response, head + this.#ending(reply))
+    if (!this.#isUsable) return false
     void reply.hijack()
     if (typeof body !== 'string') {
       response.end(body)
@@ -79,20 +81,12 @@ export class QuickAnswers {
       goesAsItIs(request, length) &&
       response.shouldKeepAlive &&
       response.statusCode === 200 &&
+      !response.headersSent &&
       // A connection of our own, which is written by this response now, and no imitation of tests.
       response.socket instanceof Socket &&
       !isDraining() &&
       isStillLeader(request)
     )
-  }
-
-  #putHead(response: ServerResponse, head: string): boolean {
-    if (Reflect.get(response, '_header') !== null) return false
-    Reflect.set(response, '_header', head)
-    if (response.headersSent) return true
-    Reflect.set(response, '_header', null)
-    this.#isUsable = false
-    return false
   }
 
   /** What the runtime puts at the end of a head. */

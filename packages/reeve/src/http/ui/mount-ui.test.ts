@@ -34,6 +34,7 @@ function serve(folder: string): FastifyInstance {
     pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
     responseHeaders: {},
+    plainHttp: false,
     isDraining: () => false,
     observerOf: () => () => undefined,
   })

@@ -5,7 +5,7 @@ import { LIMITS, type Refusal } from '../../model/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
 import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 import { tokenToHeader } from '../page-token.ts'
-import type { QuickAnswers } from '../quick-answer.ts'
+import type { QuickAnswers } from '../transport/quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
 const TOO_MANY_REQUESTS = 429

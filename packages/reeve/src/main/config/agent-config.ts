@@ -284,6 +284,8 @@ interface HttpConfig {
   /** Origins whose pages may read answers; `*` is any. */
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** Only documented members of the runtime's HTTP classes are used. */
+  readonly isPlain: boolean
   /** On `/api/v2`, for each user; 0 is any number. */
   readonly requestsPerSecondMax: number
   /** Scheme and host that links begin with; empty: those of the request. */

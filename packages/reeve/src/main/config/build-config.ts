@@ -67,6 +67,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     http: {
       corsOrigins: settings.corsOrigins,
       responseHeaders: settings.responseHeaders,
+      isPlain: settings.plainHttp,
       requestsPerSecondMax: settings.requestsPerSecond,
       externalUrl: settings.externalUrl,
     },

@@ -102,6 +102,7 @@ test('options: what is in force is shown in the words of its file, without secre
     datacenter: 'dc1',
     name: 'host1',
     compatibility: true,
+    plain_http: false,
     data_dir: '/tmp/reeve-dev-1',
     bind_addr: '127.0.0.1',
     ports: { http: 4646 },

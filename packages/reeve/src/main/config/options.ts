@@ -391,6 +391,17 @@ export const options = {
     help: 'Headers that every answer carries.',
     read: (config) => config.http.responseHeaders,
   }),
+  plainHttp: option({
+    kind: bool,
+    file: ['plain_http'],
+    environment: 'REEVE_PLAIN_HTTP',
+    flag: { long: '--plain-http' },
+    byDefault: always(false, '`false`'),
+    help:
+      "Uses only documented members of the runtime's HTTP classes. Small reads and parked queries " +
+      'then cost more; for a runtime whose HTTP classes differ.',
+    read: (config) => config.http.isPlain,
+  }),
   requestsPerSecond: option({
     kind: integer({ min: 0, max: 1_000_000 }),
     file: ['http_api_max_requests_per_second'],

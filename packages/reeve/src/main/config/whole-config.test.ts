@@ -113,7 +113,13 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       directory: undefined,
       s3: { address: undefined, region: 'us-east-1', accessKey: undefined, secretKey: undefined },
     },
-    http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
+    http: {
+      corsOrigins: [],
+      responseHeaders: {},
+      isPlain: false,
+      requestsPerSecondMax: 100,
+      externalUrl: '',
+    },
     compatibility: true,
     limits: DEFAULT_LIMITS,
   } satisfies AgentConfig)
@@ -274,6 +280,7 @@ for (const [path, text] of [
       http: {
         corsOrigins: ['https://ui.example.com'],
         responseHeaders: { 'X-Team': 'platform' },
+        isPlain: true,
         requestsPerSecondMax: 50,
         externalUrl: 'https://reeve.example.com',
       },
