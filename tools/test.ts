@@ -1,7 +1,8 @@
 /**
  * `npm test`: the static checks, the tests beside the code, then the tests of the whole product.
  * `npm test -- <path or name>`: only the test files whose path holds the text, or where there is
- * none, only the tests whose name matches it. A failed test is never run again.
+ * none, only the tests whose name matches it. A text with a slash, or that ends with `.ts`, is a
+ * path. A failed test is never run again.
  */
 import { runChecks } from './test/checks.ts'
 import { formatTimes } from './test/file-times.ts'
@@ -9,6 +10,11 @@ import type { Results } from './test/reporter.ts'
 import { findTests, PRODUCT_TESTS, runTests, UNIT_TESTS } from './test/run-tests.ts'
 
 const filters = process.argv.slice(2).map((text) => text.replace(/^\.\//, ''))
+const unmatched = filters.filter((text) => looksLikePath(text) && !isPath(text))
+if (unmatched.length > 0) {
+  for (const path of unmatched) console.error(`No test file matches ${path}`)
+  process.exit(1)
+}
 const failedChecks = filters.length > 0 ? [] : await runChecks()
 const runs = filters.length > 0 ? [await runSome(filters)] : await runAll()
 
@@ -36,9 +42,20 @@ async function runAll(): Promise<readonly Results[]> {
 }
 
 async function runSome(texts: readonly string[]): Promise<Results> {
-  const all = findTests([...UNIT_TESTS, ...PRODUCT_TESTS])
-  const isPath = (text: string): boolean => all.some((file) => file.includes(text))
+  const all = allTests()
   const paths = texts.filter(isPath)
   const files = paths.length === 0 ? all : all.filter((file) => paths.some((p) => file.includes(p)))
   return await runTests(files, { names: texts.filter((text) => !isPath(text)) })
+}
+
+function allTests(): readonly string[] {
+  return findTests([...UNIT_TESTS, ...PRODUCT_TESTS])
+}
+
+function isPath(text: string): boolean {
+  return allTests().some((file) => file.includes(text))
+}
+
+function looksLikePath(text: string): boolean {
+  return text.includes('/') || text.endsWith('.ts')
 }

@@ -36,12 +36,12 @@ function runTests(t: TestContext, files: Readonly<Record<string, string>>, args:
   // The runner refuses to run inside itself as long as this mark is there.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const options = { encoding: 'utf8', env: { ...env, REEVE_TEST_EXIT_MS: '1000' } } as const
-  const { status, stdout } = spawnSync(
+  const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'tools/test.ts'), ...args],
     options,
   )
-  return { root, status, stdout, lastLine: stdout.trimEnd().split('\n').at(-1) }
+  return { root, status, stdout, stderr, lastLine: stdout.trimEnd().split('\n').at(-1) }
 }
 
 const unit = 'packages/a/src/a.test.ts'
@@ -91,6 +91,13 @@ test('test run: every failure is repeated briefly in the last lines', (t) => {
   assert.match(end, /✗ numbers › divides\n {2}packages\/a\/test\/api\/b\.test\.ts:3:3\n.*by zero/)
   assert.equal(end.match(/^✗ /gm)?.length, 2)
 })
+
+for (const path of ['packages/a/src/none.test.ts', './packages/b/', 'none.ts'])
+  test(`test run: ${path} matches no file, which is an error`, (t) => {
+    const { status, stdout, stderr } = runTests(t, { [unit]: PASSING }, [path, unit])
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.equal(stderr, `No test file matches ${path.replace('./', '')}\n`)
+  })
 
 const FAILS_ONCE = `import { test } from 'node:test'
 import fs from 'node:fs'
