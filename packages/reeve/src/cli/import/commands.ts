@@ -32,7 +32,7 @@ export const importCommands: readonly CommandSpec[] = [
     ],
     flags: [...FLAGS, { usage: '--start', help: 'let imported jobs run at once' }],
     isRead: true,
-    load: async () => (await import('./import-workload.ts')).runImportWorkload,
+    load: async () => (await import('./import.ts')).runImportWorkload,
   },
   {
     path: 'import governance',
@@ -57,6 +57,6 @@ export const importCommands: readonly CommandSpec[] = [
       },
     ],
     isRead: true,
-    load: async () => (await import('./import-governance.ts')).runImportGovernance,
+    load: async () => (await import('./import.ts')).runImportGovernance,
   },
 ]

@@ -1,6 +1,6 @@
 import { ApiError, type Client } from '@reeve/sdk'
 import type { Fields, Omission } from './import-plan.ts'
-import { mapLimited } from './map-limited.ts'
+import { mapLimited } from './import-source.ts'
 import { fieldsInOurNames, type PeerNames } from './peer-names.ts'
 import { collected, refusalOf } from './workload-inventory.ts'
 

@@ -1,6 +1,6 @@
 import type { JobSubmission } from '@reeve/contract'
 import { ApiError, type Client } from '@reeve/sdk'
-import { mapLimited } from './map-limited.ts'
+import { mapLimited } from './import-source.ts'
 import type { Fields, Omission } from './import-plan.ts'
 import { fieldsInOurNames, pathInOurNames, type PeerNames } from './peer-names.ts'
 

@@ -1,6 +1,6 @@
 import type { FieldDiff, JobDiff, ObjectDiff } from '@reeve/contract'
 import { ApiError, type Client } from '@reeve/sdk'
-import { mapLimited } from './map-limited.ts'
+import { mapLimited } from './import-source.ts'
 import type { Fields } from './import-plan.ts'
 import type { JobRecord, JobVersionRecord } from './workload-inventory.ts'
 import type { FieldChange, JobCheck, JobWrite, WorkloadWrite } from './workload-plan.ts'
