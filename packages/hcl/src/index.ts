@@ -1,4 +1,5 @@
 export { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
+export { formatSource } from './syntax/format-source.ts'
 export { parseJson, type JsonOptions } from './syntax/json.ts'
 export { parseLegacy } from './syntax/legacy.ts'
 export type {

@@ -66,6 +66,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'job periodic': 'Work with periodic jobs.',
   alloc: 'Inspect allocations and work with their tasks.',
   node: 'Manage nodes: status, drain, eligibility.',
+  'node meta': 'Read and change the metadata of nodes.',
   'node join-token': 'Manage single-use tokens for new nodes.',
   eval: 'Inspect evaluations and failed placements.',
   deployment: 'Watch, promote, pause and fail deployments.',

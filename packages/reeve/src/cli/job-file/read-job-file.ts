@@ -95,7 +95,7 @@ interface FileKind {
   readonly missing: string
 }
 
-const JOB_FILE: FileKind = {
+export const JOB_FILE: FileKind = {
   noun: 'job file',
   missing: '"reeve job init" writes a first job file; "-" reads standard input.',
 }
@@ -105,7 +105,12 @@ const VARIABLE_FILE: FileKind = {
   missing: '--var-file names a file with values of variables, such as: count = 3',
 }
 
-async function readText(invocation: Invocation, path: string, kind: FileKind): Promise<string> {
+/** The text of a file, or of standard input for "-". */
+export async function readText(
+  invocation: Invocation,
+  path: string,
+  kind: FileKind,
+): Promise<string> {
   const bytes = await fileBytes(invocation, path, {
     bytesMax: FILE_BYTES_MAX,
     unreadable: (thrown) => unreadable(path, kind, thrown),
@@ -147,12 +152,17 @@ const API_NAMES = ['ID', 'TaskGroups'] as const
 
 /** `{"Job": {…}}`, or the job itself; anything else is a job file. */
 function findApiJob(text: string): ParsedJob | undefined {
-  if (!/^\uFEFF?\s*\{/.test(text)) return undefined
+  if (!isJson(text)) return undefined
   const read = parseJson(text)
   const isJob = API_NAMES.some((name) => memberOf(read, name) !== undefined)
   const job = memberOf(read, 'Job') ?? (isJob ? read : undefined)
   if (typeof job !== 'object' || job === null) return undefined
   return job
+}
+
+/** HCL never begins with a brace. */
+export function isJson(text: string): boolean {
+  return /^\uFEFF?\s*\{/.test(text)
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -68,6 +68,36 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     load: async () => (await import('./validate.ts')).runJobValidate,
   },
   {
+    path: 'job fmt',
+    aliases: ['fmt'],
+    summary: 'Format job files.',
+    details:
+      'Sets indentation, spaces and the columns of equals signs; comments, blank lines, strings and ' +
+      'heredocs are kept. Without a path it formats the *.hcl and *.reeve files of this directory.',
+    examples: [
+      { line: 'reeve job fmt web.hcl', says: 'rewrite a file, and print its name if it changed' },
+      {
+        line: 'reeve job fmt --check --recursive jobs',
+        says: 'exit with 1 if a file would change',
+      },
+      { line: 'reeve job fmt - < web.hcl', says: 'from standard input to standard output' },
+    ],
+    args: [
+      {
+        usage: '[PATH...]',
+        help: 'files, or directories of them; "-" formats standard input',
+        completes: 'file',
+      },
+    ],
+    flags: [
+      { usage: '--check', help: 'change nothing; exit with 1 if a file is not formatted' },
+      { usage: '--no-list', help: 'do not print the names of changed files' },
+      { usage: '--no-write', help: 'do not write; only print the names' },
+      { usage: '-r, --recursive', help: 'include the directories below' },
+    ],
+    load: async () => (await import('./fmt.ts')).runJobFmt,
+  },
+  {
     path: 'job plan',
     aliases: ['plan'],
     summary: 'Show what running a job file would change.',

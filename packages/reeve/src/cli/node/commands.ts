@@ -137,6 +137,34 @@ export const nodeCommands: readonly CommandSpec[] = [
     load: async () => (await import('./admission.ts')).runNodeRotateSecret,
   },
   {
+    path: 'node meta read',
+    summary: 'Show the metadata of a node.',
+    details: 'Shows what constraints see, and whether a request or the configuration has set it.',
+    examples: [
+      { line: 'reeve node meta read web-1', says: 'the metadata of a node' },
+      { line: 'reeve node meta read --self --json', says: 'of the agent at this address, as JSON' },
+    ],
+    args: [NODE],
+    flags: [SELF],
+    isRead: true,
+    load: async () => (await import('./meta.ts')).runNodeMetaRead,
+  },
+  {
+    path: 'node meta apply',
+    summary: 'Change the metadata of a node without a restart.',
+    details:
+      'The node keeps the change when it starts again. Values of requests win over values of the ' +
+      'configuration. Running allocations are not moved.',
+    examples: [
+      { line: 'reeve node meta apply web-1 rack=r7 ssd=true', says: 'set two values' },
+      { line: 'reeve node meta apply --unset rack web-1', says: 'remove a value' },
+    ],
+    args: [NODE, { usage: '[KEY=VALUE...]', help: 'values to set' }],
+    flags: [SELF, { usage: '--unset <KEY>', help: 'a value to remove', isRepeated: true }],
+    isRead: true,
+    load: async () => (await import('./meta.ts')).runNodeMetaApply,
+  },
+  {
     path: 'node join-token create',
     summary: 'Create a single-use token for a new node.',
     examples: [

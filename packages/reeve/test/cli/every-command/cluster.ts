@@ -70,6 +70,20 @@ export const clusterStory: Story = {
     { line: 'system gc', says: /^Garbage collection started/ },
     { line: 'node status one', says: /\nName += one\n[^]*\nraw_exec +healthy/ },
     {
+      line: 'node meta apply one rack=r7 ssd=true',
+      says: /^The metadata of node \w{8} \(one\) is updated\.\n[^]*\nrack +r7 +request\n/,
+    },
+    {
+      line: 'node meta apply --unset ssd one',
+      says: /\n\nKey +Value +Source\nrack +r7 +request\n$/,
+    },
+    { line: 'node meta read one', says: /^Key +Value +Source\nrack +r7 +request\n$/ },
+    {
+      line: ['node', 'status', '-t', '{{ .Meta.rack }}', 'one'],
+      says: /^r7\n?$/,
+      isAwaited: true,
+    },
+    {
       line: 'node eligibility --disable one',
       says: /\(one\) is ineligible: it takes no new allocations/,
     },

@@ -11,6 +11,7 @@ export const localStory: Story = {
     'jobs_test.rego': TESTED,
     'count.json': '{"count": 4}',
     'open.native': 'main   = rule{true}\n',
+    'spread.hcl': 'job "web" { # it\n type="batch"\n}\n',
     'agent.hcl': 'ports {\n  http = 70000\n}\n',
   },
   rows: [
@@ -21,6 +22,10 @@ export const localStory: Story = {
       code: 1,
       warns: /^agent\.hcl:2,10-15: ports\.http must be a whole number/m,
     },
+    { line: 'job fmt --check spread.hcl', code: 1, says: /^spread\.hcl\n$/ },
+    { line: 'job fmt -', input: 'a   =1', says: /^a = 1\n$/ },
+    { line: 'job fmt -', input: 'a =', code: 1, warns: /^reeve job fmt: <stdin> cannot be/ },
+    { line: 'job fmt spread.hcl', says: /^spread\.hcl\n$/ },
     { line: 'policy check jobs.rego', says: /^The policies can be evaluated \(1 file\)\.\n$/ },
     { line: 'policy test jobs.rego jobs_test.rego', says: /\n1 test: 1 passed, 0 failed\n$/ },
     { line: 'policy fmt --check open.native', code: 1, says: /^open\.native\n/ },
