@@ -207,6 +207,7 @@ test('every list can be paged, except the ones that never are', () => {
     'RunPolicyVersionList',
     'StateVersionOutputList',
     'TagBindingList',
+    'VariableSetVariableList',
     'WorkspaceTagList',
     'WorkspaceVariableList',
   ])

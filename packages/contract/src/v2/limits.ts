@@ -105,8 +105,11 @@ export const CONFIGURATION_BYTES_MAX = 100 * 1024 * 1024
 export const CONFIGURATION_UNPACKED_BYTES_MAX = 1024 * 1024 * 1024
 export const CONFIGURATION_ENTRIES_MAX = 100_000
 
-/** Variables of one workspace: all of them are given to every run in it. */
-export const WORKSPACE_VARIABLES_MAX = 500
+/** Variables of one workspace or one variable set: all of them are given to every run. */
+export const VARIABLES_MAX = 500
+
+/** Variable sets of one organization. */
+export const VARIABLE_SETS_MAX = 1_000
 
 /** Configuration versions of one workspace that are kept; the oldest that no run needs go first. */
 export const CONFIGURATION_VERSIONS_KEPT_MAX = 100

@@ -67,6 +67,7 @@ export const ID_PREFIXES = {
   teams: 'team',
   users: 'user',
   vars: 'var',
+  varsets: 'varset',
   workspaces: 'ws',
 } as const
 export type PrefixedType = keyof typeof ID_PREFIXES

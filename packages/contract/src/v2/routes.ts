@@ -26,6 +26,7 @@ import { teamAccessRoutes } from './team-access.ts'
 import { teamRoutes } from './team.ts'
 import { tokenRoutes } from './token.ts'
 import { userRoutes } from './user.ts'
+import { variableSetRoutes } from './variable-set.ts'
 import { workspaceVariableRoutes } from './workspace-variable.ts'
 import { workspaceRoutes } from './workspace.ts'
 
@@ -41,6 +42,7 @@ export const v2Routes = {
   ...policySetParameterRoutes,
   ...policySetVersionRoutes,
   ...workspaceVariableRoutes,
+  ...variableSetRoutes,
   ...configurationVersionRoutes,
   ...stateVersionRoutes,
   ...runRoutes,

@@ -3,15 +3,7 @@ import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { Nullable, Timestamp, type Shape } from '../shape.ts'
 import { create, read, remove, update } from './define.ts'
-import {
-  Identifier,
-  DocumentOf,
-  ListOf,
-  OneOf,
-  RequestOf,
-  ResourceOf,
-  SelfLink,
-} from './json-api.ts'
+import { DocumentOf, ListOf, OneOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import {
   DESCRIPTION_LENGTH_MAX,
   PARAMETER_KEY_LENGTH_MAX,
@@ -22,20 +14,24 @@ import { fieldsQuery } from './query.ts'
 /** A variable of the configuration, or of the environment in which the tool runs. */
 export const VARIABLE_CATEGORIES = ['terraform', 'env'] as const
 
+export const VARIABLE_ATTRIBUTES = {
+  key: Type.String(),
+  value: Nullable(Type.String({ description: 'Null once the variable is sensitive.' })),
+  description: Nullable(Type.String()),
+  category: OneOf(VARIABLE_CATEGORIES),
+  hcl: Type.Boolean({ description: 'The value is an expression, not text.' }),
+  sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
+  'version-id': Type.String({ description: 'Another one after each change.' }),
+  'created-at': Timestamp(),
+}
+
 /** A value that the runs of a workspace get. */
 export const WorkspaceVariable = ResourceOf('WorkspaceVariable', 'vars', {
-  attributes: Type.Object({
-    key: Type.String(),
-    value: Nullable(Type.String({ description: 'Null once the variable is sensitive.' })),
-    description: Nullable(Type.String()),
-    category: OneOf(VARIABLE_CATEGORIES),
-    hcl: Type.Boolean({ description: 'The value is an expression, not text.' }),
-    sensitive: Type.Boolean({ description: 'Cannot be turned off again.' }),
-    'version-id': Type.String({ description: 'Another one after each change.' }),
-    'created-at': Timestamp(),
-  }),
+  attributes: Type.Object(VARIABLE_ATTRIBUTES),
   relationships: Type.Object({
-    configurable: Type.Object({ data: Identifier('workspaces') }),
+    configurable: ToOne('workspaces'),
+    // The variable set that it comes from; absent for a variable of the workspace itself.
+    varset: Type.Optional(ToOne('varsets')),
   }),
   links: SelfLink(),
 })
@@ -54,8 +50,10 @@ const writable = {
   sensitive: Type.Optional(Type.Boolean()),
 }
 
+export const NEW_VARIABLE = { key, category: OneOf(VARIABLE_CATEGORIES), ...writable }
+
 export const WorkspaceVariableCreateRequest = RequestOf('WorkspaceVariableCreateRequest', 'vars', {
-  attributes: Type.Object({ key, category: OneOf(VARIABLE_CATEGORIES), ...writable }),
+  attributes: Type.Object(NEW_VARIABLE),
 })
 export type WorkspaceVariableCreateRequest = Shape<typeof WorkspaceVariableCreateRequest>
 
@@ -83,7 +81,7 @@ export const workspaceVariableRoutes = routes('Workspace variables', {
     needs: reads,
   }),
   listAllWorkspaceVariables: read('/workspaces/:workspace_id/all-vars', {
-    summary: 'List the variables that the runs of a workspace get.',
+    summary: 'List the variables that the runs of a workspace get, with those of variable sets.',
     query: fieldsQuery('vars'),
     returns: WorkspaceVariableList,
     result: 'All variables.',

@@ -13,6 +13,7 @@ import { projectCommands } from './governance/project/commands.ts'
 import { runCommands } from './governance/run/commands.ts'
 import { teamCommands } from './governance/team/commands.ts'
 import { tokenCommands } from './governance/token/commands.ts'
+import { varsetCommands } from './governance/varset/commands.ts'
 import { workspaceCommands } from './governance/workspace/commands.ts'
 import { importCommands } from './import/commands.ts'
 import { jobCommands } from './job/commands.ts'
@@ -50,6 +51,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...orgCommands,
   ...projectCommands,
   ...workspaceCommands,
+  ...varsetCommands,
   ...teamCommands,
   ...tokenCommands,
   ...policyCommands,
@@ -91,6 +93,8 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'org member': 'Manage the members of an organization.',
   project: 'Manage projects.',
   workspace: 'Manage workspaces.',
+  'workspace variable': 'Manage the variables that the runs of a workspace get.',
+  varset: 'Manage variables that the runs of several workspaces get.',
   team: 'Manage teams and their permissions.',
   token: 'Manage tokens of the governance API.',
   policy: 'Write, test, upload and replay policies.',

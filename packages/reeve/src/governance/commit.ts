@@ -18,6 +18,7 @@ export type GovernanceAction =
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
   | `Variable${'Created' | 'Updated' | 'Deleted'}`
+  | `VariableSet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
   | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 

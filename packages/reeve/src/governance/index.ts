@@ -160,9 +160,33 @@ export {
   createVariable,
   deleteVariable,
   findVariable,
+  listEffectiveVariables,
   listVariables,
   updateVariable,
 } from './variables/variables.ts'
+export type { EffectiveVariable } from './variables/effective-variables.ts'
+export {
+  findSetMaker,
+  findVariableSet,
+  listVariableSets,
+  setsOfProject,
+  setsOfWorkspace,
+  type SeenVariableSet,
+} from './variable-sets/find-variable-set.ts'
+export { variableSetMembers } from './variable-sets/set-members.ts'
+export {
+  createSetVariable,
+  deleteSetVariable,
+  findSetVariable,
+  setVariables,
+  updateSetVariable,
+} from './variable-sets/set-variables.ts'
+export {
+  changeVariableSetMembers,
+  createVariableSet,
+  deleteVariableSet,
+  updateVariableSet,
+} from './variable-sets/variable-sets.ts'
 export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
 export {
   findWorkspace,

@@ -24,6 +24,7 @@ import type {
   RunPolicyRow,
   RunRow,
   RunVariableRow,
+  SetVariableRow,
   StateVersionRow,
   TagBindingRow,
   TaskStageRow,
@@ -32,6 +33,8 @@ import type {
   TeamRow,
   TeamWorkspaceRow,
   UserRow,
+  VariableSetMemberRow,
+  VariableSetRow,
   WorkspaceRow,
 } from '../model/index.ts'
 import type { TableSpec } from './table.ts'
@@ -70,6 +73,9 @@ export interface GovernanceRows {
   readonly team_workspaces: TeamWorkspaceRow
   readonly teams: TeamRow
   readonly users: UserRow
+  readonly variable_set_members: VariableSetMemberRow
+  readonly variable_set_variables: SetVariableRow
+  readonly variable_sets: VariableSetRow
   readonly workspaces: WorkspaceRow
 }
 
@@ -442,6 +448,34 @@ export const GOVERNANCE_SPECS: {
       username: (row) => foldName(row.username),
       email: (row) => foldName(row.email),
       admin: (row) => (row.isAdmin ? 'yes' : undefined),
+    },
+  },
+  variable_set_members: {
+    ...large,
+    key: (row) => scopedKey(scopedKey(row.variableSetId, row.relation), row.memberId),
+    groups: {
+      organization,
+      set: (row) => row.variableSetId,
+      member: (row) => scopedKey(row.relation, row.memberId),
+    },
+  },
+  variable_set_variables: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      set: (row) => row.variableSetId,
+      key: (row) => scopedKey(scopedKey(row.variableSetId, row.category), row.key),
+    },
+  },
+  variable_sets: {
+    ...plain,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      project: (row) => row.projectId ?? undefined,
+      name: (row) => scopedKey(row.projectId ?? row.organizationId, foldName(row.name)),
+      global: (row) => (row.global ? row.organizationId : undefined),
     },
   },
   workspaces: {

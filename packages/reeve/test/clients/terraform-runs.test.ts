@@ -28,6 +28,7 @@ describe('the real command-line tool runs here', { skip: SKIPPED }, () => {
       failToPlan(world),
       saveAndApply(world),
       cancelApply(world),
+      useVariableSets(world),
     ])
   })
 
@@ -126,6 +127,45 @@ async function cancelApply(world: RunWorld): Promise<void> {
   const state = await directory.run('state', 'list')
   assert.match(state.output, /terraform_data\.first/)
   assert.equal(await isLocked(world, 'cancel'), false)
+}
+
+const VARIABLES = `
+variable "region" { type = string }
+variable "zone" { type = string }
+variable "password" { type = string }
+resource "terraform_data" "x" { input = "\${var.region}-\${var.zone}" }
+output "place" { value = terraform_data.x.output }
+output "length" { value = length(var.password) }
+resource "terraform_data" "told" {
+  provisioner "local-exec" { command = "echo password=$PASSWORD" }
+}
+`
+
+/** A set wins over another by its priority, and its secrets are in no log. */
+async function useVariableSets(world: RunWorld): Promise<void> {
+  const directory = await initialized(world, 'varsets', VARIABLES)
+  const workspace = await world.api('GET', '/organizations/acme/workspaces/varsets')
+  const members = { data: [{ type: 'workspaces', id: workspace.json.data.id }] }
+  const secret = 'hunter2-in-a-set'
+  const add = async (name: string, priority: boolean, vars: readonly object[]) => {
+    const data = vars.map((attributes) => ({ type: 'vars', attributes }))
+    const relationships = { workspaces: members, vars: { data } }
+    const body = { data: { type: 'varsets', attributes: { name, priority }, relationships } }
+    assert.equal((await world.api('POST', '/organizations/acme/varsets', body)).status, 201)
+  }
+  await add('first', true, [{ key: 'region', value: 'eu', category: 'terraform' }])
+  await add('second', false, [
+    { key: 'region', value: 'us', category: 'terraform' },
+    { key: 'password', value: secret, category: 'terraform', sensitive: true },
+    { key: 'PASSWORD', value: secret, category: 'env', sensitive: true },
+    { key: 'TF_VAR_zone', value: 'a', category: 'env' },
+  ])
+  const applied = await directory.run('apply', '-no-color', '-auto-approve')
+  assert.equal(applied.code, 0, applied.output)
+  assert.match(applied.output, /password=\*\*\*/)
+  assert.equal(applied.output.includes(secret), false)
+  assert.equal((await directory.run('output', '-raw', 'place')).output, 'eu-a')
+  assert.equal((await directory.run('output', '-raw', 'length')).output, String(secret.length))
 }
 
 async function initialized(world: RunWorld, name: string, text: string): Promise<RunDirectory> {

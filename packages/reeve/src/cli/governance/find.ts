@@ -127,3 +127,22 @@ export async function findPolicySet(
       client.pages('listPolicySets', { params: await organizationOf(invocation) }),
   })
 }
+
+export async function findVariableSet(
+  invocation: Invocation,
+  given: string,
+): Promise<ItemOf<'listVariableSets'>> {
+  const { client } = invocation
+  return await findNamed({
+    noun: 'variable set',
+    given,
+    prefix: 'varset',
+    lists: 'reeve varset list',
+    read: (variable_set_id) => client.v2.readVariableSet({ params: { variable_set_id } }),
+    search: async () =>
+      client.pages('listVariableSets', {
+        params: await organizationOf(invocation),
+        query: { q: given },
+      }),
+  })
+}

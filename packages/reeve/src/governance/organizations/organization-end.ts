@@ -32,6 +32,9 @@ const IN_ORGANIZATION = [
   'team_projects',
   'team_workspaces',
   'teams',
+  'variable_set_members',
+  'variable_set_variables',
+  'variable_sets',
   'workspaces',
 ] as const satisfies readonly (keyof GovernanceRows)[]
 

@@ -5,11 +5,12 @@ import {
   type ProjectRow,
   type WorkspaceRow,
 } from '../../model/index.ts'
-import { put, type Change } from '../../state/index.ts'
+import { put, scopedKey, type Change } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findProject, rightsOnProject, type SeenProject } from '../standing.ts'
+import { memberEnd } from '../variable-sets/set-members.ts'
 import { withDuration } from './auto-destroy.ts'
 
 /** The project, for somebody who may move workspaces into it. */
@@ -80,13 +81,26 @@ export function inProject(before: WorkspaceRow, project: ProjectRow): WorkspaceR
     : moved
 }
 
-/** Accesses to a workspace name the project that they show (governance tables, `teamProject`). */
+/**
+ * Accesses to a workspace name the project that they show (governance tables, `teamProject`).
+ * Variable sets of its former project do not apply to it any more.
+ */
 export function movedAccesses(
   { store }: GovernanceContext,
   { id, projectId }: WorkspaceRow,
 ): readonly Change[] {
-  return store.tables.team_workspaces
-    .rowsIn('workspace', id)
-    .filter((row) => row.projectId !== projectId)
-    .map((row) => put('team_workspaces', { ...row, projectId }))
+  const { team_workspaces: accesses, variable_sets: sets } = store.tables
+  const isForeign = (variableSetId: string): boolean => {
+    const owner = sets.find(variableSetId)?.projectId ?? null
+    return owner !== null && owner !== projectId
+  }
+  return [
+    ...accesses
+      .rowsIn('workspace', id)
+      .filter((row) => row.projectId !== projectId)
+      .map((row) => put('team_workspaces', { ...row, projectId })),
+    ...memberEnd(store.tables, 'member', scopedKey('workspaces', id), ({ variableSetId }) =>
+      isForeign(variableSetId),
+    ),
+  ]
 }

@@ -1,5 +1,7 @@
 import { remove, scopedKey, type Change, type TableName, type Tables } from '../../state/index.ts'
 import { workspaceRunsEnd } from '../runs/run-end.ts'
+import { memberEnd as setMemberEnd } from '../variable-sets/set-members.ts'
+import { variableSetEnd } from '../variable-sets/variable-sets.ts'
 
 /** Removes a project with everything that names it, the workspaces in it among that. */
 export function projectEnd(tables: Tables, projectId: string): readonly Change[] {
@@ -11,6 +13,10 @@ export function projectEnd(tables: Tables, projectId: string): readonly Change[]
     ...rowsOf(tables, ['team_projects', 'project', projectId]),
     ...rowsOf(tables, ['project_namespaces', 'project', projectId]),
     ...memberEnd(tables, ['projects', 'project-exclusions'], projectId),
+    ...setMemberEnd(tables, 'member', scopedKey('projects', projectId)),
+    ...[...tables.variable_sets.keysIn('project', projectId)].flatMap((id) =>
+      variableSetEnd(tables, id),
+    ),
     remove('projects', projectId),
   ]
 }
@@ -26,6 +32,7 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
     ...rowsOf(tables, ['state_versions', 'workspace', workspaceId]),
     ...rowsOf(tables, ['run_variables', 'workspace', workspaceId]),
     ...memberEnd(tables, ['workspaces', 'workspace-exclusions'], workspaceId),
+    ...setMemberEnd(tables, 'member', scopedKey('workspaces', workspaceId)),
     remove('workspaces', workspaceId),
   ]
 }

@@ -4,44 +4,46 @@ import {
   invalid,
   isEqual,
   UNSEEN,
-  type AttributeProblem,
   type GovernanceRefusal,
   type RunVariableRow,
 } from '../../model/index.ts'
-import { compareCreation, put, remove, scopedKey, type Tables } from '../../state/index.ts'
+import { put, remove, scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { newId } from '../ids.ts'
 import {
   findWorkspaceWith,
   type SeenWorkspace,
   type WorkspaceAddress,
 } from '../workspaces/find-workspace.ts'
-import { keyProblem } from './variable-keys.ts'
+import { effectiveVariables, type EffectiveVariable } from './effective-variables.ts'
+import { oldestFirst } from './oldest-first.ts'
+import { changedFields, keyProblems, newFields, sensitiveProblems } from './variable-fields.ts'
 
 export interface SeenVariable extends SeenWorkspace {
   readonly variable: RunVariableRow
 }
 
-/** The variables of a workspace, oldest first. */
-export function variablesOf(
-  { run_variables: variables }: Tables,
-  workspaceId: string,
-): readonly RunVariableRow[] {
-  return [...variables.keysIn('workspace', workspaceId)]
-    .map((key) => ({ key, createIndex: variables.createIndexOf(key) ?? 0 }))
-    .toSorted(compareCreation)
-    .map(({ key }) => variables.get(key))
-}
-
+/** The variables of a workspace itself, oldest first. */
 export function listVariables(
   context: GovernanceContext,
   caller: GovernanceCaller,
   address: WorkspaceAddress,
 ): Result<readonly RunVariableRow[], GovernanceRefusal> {
   const seen = findWorkspaceWith(context, caller, { address, right: 'readVariables' })
-  return seen.ok ? ok(variablesOf(context.store.tables, seen.value.workspace.id)) : seen
+  if (!seen.ok) return seen
+  const { run_variables: variables } = context.store.tables
+  return ok(oldestFirst(variables, 'workspace', seen.value.workspace.id))
+}
+
+/** What the runs of a workspace get: its own variables and those of its variable sets. */
+export function listEffectiveVariables(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Result<readonly EffectiveVariable[], GovernanceRefusal> {
+  const seen = findWorkspaceWith(context, caller, { address, right: 'readVariables' })
+  return seen.ok ? ok(effectiveVariables(context.store.tables, seen.value.workspace)) : seen
 }
 
 interface VariablePath {
@@ -62,7 +64,6 @@ export function findVariable(
   return ok({ ...seen.value, variable })
 }
 
-/** A missing value is an empty one. A sensitive one is sealed at once. */
 export async function createVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -75,53 +76,30 @@ export async function createVariable(
   const address = { workspaceId }
   const seen = findWorkspaceWith(context, caller, { address, right: 'updateVariables' })
   if (!seen.ok) return seen
-  const { key, value, description, category, hcl = false, sensitive = false } = data.attributes
   const { organizationId } = seen.value.workspace
-  const id = newId(context.ids, 'vars')
-  const problems = ruleProblems(context.store.tables, { id, workspaceId, key, category })
+  const { tables } = context.store
+  const fields = newFields(context, organizationId, data.attributes)
+  const variable: RunVariableRow = { ...fields, workspaceId }
+  const problems = keyProblems(variable, takenBy(tables, variable))
   if (problems.length > 0) return err({ code: 'invalid', problems })
-  const { run_variables: variables } = context.store.tables
-  if (variables.countIn('workspace', workspaceId) >= v2.WORKSPACE_VARIABLES_MAX)
-    return err(invalid('/data', `A workspace has at most ${v2.WORKSPACE_VARIABLES_MAX} variables`))
-  const variable: RunVariableRow = {
-    id,
-    organizationId,
-    workspaceId,
-    key,
-    value: sensitive ? context.sealer.seal(value ?? '') : (value ?? ''),
-    description: description || null,
-    category,
-    hcl,
-    sensitive,
-    versionId: context.ids.uuid(),
-    createdMs: context.clock.nowMs(),
-  }
+  if (tables.run_variables.countIn('workspace', workspaceId) >= v2.VARIABLES_MAX)
+    return err(invalid('/data', `A workspace has at most ${v2.VARIABLES_MAX} variables`))
   await commitWrite(context, {
     action: 'VariableCreated',
     caller,
     organizationId,
-    subjects: [id],
+    subjects: [variable.id],
     changes: [put('run_variables', variable)],
   })
   return ok({ ...seen.value, variable })
 }
 
-/** What the schema cannot say: the form of the key by its category, and that it is free. */
-function ruleProblems(
-  tables: Tables,
-  {
-    id,
-    workspaceId,
-    key,
-    category,
-  }: Pick<RunVariableRow, 'id' | 'workspaceId' | 'key' | 'category'>,
-): readonly AttributeProblem[] {
-  const pointer = '/data/attributes/key'
-  const group = scopedKey(scopedKey(workspaceId, category), key)
-  const [taken] = tables.run_variables.keysIn('key', group)
-  const detail =
-    taken !== undefined && taken !== id ? 'Key has already been taken' : keyProblem(category, key)
-  return detail === undefined ? [] : [{ pointer, detail }]
+function takenBy(
+  { run_variables: variables }: Tables,
+  { workspaceId, category, key }: Pick<RunVariableRow, 'workspaceId' | 'category' | 'key'>,
+): string | undefined {
+  const [taken] = variables.keysIn('key', scopedKey(scopedKey(workspaceId, category), key))
+  return taken
 }
 
 /** What is sensitive stays so, under the same key. */
@@ -134,10 +112,10 @@ export async function updateVariable(
   if (!seen.ok) return seen
   const { variable: before } = seen.value
   const { attributes = {} } = request.data
-  const changed = withAttributes(context, before, attributes)
+  const changed = changedFields(context, before, attributes)
   const problems = [
     ...sensitiveProblems(before, attributes),
-    ...ruleProblems(context.store.tables, changed),
+    ...keyProblems(changed, takenBy(context.store.tables, changed)),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   if (isEqual(before, changed)) return seen
@@ -150,49 +128,6 @@ export async function updateVariable(
     changes: [put('run_variables', variable)],
   })
   return ok({ ...seen.value, variable })
-}
-
-type NewAttributes = NonNullable<v2.WorkspaceVariableUpdateRequest['data']['attributes']>
-
-function withAttributes(
-  { sealer }: GovernanceContext,
-  before: RunVariableRow,
-  { key, value, description, category, hcl, sensitive = false }: NewAttributes,
-): RunVariableRow {
-  const isSensitive = before.sensitive || sensitive
-  const isSame = value === undefined && before.sensitive === isSensitive
-  const text = value === undefined ? before.value : (value ?? '')
-  return {
-    ...before,
-    key: key ?? before.key,
-    // A value that was open until now is sealed with the first change that says so.
-    value: isSame ? before.value : isSensitive ? sealer.seal(text) : text,
-    description: description === undefined ? before.description : description || null,
-    category: category ?? before.category,
-    hcl: hcl ?? before.hcl,
-    sensitive: isSensitive,
-  }
-}
-
-function sensitiveProblems(
-  before: RunVariableRow,
-  { key, sensitive }: NewAttributes,
-): readonly AttributeProblem[] {
-  if (!before.sensitive) return []
-  const isRenamed = key !== undefined && key !== before.key
-  return [
-    ...(isRenamed
-      ? [
-          {
-            pointer: '/data/attributes/key',
-            detail: 'Key of a sensitive variable cannot be changed',
-          },
-        ]
-      : []),
-    ...(sensitive === false
-      ? [{ pointer: '/data/attributes/sensitive', detail: 'Sensitive cannot be turned off' }]
-      : []),
-  ]
 }
 
 export async function deleteVariable(

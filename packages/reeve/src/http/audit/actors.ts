@@ -51,6 +51,7 @@ const TABLE_OF = {
   team_id: 'teams',
   team_project_id: 'team_projects',
   team_workspace_id: 'team_workspaces',
+  variable_set_id: 'variable_sets',
   workspace_id: 'workspaces',
 } as const satisfies Record<string, keyof Tables>
 

@@ -26,6 +26,7 @@ import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
 import { tokenEndpoints } from './tokens.ts'
+import { variableSetEndpoints } from './variable-sets.ts'
 import { workspaceTagEndpoints } from './workspace-tags.ts'
 import { workspaceVariableEndpoints } from './workspace-variables.ts'
 import { workspaceEndpoints } from './workspaces.ts'
@@ -50,6 +51,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
     ...workspaceVariableEndpoints(context),
+    ...variableSetEndpoints(context),
     ...configurationVersionEndpoints(context),
     ...stateVersionEndpoints(context),
     ...planEndpoints(context),

@@ -5,24 +5,31 @@ import {
   deleteVariable,
   findVariable,
   findWorkspaceWith,
+  listEffectiveVariables,
   listVariables,
   updateVariable,
+  type EffectiveVariable,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import type { GovernanceRefusal, RunVariableRow } from '../../model/index.ts'
 import { answer, created, NO_CONTENT, single, whole } from './documents.ts'
 import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
-import { pathOf, timeText } from './resources/links.ts'
+import { pathOf, toOne } from './resources/links.ts'
+import { variableAttributes } from './resources/variable-set.ts'
 
 const { v2Routes } = v2
 
 export function workspaceVariableEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
-    ...[v2Routes.listWorkspaceVariables, v2Routes.listAllWorkspaceVariables].map((route) =>
-      endpoint(route, ({ caller, params }) =>
-        listed(listVariables(context, caller, { workspaceId: params.workspace_id })),
-      ),
+    endpoint(v2Routes.listWorkspaceVariables, ({ caller, params }) =>
+      listed(listVariables(context, caller, { workspaceId: params.workspace_id })),
     ),
+    endpoint(v2Routes.listAllWorkspaceVariables, ({ caller, params }) => {
+      const { workspace_id: workspaceId } = params
+      return answer(listEffectiveVariables(context, caller, { workspaceId }), (variables) =>
+        whole(variables.map((one) => effectiveResource(workspaceId, one))),
+      )
+    }),
     endpoint(v2Routes.findWorkspaceVariables, ({ caller, query }) =>
       listed(
         listVariables(context, caller, {
@@ -86,21 +93,25 @@ function listed(found: Result<readonly RunVariableRow[], GovernanceRefusal>): Ou
 }
 
 function variableResource(variable: RunVariableRow): v2.WorkspaceVariable {
-  const { id, workspaceId, sensitive } = variable
+  const { id, workspaceId } = variable
   return {
     id,
     type: 'vars',
-    attributes: {
-      key: variable.key,
-      value: sensitive ? null : variable.value,
-      description: variable.description,
-      category: variable.category,
-      hcl: variable.hcl,
-      sensitive,
-      'version-id': variable.versionId,
-      'created-at': timeText(variable.createdMs),
-    },
-    relationships: { configurable: { data: { id: workspaceId, type: 'workspaces' } } },
+    attributes: variableAttributes(variable),
+    relationships: { configurable: toOne('workspaces', workspaceId) },
     links: { self: pathOf('workspaces', workspaceId, 'vars', id) },
+  }
+}
+
+function effectiveResource(
+  workspaceId: string,
+  { variable, setId }: EffectiveVariable,
+): v2.WorkspaceVariable {
+  const own = variableResource({ ...variable, workspaceId })
+  if (setId === undefined) return own
+  return {
+    ...own,
+    relationships: { ...own.relationships, varset: toOne('varsets', setId) },
+    links: { self: pathOf('varsets', setId, 'relationships', 'vars', variable.id) },
   }
 }

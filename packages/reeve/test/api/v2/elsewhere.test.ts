@@ -79,8 +79,17 @@ async function aFullOrganization(t: TestContext) {
     params: { policy_set_id: empty.data.id },
   })
   const inWorkspace = { params: { workspace_id: workspaceId } }
+  const workspaceData = { type: 'workspaces', id: workspaceId }
   const variable = await it.created('createWorkspaceVariable', {
     ...inWorkspace,
+    body: aBody('vars', { key: 'region', value: 'eu', category: 'env' }),
+  })
+  const variableSet = await it.created('createVariableSet', {
+    params: ACME,
+    body: aBody('varsets', { name: 'cloud' }, { workspaces: { data: [workspaceData] } }),
+  })
+  const setVariable = await it.created('createVariableSetVariable', {
+    params: { variable_set_id: variableSet.data.id },
     body: aBody('vars', { key: 'region', value: 'eu', category: 'env' }),
   })
   const configuration = await it.created('createConfigurationVersion', {
@@ -121,6 +130,8 @@ async function aFullOrganization(t: TestContext) {
     policy_set_outcome_id: outcomes.data[0]?.id ?? assert.fail('the evaluation has an outcome'),
     token_id: token.data.id,
     variable_id: variable.data.id,
+    variable_set_id: variableSet.data.id,
+    set_variable_id: setVariable.data.id,
     configuration_version_id: configuration.data.id,
     state_version_id: state.data.id,
     state_version_output_id: outputs.data[0]?.id ?? assert.fail('the state has an output'),

@@ -1,6 +1,7 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 import { TAG_FLAG } from '../tags.ts'
+import { SET_FLAGS, UNSET_FLAGS } from '../variables.ts'
 
 const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or ID of a workspace' }
 
@@ -105,5 +106,47 @@ export const workspaceCommands: readonly CommandSpec[] = [
     flags: [ORGANIZATION_FLAG],
     isRead: true,
     load: async () => (await import('./change.ts')).runWorkspaceTag,
+  },
+  {
+    path: 'workspace variable list',
+    summary: 'List the variables of a workspace.',
+    examples: [
+      { line: 'reeve workspace variable list api', says: 'its own variables' },
+      {
+        line: 'reeve workspace variable list api --all',
+        says: 'the variables that its runs get, with those of variable sets',
+      },
+    ],
+    args: [WORKSPACE],
+    flags: [{ usage: '--all', help: 'include those of variable sets' }, ORGANIZATION_FLAG],
+    isRead: true,
+    load: async () => (await import('./variables.ts')).runWorkspaceVariableList,
+  },
+  {
+    path: 'workspace variable set',
+    summary: 'Set variables of a workspace.',
+    examples: [
+      { line: 'reeve workspace variable set api region=eu', says: 'an input variable' },
+      {
+        line: 'reeve workspace variable set api TOKEN --env --sensitive < token.txt',
+        says: 'a secret, read from standard input',
+      },
+    ],
+    args: [
+      WORKSPACE,
+      { usage: '<KEY=VALUE...>', help: 'variables; KEY alone reads standard input' },
+    ],
+    flags: [...SET_FLAGS, ORGANIZATION_FLAG],
+    isRead: true,
+    load: async () => (await import('./variables.ts')).runWorkspaceVariableSet,
+  },
+  {
+    path: 'workspace variable unset',
+    summary: 'Delete variables of a workspace.',
+    examples: [{ line: 'reeve workspace variable unset api region', says: 'an input variable' }],
+    args: [WORKSPACE, { usage: '<KEY...>', help: 'keys of variables' }],
+    flags: [...UNSET_FLAGS, ORGANIZATION_FLAG],
+    isRead: true,
+    load: async () => (await import('./variables.ts')).runWorkspaceVariableUnset,
   },
 ]

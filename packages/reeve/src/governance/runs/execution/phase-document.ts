@@ -1,7 +1,11 @@
 import type { v2 } from '@reeve/contract'
-import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
+import type { RunPhaseRow, RunRow, WorkspaceRow } from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
-import { variablesOf } from '../../variables/variables.ts'
+import {
+  firstOfEach,
+  variableLayers,
+  type EffectiveVariable,
+} from '../../variables/effective-variables.ts'
 
 /** Everything that the runner has to know. It alone reads the values of the variables. */
 export function phaseDocument(
@@ -24,25 +28,26 @@ export function phaseDocument(
     allowConfigGeneration: run.execution?.allowConfigGeneration ?? false,
     targets: run.targetAddresses,
     replacements: run.replaceAddresses,
-    variables: effectiveVariables(context, run),
+    variables: runValues(context, run, workspace),
   }
 }
 
-/** Those of the workspace, and those given with the run, which win. */
-function effectiveVariables(
+/** Of several values for one key the one with the highest precedence. */
+function runValues(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   run: RunRow,
+  workspace: WorkspaceRow,
 ): readonly v2.PhaseVariable[] {
-  const given = runVariables(context, run)
-  const names = new Set(given.map(({ key }) => key))
-  const own = variablesOf(context.store.tables, run.workspaceId).map((row): v2.PhaseVariable => ({
+  const { priority, others } = variableLayers(context.store.tables, workspace)
+  const shown = ({ variable: row }: EffectiveVariable): v2.PhaseVariable => ({
     key: row.key,
     value: row.sensitive ? context.sealer.open(row.value) : row.value,
     category: row.category === 'env' ? 'env' : 'input',
     hcl: row.hcl,
     sensitive: row.sensitive,
-  }))
-  return [...own.filter(({ category, key }) => category === 'env' || !names.has(key)), ...given]
+  })
+  const all = [...priority.map(shown), ...runVariables(context, run), ...others.map(shown)]
+  return firstOfEach(all, (variable) => variable)
 }
 
 /** Values given with a run are expressions of the configuration language. */

@@ -1,0 +1,242 @@
+import { Type } from 'typebox'
+import { routes } from '../route.ts'
+import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { add, create, list, read, remove, update } from './define.ts'
+import {
+  AnyIdentifier,
+  DocumentOf,
+  ListOf,
+  MembersRequestOf,
+  NewMembers,
+  PageOf,
+  RequestOf,
+  ResourceOf,
+  SelfLink,
+  ToMany,
+  ToOne,
+} from './json-api.ts'
+import { DESCRIPTION_LENGTH_MAX, VARIABLES_MAX } from './limits.ts'
+import { TeamName } from './patterns.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
+import {
+  NEW_VARIABLE,
+  VARIABLE_ATTRIBUTES,
+  WorkspaceVariableCreateRequest,
+  WorkspaceVariableUpdateRequest,
+} from './workspace-variable.ts'
+
+export const VARIABLE_SET_INCLUDES = ['workspaces', 'projects', 'vars'] as const
+
+/** Variables that the runs of several workspaces get. */
+export const VariableSet = ResourceOf('VariableSet', 'varsets', {
+  attributes: Type.Object({
+    name: TeamName('Unique among the sets of its parent, case ignored.'),
+    description: Nullable(Type.String()),
+    global: Type.Boolean({ description: 'Applies to every workspace of the organization.' }),
+    priority: Type.Boolean({
+      description: 'Its values win over those of runs, workspaces and other sets.',
+    }),
+    'var-count': Type.Integer({ minimum: 0 }),
+    'workspace-count': Type.Integer({ minimum: 0 }),
+    'project-count': Type.Integer({ minimum: 0 }),
+    'created-at': Timestamp(),
+    'updated-at': Timestamp(),
+  }),
+  relationships: Type.Object({
+    organization: ToOne('organizations'),
+    parent: Type.Object({ data: AnyIdentifier(['organizations', 'projects']) }),
+    vars: ToMany('vars'),
+    workspaces: ToMany('workspaces'),
+    projects: ToMany('projects'),
+  }),
+  links: SelfLink(),
+})
+export type VariableSet = Shape<typeof VariableSet>
+
+export const VariableSetDocument = DocumentOf(VariableSet)
+export const VariableSetPage = PageOf(VariableSet)
+
+const writable = {
+  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  global: Type.Optional(Type.Boolean()),
+  priority: Type.Optional(Type.Boolean()),
+}
+
+const attachments = {
+  workspaces: Type.Optional(NewMembers('workspaces')),
+  projects: Type.Optional(NewMembers('projects')),
+}
+
+/** A parent that is a project owns the set, which then applies only inside of the project. */
+export const VariableSetCreateRequest = RequestOf('VariableSetCreateRequest', 'varsets', {
+  attributes: Type.Object({ name: TeamName('Unique among the sets of its parent.'), ...writable }),
+  relationships: Type.Optional(
+    Type.Object({
+      parent: Type.Optional(Type.Object({ data: AnyIdentifier(['organizations', 'projects']) })),
+      ...attachments,
+      vars: Type.Optional(
+        Type.Object({
+          data: Type.Array(
+            Type.Object({ type: Type.Literal('vars'), attributes: Type.Object(NEW_VARIABLE) }),
+            { maxItems: VARIABLES_MAX },
+          ),
+        }),
+      ),
+    }),
+  ),
+})
+export type VariableSetCreateRequest = Shape<typeof VariableSetCreateRequest>
+
+/** Each relationship that is present is replaced as a whole; `[]` clears it. */
+export const VariableSetUpdateRequest = RequestOf('VariableSetUpdateRequest', 'varsets', {
+  attributes: Type.Optional(
+    Type.Object({
+      name: Type.Optional(TeamName('Unique among the sets of its parent.')),
+      ...writable,
+    }),
+  ),
+  relationships: Type.Optional(Type.Object(attachments)),
+})
+export type VariableSetUpdateRequest = Shape<typeof VariableSetUpdateRequest>
+
+export const VariableSetWorkspacesRequest = MembersRequestOf(
+  'VariableSetWorkspacesRequest',
+  'workspaces',
+)
+export const VariableSetProjectsRequest = MembersRequestOf('VariableSetProjectsRequest', 'projects')
+
+/** A variable of a set. */
+export const VariableSetVariable = ResourceOf('VariableSetVariable', 'vars', {
+  attributes: Type.Object(VARIABLE_ATTRIBUTES),
+  relationships: Type.Object({ varset: ToOne('varsets') }),
+  links: SelfLink(),
+})
+export type VariableSetVariable = Shape<typeof VariableSetVariable>
+
+export const VariableSetVariableDocument = DocumentOf(VariableSetVariable)
+export const VariableSetVariableList = ListOf(VariableSetVariable)
+
+const writes =
+  'Owners team, teams with Manage workspaces, or the organization token; for a set of a project ' +
+  'also teams that may write its variable sets.'
+const reads =
+  'Permission to write the set, or to read the variables of a workspace to which it applies.'
+const brokenRule = 'A rule on an attribute is broken, the name is taken, or a member does not fit.'
+const brokenVariable = 'A rule on an attribute is broken, or the key is taken in its category.'
+
+const added = {
+  result: 'Added; members that were there already are ignored.',
+  errors: { 422: 'The set is global, or an id does not exist; nothing is changed.' },
+  needs: writes,
+} as const
+
+const removed = {
+  result: 'Removed; ids that were no members are ignored.',
+  errors: { 422: 'The list is empty, too long, or an item has no id or another type.' },
+  needs: writes,
+} as const
+
+const shown = { ...includeQuery(VARIABLE_SET_INCLUDES), ...fieldsQuery('varsets') }
+
+export const variableSetRoutes = routes('Variable sets', {
+  listVariableSets: list('/organizations/:organization_name/varsets', {
+    summary: 'List the variable sets of an organization that the caller may read, by name.',
+    query: {
+      q: Type.Optional(Type.String({ description: 'Part of the name, case ignored.' })),
+      ...shown,
+    },
+    returns: VariableSetPage,
+    needs: 'Any member of the organization; the list has the sets that the caller may read.',
+  }),
+  createVariableSet: create('/organizations/:organization_name/varsets', {
+    summary: 'Create a variable set, with its variables and the workspaces it applies to.',
+    body: VariableSetCreateRequest,
+    returns: VariableSetDocument,
+    errors: { 422: brokenRule },
+    needs: writes,
+  }),
+  readVariableSet: read('/varsets/:variable_set_id', {
+    summary: 'Show a variable set.',
+    query: shown,
+    returns: VariableSetDocument,
+    needs: reads,
+  }),
+  updateVariableSet: update('/varsets/:variable_set_id', {
+    summary: 'Change a variable set. Turning `global` on removes its workspaces and projects.',
+    query: shown,
+    body: VariableSetUpdateRequest,
+    returns: VariableSetDocument,
+    errors: { 422: brokenRule },
+    needs: writes,
+  }),
+  deleteVariableSet: remove('/varsets/:variable_set_id', {
+    summary: 'Delete a variable set with its variables.',
+    needs: writes,
+  }),
+  listWorkspaceVariableSets: list('/workspaces/:workspace_id/varsets', {
+    summary: 'List the variable sets that apply to a workspace, highest precedence first.',
+    query: shown,
+    returns: VariableSetPage,
+    needs: 'Permission to read the variables of the workspace.',
+  }),
+  listProjectVariableSets: list('/projects/:project_id/varsets', {
+    summary: 'List the variable sets that a project owns or that apply to all of it, by name.',
+    query: shown,
+    returns: VariableSetPage,
+    needs: 'Read access to the project; the list has the sets that the caller may read.',
+  }),
+  addVariableSetWorkspaces: add('/varsets/:variable_set_id/relationships/workspaces', {
+    summary: 'Apply a variable set to workspaces.',
+    body: VariableSetWorkspacesRequest,
+    ...added,
+  }),
+  removeVariableSetWorkspaces: remove('/varsets/:variable_set_id/relationships/workspaces', {
+    summary: 'Stop applying a variable set to workspaces.',
+    body: VariableSetWorkspacesRequest,
+    ...removed,
+  }),
+  addVariableSetProjects: add('/varsets/:variable_set_id/relationships/projects', {
+    summary: 'Apply a variable set to all workspaces of projects.',
+    body: VariableSetProjectsRequest,
+    ...added,
+  }),
+  removeVariableSetProjects: remove('/varsets/:variable_set_id/relationships/projects', {
+    summary: 'Stop applying a variable set to projects.',
+    body: VariableSetProjectsRequest,
+    ...removed,
+  }),
+  listVariableSetVariables: read('/varsets/:variable_set_id/relationships/vars', {
+    summary: 'List the variables of a variable set, oldest first.',
+    query: fieldsQuery('vars'),
+    returns: VariableSetVariableList,
+    result: 'All variables.',
+    needs: reads,
+  }),
+  createVariableSetVariable: create('/varsets/:variable_set_id/relationships/vars', {
+    summary: 'Create a variable of a variable set.',
+    body: WorkspaceVariableCreateRequest,
+    returns: VariableSetVariableDocument,
+    errors: { 422: brokenVariable },
+    needs: writes,
+  }),
+  readVariableSetVariable: read('/varsets/:variable_set_id/relationships/vars/:set_variable_id', {
+    summary: 'Show a variable of a variable set.',
+    query: fieldsQuery('vars'),
+    returns: VariableSetVariableDocument,
+    needs: reads,
+  }),
+  updateVariableSetVariable: update(
+    '/varsets/:variable_set_id/relationships/vars/:set_variable_id',
+    {
+      summary: 'Change a variable of a variable set.',
+      body: WorkspaceVariableUpdateRequest,
+      returns: VariableSetVariableDocument,
+      errors: { 422: brokenVariable },
+      needs: writes,
+    },
+  ),
+  deleteVariableSetVariable: remove(
+    '/varsets/:variable_set_id/relationships/vars/:set_variable_id',
+    { summary: 'Delete a variable of a variable set.', needs: writes },
+  ),
+})
