@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { MapOf, Nullable, type Shape } from './shape.ts'
 import { PAUSE_STATES } from './v1/allocation.ts'
+import { CheckResult } from './v1/client-stats.ts'
 import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
 import { Uuid } from './v1/identifier.ts'
 
@@ -44,6 +45,14 @@ export const NodeRequest = Type.Union([
   }),
   Type.Object({ verb: Type.Literal('usage'), allocation, task }),
   Type.Object({ verb: Type.Literal('checks'), allocation }),
+  Type.Object({
+    verb: Type.Literal('last-output'),
+    allocation,
+    task,
+    ended: Type.Boolean({
+      description: 'Of the run that ended last, in place of the present one.',
+    }),
+  }),
   Type.Object({ verb: Type.Literal('collect'), allocation }),
   Type.Object({ verb: Type.Literal('list'), allocation, path }),
   Type.Object({ verb: Type.Literal('stat'), allocation, path }),
@@ -57,6 +66,14 @@ export const NodeRequest = Type.Union([
   }),
 ])
 export type NodeRequest = Shape<typeof NodeRequest>
+
+/** What a task wrote last, and the checks that failed then. */
+export const LastOutput = Type.Object({
+  Type: Nullable(Type.Enum(LOG_TYPES, { description: 'Null when it wrote nothing.' })),
+  Text: Type.String({ maxLength: 64 * 1024 }),
+  Checks: Type.Array(CheckResult, { maxItems: 1_000 }),
+})
+export type LastOutput = Shape<typeof LastOutput>
 
 /**
  * Entries of one directory that a list shows, and the characters of their names as JSON: one

@@ -13,6 +13,7 @@ import {
   EmptyObject,
 } from './allocation.ts'
 import { done, ok, refused, silent } from './answer.ts'
+import { AllocationFailure } from './failure.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
 import { Flag, Text } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
@@ -65,6 +66,15 @@ export const allocationRoutes = routes('Allocations', {
     summary: 'Read the latest results of the health checks of an allocation.',
     returns: ok(MapOf(CheckResult), 'The results by check id.'),
     answers: { 400: notUuid, 504: silent },
+    errors: { 404: '`allocation not found`' },
+    needs: 'namespace:read-job',
+  }),
+  readAllocationFailure: read('/allocation/:alloc_id/failure', {
+    summary: 'Read why an allocation fails, what it wrote last, what follows and what to do.',
+    answeredBy: 'leader',
+    cost: 2,
+    returns: ok(AllocationFailure, 'The failure; null while nothing is wrong.'),
+    answers: { 400: notUuid },
     errors: { 404: '`allocation not found`' },
     needs: 'namespace:read-job',
   }),

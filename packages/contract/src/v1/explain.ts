@@ -51,6 +51,12 @@ export const CHANGE_KINDS = [
 ] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
+export const JobFilePlace = Type.Object(
+  { Line: Type.Integer(), Column: Type.Integer() },
+  { $id: 'JobFilePlace', description: 'A place in the job file that a job was submitted with.' },
+)
+export type JobFilePlace = Shape<typeof JobFilePlace>
+
 export const NodeName = Named('NodeName', { ID: Type.String(), Name: Type.String() })
 export type NodeName = Shape<typeof NodeName>
 

@@ -85,23 +85,32 @@ for (const { name, counts, facts, job, health } of cases)
 interface GivenEvent {
   readonly Type: string
   readonly ExitCode?: number
+  readonly Signal?: number
   readonly DisplayMessage?: string
+  readonly RestartReason?: string
   readonly FailsTask?: boolean
   readonly Details?: Readonly<Record<string, string>>
 }
 
 /** An allocation with the members that a failure depends on. */
-function anAllocation(id: string, status: string, given: readonly GivenEvent[], restarts = 0) {
+function anAllocation(
+  id: string,
+  status: string,
+  given: readonly GivenEvent[],
+  { restarts = 0, state: State = 'dead' } = {},
+) {
   const Events = given.map((event, at) => ({
     Time: at + 1,
     ExitCode: 0,
     Signal: 0,
+    Message: '',
+    RestartReason: '',
     DisplayMessage: '',
     FailsTask: false,
     Details: {},
     ...event,
   }))
-  const state = { State: 'dead', Failed: true, Restarts: restarts, Events }
+  const state = { State, Failed: true, Restarts: restarts, Events }
   // `failureOf` reads no other members.
   return {
     ID: id,
@@ -112,6 +121,9 @@ function anAllocation(id: string, status: string, given: readonly GivenEvent[], 
     TaskStates: { web: state },
   } as unknown as AllocationStub
 }
+
+/** Soon after the events. */
+const NOW_MS = 1
 
 const EXIT = { Type: 'Terminated', ExitCode: 3, DisplayMessage: 'Exit Code: 3' }
 
@@ -151,26 +163,59 @@ const kinds = [
 ]
 for (const { name, events, kind, code } of kinds)
   test(`failureOf: ${name}`, () => {
-    const failure = failureOf(anAllocation('a', 'failed', events))
+    const failure = failureOf(anAllocation('a', 'failed', events), NOW_MS)
     assert.deepEqual([failure?.Kind, failure?.ExitCode], [kind, code])
   })
 
 test('failureOf: nothing is wrong with an allocation that runs or has completed', () => {
-  assert.equal(failureOf(anAllocation('a', 'running', [{ Type: 'Started' }])), undefined)
-  assert.equal(failureOf(anAllocation('a', 'complete', [{ Type: 'Terminated' }])), undefined)
+  assert.equal(failureOf(anAllocation('a', 'running', [{ Type: 'Started' }]), NOW_MS), undefined)
+  assert.equal(
+    failureOf(anAllocation('a', 'complete', [{ Type: 'Terminated' }]), NOW_MS),
+    undefined,
+  )
+})
+
+test('failureOf: a task that ran until a check failed was ended by that check', () => {
+  const reason = 'healthcheck: check "http" unhealthy'
+  const signaled = { Type: 'Restart Signaled', RestartReason: reason }
+  const ended = { Type: 'Terminated', Signal: 15 }
+  const events = [{ Type: 'Started' }, signaled, ended]
+  const failure = failureOf(anAllocation('a', 'pending', events, { restarts: 1 }), NOW_MS)
+  assert.deepEqual([failure?.Kind, failure?.Text], ['check', 'check "http" unhealthy'])
+  const asked = { ...signaled, RestartReason: 'User requested task to restart' }
+  const restarted = anAllocation('a', 'pending', [{ Type: 'Started' }, asked, ended], {
+    restarts: 1,
+  })
+  assert.equal(failureOf(restarted, NOW_MS), undefined)
+})
+
+test('failureOf: a task that runs counts as failing after three restarts in ten minutes', () => {
+  const running = (restarts: number) => {
+    const events = [{ Type: 'Started' }, EXIT, { Type: 'Started' }]
+    return anAllocation('a', 'running', events, { restarts, state: 'running' })
+  }
+  assert.equal(failureOf(running(2), NOW_MS), undefined)
+  assert.equal(failureOf(running(3), NOW_MS)?.Text, 'exited with code 3')
+  assert.equal(failureOf(running(3), NOW_MS + 600_001), undefined)
 })
 
 test('failureOf: a task that waits for its restart has failed', () => {
-  assert.equal(failureOf(anAllocation('a', 'pending', [EXIT], 1))?.Kind, 'exit')
+  assert.equal(
+    failureOf(anAllocation('a', 'pending', [EXIT], { restarts: 1 }), NOW_MS)?.Kind,
+    'exit',
+  )
 })
 
 test('failuresOf: equal failures are counted, the most frequent first', () => {
-  const failures = failuresOf([
-    anAllocation('a', 'failed', [{ Type: 'Driver Failure' }]),
-    anAllocation('b', 'failed', [EXIT]),
-    anAllocation('c', 'failed', [EXIT]),
-    anAllocation('d', 'lost', []),
-  ])
+  const failures = failuresOf(
+    [
+      anAllocation('a', 'failed', [{ Type: 'Driver Failure' }]),
+      anAllocation('b', 'failed', [EXIT]),
+      anAllocation('c', 'failed', [EXIT]),
+      anAllocation('d', 'lost', []),
+    ],
+    NOW_MS,
+  )
   assert.deepEqual(
     failures.map(({ Kind, Count }) => [Kind, Count]),
     [

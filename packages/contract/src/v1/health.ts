@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import type { Allocation, AllocationStub } from './allocation.ts'
 import type { Job } from './job.ts'
 import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
@@ -64,21 +66,22 @@ export const FAILURE_KINDS = [
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
-/** Why allocations fail; those with the same kind, task and text are one failure. */
-export interface Failure {
-  readonly Kind: FailureKind
-  /** One sentence without log content, at most 300 characters. */
-  readonly Text: string
-  /** The newest allocation that failed so. */
-  readonly AllocID: string
-  readonly Task: string
-  /** Nanoseconds since the epoch. */
-  readonly Time: number
-  /** Null unless a task exited by itself. */
-  readonly ExitCode: number | null
-  /** How many allocations failed so. */
-  readonly Count: number
-}
+/** Those of the same kind, task and text are one failure. */
+export const Failure = Type.Object(
+  {
+    Kind: Type.Enum(FAILURE_KINDS),
+    Text: Type.String({
+      description: 'One sentence, at most 300 characters; no content of logs.',
+    }),
+    AllocID: Type.String({ description: 'The newest allocation that failed this way.' }),
+    Task: Type.String({ description: 'Empty when the allocation as a whole failed.' }),
+    Time: Nanoseconds(),
+    ExitCode: Nullable(Type.Integer({ description: 'Null unless a task exited by itself.' })),
+    Count: Type.Integer({ description: 'Allocations that failed this way.' }),
+  },
+  { $id: 'Failure', description: 'Why allocations fail.' },
+)
+export type Failure = Shape<typeof Failure>
 
 const TEXT_LENGTH_MAX = 300
 
@@ -88,11 +91,14 @@ type FailedAllocation = Pick<
 >
 
 /** The failures of the current allocations of a job, the most frequent first. */
-export function failuresOf(allocations: readonly FailedAllocation[]): readonly Failure[] {
+export function failuresOf(
+  allocations: readonly FailedAllocation[],
+  nowMs: number,
+): readonly Failure[] {
   const found = new Map<string, Failure>()
   const newestFirst = allocations.toSorted((a, b) => b.ModifyTime - a.ModifyTime)
   for (const allocation of newestFirst) {
-    const failure = failureOf(allocation)
+    const failure = failureOf(allocation, nowMs)
     if (failure === undefined) continue
     const key = JSON.stringify([failure.Kind, failure.Task, failure.Text])
     const earlier = found.get(key)
@@ -102,7 +108,7 @@ export function failuresOf(allocations: readonly FailedAllocation[]): readonly F
 }
 
 /** Why one allocation failed or keeps restarting; undefined while nothing is wrong with it. */
-export function failureOf(allocation: FailedAllocation): Failure | undefined {
+export function failureOf(allocation: FailedAllocation, nowMs: number): Failure | undefined {
   const { ID, ClientStatus, ClientDescription, ModifyTime, DeploymentStatus } = allocation
   const about = { AllocID: ID, Count: 1 }
   if (ClientStatus === 'lost') {
@@ -110,27 +116,39 @@ export function failureOf(allocation: FailedAllocation): Failure | undefined {
     return { ...about, Kind: 'lost', Text, Task: '', Time: ModifyTime, ExitCode: null }
   }
   const isUnhealthy = DeploymentStatus?.Healthy === false
-  const events = failureEvents(allocation)
-  if (ClientStatus !== 'failed' && !isUnhealthy && !isRestarting(allocation)) return undefined
-  const [last] = events
+  const [last] = failureEvents(allocation)
   if (last === undefined) return undefined
   const { task, event, kind } = last
+  if (ClientStatus !== 'failed' && !isUnhealthy && !isRestarting(allocation, last, nowMs))
+    return undefined
   return {
     ...about,
     Kind: kind,
-    Text: textOf(event.DisplayMessage || event.Type),
+    Text: textOf(sentenceOf(event)),
     Task: task,
     Time: event.Time,
     ExitCode: event.Type === 'Terminated' ? event.ExitCode : null,
   }
 }
 
-/** A task whose last start followed a failure. */
-function isRestarting({ ClientStatus, TaskStates }: FailedAllocation): boolean {
-  const states = Object.values(TaskStates ?? {})
-  const isAlive = ClientStatus === 'running' || ClientStatus === 'pending'
-  return isAlive && states.some(({ State, Restarts }) => Restarts > 0 && State !== 'running')
+/** How long a task that failed this often counts as failing while it runs. */
+const UNSTABLE_MS = 600_000
+const UNSTABLE_RESTARTS = 3
+
+/** A task whose last start followed a failure, or that runs only until the next one. */
+function isRestarting(
+  { ClientStatus, TaskStates }: FailedAllocation,
+  { event }: FailureEvent,
+  nowMs: number,
+): boolean {
+  if (ClientStatus !== 'running' && ClientStatus !== 'pending') return false
+  const isRecent = nowMs - event.Time / NS_PER_MS < UNSTABLE_MS
+  return Object.values(TaskStates ?? {}).some(({ State, Restarts }) =>
+    State === 'running' ? isRecent && Restarts >= UNSTABLE_RESTARTS : Restarts > 0,
+  )
 }
+
+const NS_PER_MS = 1_000_000
 
 interface FailureEvent {
   readonly task: string
@@ -142,20 +160,44 @@ interface FailureEvent {
 function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[] {
   return Object.entries(TaskStates ?? {})
     .flatMap(([task, { Events }]) =>
-      Events.flatMap((event): readonly FailureEvent[] => {
-        const kind = kindOf(event)
+      Events.flatMap((event, index): readonly FailureEvent[] => {
+        const kind = wasTold(Events, index) ? undefined : kindOf(event)
         return kind === undefined ? [] : [{ task, event, kind }]
       }),
     )
     .toSorted((a, b) => b.event.Time - a.event.Time)
 }
 
+/** Whether the task ended because it was told to: a check failed, or a user restarted it. */
+function wasTold(events: readonly TaskEvent[], index: number): boolean {
+  if (events[index]?.Type !== 'Terminated') return false
+  const since = events.slice(0, index).findLast((one) => TELLING.has(one.Type))
+  return since !== undefined && since.Type !== 'Started'
+}
+
+const TELLING: ReadonlySet<string> = new Set(['Started', 'Restart Signaled', 'Killing'])
+
+/** How the agent begins the reason of a restart that a failing check causes. */
+const CHECK_FAILED = 'healthcheck: '
+
 /** Undefined for events that are part of normal operation. */
 function kindOf(event: TaskEvent): FailureKind | undefined {
   if (event.Type === 'Template') return event.FailsTask ? 'template' : undefined
+  if (event.Type === 'Restart Signaled')
+    return event.RestartReason.startsWith(CHECK_FAILED) ? 'check' : undefined
   if (event.Type !== 'Terminated') return KINDS[event.Type]
   if (event.Details['oom_killed'] === 'true') return 'oom'
   return event.ExitCode === 0 && event.Signal === 0 ? undefined : 'exit'
+}
+
+function sentenceOf(event: TaskEvent): string {
+  if (event.Type === 'Restart Signaled') return event.RestartReason.slice(CHECK_FAILED.length)
+  if (event.Type !== 'Terminated') return event.DisplayMessage || event.Type
+  if (event.Details['oom_killed'] === 'true') return 'killed: it used more memory than its limit'
+  const message = event.Message === '' ? '' : `: ${event.Message}`
+  return event.Signal === 0
+    ? `exited with code ${event.ExitCode}${message}`
+    : `killed by signal ${event.Signal}${message}`
 }
 
 const KINDS: Readonly<Record<string, FailureKind>> = {

@@ -166,6 +166,8 @@ export const AGENT_LIMITS = {
   dataDepthMax: 128,
   /** Characters of a check's output in the event that names the check: events are kept and sent. */
   quotedCheckCharsMax: 200,
+  /** Bytes of output that are kept of a task when it ends. */
+  lastOutputBytes: 4_096,
   /** Configuration files of CNI networks that are read; a node has a few. */
   cniConfigFilesMax: 64,
   /** A file has a few hundred bytes; each allocation of the network keeps a copy. */

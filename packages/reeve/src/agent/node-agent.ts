@@ -28,6 +28,7 @@ import { CatalogClient } from './services/catalog-client.ts'
 import { NodeServices } from './services/node-services.ts'
 import { serviceHook } from './services/service-hook.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
+import { lastOutputHook } from './task/last-output.ts'
 import { taskHooks } from './task/task-hooks.ts'
 import { TemplateRenderer } from './template/template-renderer.ts'
 import { pause, Slots } from './wait.ts'
@@ -267,7 +268,8 @@ export class NodeAgent {
       hostVolumes: () => settings.HostVolumes ?? {},
       renderer: this.#renderer,
     })
-    return [...hooks, serviceHook(this.#services)]
+    const output = lastOutputHook((id) => this.#services.failedChecksOf(id))
+    return [...hooks, serviceHook(this.#services), output]
   }
 
   #makeGarbageWatch(): GarbageWatch {
@@ -296,6 +298,7 @@ export class NodeAgent {
       runners: this.#allocations.runners,
       mhzPerCore: () => this.#node.mhzPerCore(),
       checksOf: (id) => this.#services.checksOf(id),
+      failedChecksOf: (id) => this.#services.failedChecksOf(id),
       keepSecret: (secret) => this.#keepSecret(secret),
       meta: this.#meta,
     })

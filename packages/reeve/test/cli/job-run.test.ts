@@ -188,7 +188,7 @@ test('job files', async (t) => {
   await t.test('job run: a task that fails ends it with 1, and its reason', async () => {
     const input = aJobText({
       id: 'failing',
-      script: 'exit 3',
+      script: 'echo no database >&2; exit 3',
       update: 'min_healthy_time = "1m"\nhealthy_deadline = "2m"\nprogress_deadline = "3m"',
       group:
         'restart {\n attempts = 0\n mode = "fail"\n}\nreschedule {\n attempts = 0\n unlimited = false\n}',
@@ -198,6 +198,20 @@ test('job files', async (t) => {
     assert.match(err, /^The deployment is failed: /)
     assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*Exit Code: 3`, 'm'))
     assert.match(err, new RegExp(`\\n  reeve alloc logs --stderr ${ID}\\n$`))
+    const status = await reeve.ok('job status failing')
+    const alloc = /^ {4}reeve alloc logs --stderr --task main ([0-9a-f]{8})$/m.exec(status)?.[1]
+    assert.ok(alloc !== undefined, status)
+    for (const text of [status, await reeve.ok(`alloc status ${alloc}`)]) {
+      assert.match(text, /^Task "main": exited with code 3, \d/m)
+      assert.match(text, /^ {2}Last lines of stderr:\n {4}no database\n/m)
+      assert.match(text, /^ {2}Next: The deployment failed; a new version/m)
+      assert.match(
+        text,
+        /^ {2}Correct the configuration of task "main" \(line \d+ of the job file\)/m,
+      )
+    }
+    const json: unknown = JSON.parse(await reeve.ok('job status --json failing'))
+    assert.ok(typeof json === 'object' && json !== null && 'Failures' in json)
     // Nothing is rolled out again, and a pipeline that is repeated must not take that for success.
     const again = await reeve.run('job run -', { input })
     assert.equal(again.code, EXIT_CODES.failed)

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { CheckResult } from '@reeve/contract'
 import { isClientTerminal } from '../../model/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { messageOf } from '@reeve/kit/fault.ts'
@@ -23,6 +24,7 @@ interface AgentRemoteOptions {
   /** What one core of this machine is worth. */
   mhzPerCore(): number
   checksOf(id: string): Readonly<Record<string, unknown>>
+  failedChecksOf(id: string): readonly CheckResult[]
   /** Stores the new secret of the node; durable when it resolves. */
   keepSecret(secret: string): Promise<void>
   readonly meta: NodeMetadata
@@ -44,6 +46,7 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     findAllocation: (id) => runners.get(id),
     directoryOf: (id) => (runners.has(id) && !removed.has(id) ? directoryOf(id) : undefined),
     checksOf: (id) => options.checksOf(id),
+    failedChecksOf: (id) => options.failedChecksOf(id),
     collect: (id) => removed.collect(id),
     collectAll: () => removed.collectAll(),
     keepSecret: (secret) => options.keepSecret(secret),

@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import {
   CHANNEL_MESSAGE_BYTES_MAX,
   NodeRequest,
   NodeStreamRequest,
+  type CheckResult,
+  type LastOutput,
   type ReplyMessage,
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
@@ -35,6 +38,7 @@ import {
   setScheduleState,
   signalTasks,
 } from './task-actions.ts'
+import { readKept, readOutput } from '../task/last-output.ts'
 import type { UsageReader } from './usage.ts'
 
 /** What the servers may ask about is looked up here. */
@@ -51,6 +55,8 @@ export interface RemoteHost {
   directoryOf(id: string): string | undefined
   /** The latest results of its checks, by check. */
   checksOf(id: string): Readonly<Record<string, unknown>>
+  /** The checks that fail, or failed when the tasks of the allocation ended. */
+  failedChecksOf(id: string): readonly CheckResult[]
   /** Removes what an allocation that has ended left; false when there is none such. */
   collect(id: string): Promise<boolean>
   collectAll(): Promise<void>
@@ -62,6 +68,7 @@ export interface RemoteHost {
 const requestChecker = Compile(NodeRequest)
 const streamChecker = Compile(NodeStreamRequest)
 
+type RequestOf<Verb extends NodeRequest['verb']> = Extract<NodeRequest, { verb: Verb }>
 type StreamOf<Verb extends NodeStreamRequest['verb']> = Extract<NodeStreamRequest, { verb: Verb }>
 
 /** A stream that can begin: everything that may be refused has been looked at. */
@@ -180,11 +187,23 @@ export class Remote {
         return await setScheduleState(this.#allocation(request.allocation), request)
       case 'checks':
         return this.#host.checksOf(this.#allocation(request.allocation).id)
+      case 'last-output':
+        return await this.#lastOutput(request)
       case 'usage': {
         const { tasks } = this.#allocation(request.allocation)
         return await usage.read({ ...request, tasks })
       }
     }
+  }
+
+  async #lastOutput({ allocation, task, ended }: RequestOf<'last-output'>): Promise<LastOutput> {
+    const root = this.#directory(allocation)
+    if (findTask(this.#allocation(allocation), task) === undefined)
+      throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(task)}`)
+    const kept = ended ? await readKept(join(root, task)) : undefined
+    if (kept !== undefined) return kept
+    const Checks = [...this.#host.failedChecksOf(allocation)]
+    return { ...(await readOutput(root, task)), Checks }
   }
 
   /** Removes what an ended allocation left; false when it may not be removed. */

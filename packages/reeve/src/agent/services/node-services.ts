@@ -33,6 +33,8 @@ export interface ServedAllocation {
 interface Entry {
   readonly services: AllocationServices
   readonly resuming: Set<string>
+  /** Checks that failed when what they belong to ended, by id. */
+  readonly failed: Map<string, CheckResult>
   readonly cancelHold: () => void
 }
 
@@ -77,24 +79,29 @@ export class NodeServices {
     const resuming = new Set(served.resuming)
     if (resuming.size > 0) this.#outbox.hold(id)
     const cancelHold = clock.after(RESUME_MS_MAX, () => this.#settle(id))
-    this.#entries.set(id, { services, resuming, cancelHold })
+    this.#entries.set(id, { services, resuming, cancelHold, failed: new Map() })
     services.startGroup()
   }
 
   /** A task runs: started now, or taken over. */
   taskStarted(allocationId: string, started: StartedTask): void {
-    this.#entries.get(allocationId)?.services.startTask(started)
+    const entry = this.#entries.get(allocationId)
+    for (const [id, { Task = '' }] of entry?.failed ?? [])
+      if (Task === '' || Task === started.task.Name) entry?.failed.delete(id)
+    entry?.services.startTask(started)
     this.#resumed(allocationId, started.task.Name)
   }
 
   /** A task is about to be told to end, or has ended. */
   taskEnding(allocationId: string, task: string): void {
+    this.#noteFailed(allocationId)
     this.#entries.get(allocationId)?.services.endTask(task)
     this.#resumed(allocationId, task)
   }
 
   /** The allocation is about to end: its group's services go first. */
   ending(allocationId: string): void {
+    this.#noteFailed(allocationId)
     this.#entries.get(allocationId)?.services.endGroup()
     this.#settle(allocationId)
   }
@@ -126,6 +133,20 @@ export class NodeServices {
   checksOf(allocationId: string): Readonly<Record<string, CheckResult>> {
     const results = this.#entries.get(allocationId)?.services.results ?? []
     return Object.fromEntries(results.map((result) => [result.ID, result]))
+  }
+
+  /** The checks that fail now, or that failed when their service ended. */
+  failedChecksOf(allocationId: string): readonly CheckResult[] {
+    this.#noteFailed(allocationId)
+    return [...(this.#entries.get(allocationId)?.failed.values() ?? [])]
+  }
+
+  /** A check that passes again is forgotten; one that is withdrawn stays as it was. */
+  #noteFailed(allocationId: string): void {
+    const entry = this.#entries.get(allocationId)
+    for (const result of entry?.services.results ?? [])
+      if (result.Status === 'failure') entry?.failed.set(result.ID, result)
+      else if (result.Status === 'success') entry?.failed.delete(result.ID)
   }
 
   /** What a roll-out wants to know; undefined for an allocation without services here. */

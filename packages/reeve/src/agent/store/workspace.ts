@@ -12,6 +12,8 @@ import { errorCode, isMissing } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
 export interface Workspace {
+  /** False: there are paths and no directories. */
+  readonly hasFiles: boolean
   /** Makes what all tasks share, closed to other users of the machine. Safe to repeat. */
   buildAllocation(allocationId: string): Promise<void>
   /**
@@ -93,6 +95,7 @@ const SHARED_WRITABLE = 0o1777
 const PRIVATE = 0o700
 
 export class DiskWorkspace implements Workspace {
+  readonly hasFiles = true
   readonly #root: string
   #keepsSecretsInMemory = false
 
@@ -203,6 +206,7 @@ export class DiskWorkspace implements Workspace {
 
 /** Knows the paths and makes nothing: for drivers that need no directories. */
 export class PathsOnlyWorkspace implements Workspace {
+  readonly hasFiles = false
   readonly #root: string
 
   constructor(root = '/nowhere') {

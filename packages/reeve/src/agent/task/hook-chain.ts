@@ -58,6 +58,10 @@ export class HookChain {
     await this.#each('before the stop', (hook, context) => hook.beforeStop?.(context))
   }
 
+  async atExit(): Promise<void> {
+    await this.#each('at the exit', (hook, context) => hook.atExit?.(context))
+  }
+
   async afterExit(): Promise<void> {
     await this.#each('after the exit', (hook, context) => hook.afterExit?.(context))
   }

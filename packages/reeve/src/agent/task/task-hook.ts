@@ -31,6 +31,8 @@ export interface TaskHook {
   afterStart?(context: TaskHookContext, running: RunningTask): Promise<void>
   /** Before the task is told to end, for good or to start again. A fault is only logged. */
   beforeStop?(context: TaskHookContext): Promise<void>
+  /** When the process has ended and nobody has been told yet. A fault is only logged. */
+  atExit?(context: TaskHookContext): Promise<void>
   /** After each end of the process. A fault is only logged. */
   afterExit?(context: TaskHookContext): Promise<void>
   /** The job changed in a way that needs no new process. */

@@ -454,6 +454,7 @@ export class TaskRunner implements TaskControl {
    * the exit: an agent that is killed anywhere in here comes to the same end when it starts again.
    */
   async #conclude(running: RunningTask, exit: TaskExit, decide: () => Step): Promise<Step> {
+    await this.#hooks.atExit()
     this.#ledger.append(terminatedEvent(exit))
     this.#ledger.change({ handle: null })
     const next = decide()

@@ -1,21 +1,27 @@
-import type { Allocation } from '@reeve/contract'
+import type { Allocation, AllocationFailure } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { idText } from '../find-id.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
 import { table } from '../output/table.ts'
 import { agoFromIso, agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
+import { failureText } from './failure-text.ts'
 
 type TaskState = NonNullable<Allocation['TaskStates']>[string]
 type TaskResources = Allocation['AllocatedResources']['Tasks'][string]
 
 /** Everything a person asks of an allocation: where it is, how it does, what happened to it. */
-export function allocationText(allocation: Allocation, invocation: Invocation): string {
+export function allocationText(
+  allocation: Allocation,
+  failure: AllocationFailure | undefined,
+  invocation: Invocation,
+): string {
   const states = Object.entries(allocation.TaskStates ?? {})
   const tasks = states.toSorted(([a], [b]) => (a < b ? -1 : 1))
   const isVerbose = invocation.flags.has('verbose')
   return sections([
     overview(allocation, invocation),
+    failure === undefined ? '' : failureText(failure, invocation),
     portTable(allocation),
     ...tasks.map(([name, state]) => {
       const asked = allocation.AllocatedResources.Tasks[name]

@@ -1,8 +1,10 @@
+import { failureOf } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { findAllocation, callFor, type AllocationStub } from './find-allocation.ts'
 import { allocationTable } from './allocation-table.ts'
 import { allocationText } from './allocation-text.ts'
+import { readFailure } from './failure-text.ts'
 
 export async function runAllocStatus(invocation: Invocation): Promise<number> {
   const [given] = invocation.args
@@ -36,5 +38,9 @@ async function showAllocation(invocation: Invocation, given: string): Promise<vo
   const { client, output } = invocation
   const found = await findAllocation(invocation, given)
   const { data } = await client.v1.readAllocation(callFor(found))
-  output.show(data, () => allocationText(data, invocation))
+  const isFailing = failureOf(data, invocation.host.nowMs()) !== undefined
+  const failure = isFailing ? await readFailure(invocation, data) : undefined
+  output.show(failure === undefined ? data : { ...data, FailureReport: failure }, () =>
+    allocationText(data, failure, invocation),
+  )
 }

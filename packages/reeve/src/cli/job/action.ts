@@ -5,7 +5,7 @@ import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { table } from '../output/table.ts'
-import { shellLine } from '../plan/shell-words.ts'
+import { shellLine } from '@reeve/kit/shell-words.ts'
 import { findJob } from './find-job.ts'
 
 /** `job actions JOB`: the named commands that its tasks declare. */

@@ -1,18 +1,19 @@
-import {
-  failuresOf,
-  type AllocationStub,
-  type Deployment,
-  type Evaluation,
-  type Failure,
-  type Job,
-  type JobSummary,
+import type {
+  AllocationFailure,
+  AllocationStub,
+  Deployment,
+  Evaluation,
+  Failure,
+  Job,
+  JobSummary,
 } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
+import { failureText } from '../alloc/failure-text.ts'
 import { holdText, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
 import type { Paint } from '../output/style.ts'
-import { shortId, table } from '../output/table.ts'
+import { table } from '../output/table.ts'
 import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
@@ -31,6 +32,14 @@ interface KnownJob {
   readonly children: readonly JobStub[]
   /** Those of a multi-region job. */
   readonly regions: readonly RegionOfJob[]
+  /** Why allocations of the current version fail. */
+  readonly failures: KnownFailures
+}
+
+/** Different failures, the most frequent first; each of the first few as the server explains it. */
+export interface KnownFailures {
+  readonly all: readonly Failure[]
+  readonly explained: ReadonlyMap<Failure, AllocationFailure>
 }
 
 /** One job: what it is, how its groups do, why something waits, where its allocations are. */
@@ -143,34 +152,18 @@ function waitingText({ job, evaluations }: KnownJob, { output: { paint } }: Invo
   return `${lines.join('\n')}\nWhat would help: reeve job explain ${job.ID}\n`
 }
 
-/** Different failures that are shown; further ones are counted. */
-const FAILURES_SHOWN = 3
-
-/** Why allocations of the current version fail, with the commands that show more. */
-function failuresText({ job, allocations }: KnownJob, invocation: Invocation): string {
-  if (job.Stop) return ''
-  const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
-  const failures = failuresOf(
-    allocations.filter(({ ID, JobVersion }) => JobVersion === job.Version && !replaced.has(ID)),
-  )
-  if (failures.length === 0) return ''
-  const { paint } = invocation.output
-  const lines = failures.slice(0, FAILURES_SHOWN).map((failure) => {
-    const { Task, Text, Count, AllocID, Time } = failure
-    const where = Task === '' ? '' : `Task "${Task}": `
-    const often = Count > 1 ? ` (${Count} allocations)` : ''
-    const ago = agoFromNs(Time, invocation.host.nowMs())
-    return `${paint('bad', `${where}${Text}${often}`)}, ${ago}\n  ${remedyOf(failure)} ${shortId(AllocID)}\n`
+/** Why allocations of the current version fail, with what they wrote last and what to do. */
+function failuresText({ failures }: KnownJob, invocation: Invocation): string {
+  const { all, explained } = failures
+  if (all.length === 0) return ''
+  const shown = all.filter((failure) => explained.has(failure))
+  const texts = shown.map((failure) => {
+    const known = explained.get(failure)
+    return known === undefined ? '' : failureText(known, invocation, failure.Count)
   })
-  const more = failures.length - lines.length
-  const rest = more > 0 ? `… and ${more} more causes\n` : ''
-  return `${paint('strong', 'Failures')}\n${lines.join('')}${rest}`
-}
-
-/** The command that shows more about a failure, without the allocation. */
-function remedyOf({ Kind }: Failure): string {
-  if (Kind === 'check') return 'reeve alloc checks'
-  return Kind === 'exit' || Kind === 'oom' ? 'reeve alloc logs --stderr' : 'reeve alloc status'
+  const more = all.length - shown.length
+  const rest = more > 0 ? `… and ${more} more ${more === 1 ? 'cause' : 'causes'}\n` : ''
+  return `${invocation.output.paint('strong', 'Failures')}\n${texts.join('')}${rest}`
 }
 
 function allocationsText(allocations: readonly AllocationStub[], invocation: Invocation): string {

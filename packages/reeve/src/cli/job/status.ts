@@ -1,5 +1,13 @@
-import type { JobHealth } from '@reeve/contract'
+import {
+  failuresOf,
+  type AllocationFailure,
+  type AllocationStub,
+  type Failure,
+  type Job,
+  type JobHealth,
+} from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
+import { readFailure } from '../alloc/failure-text.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
@@ -10,7 +18,7 @@ import { toneOf } from '../output/tone.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
 import { childrenOf, isParent } from './children.ts'
 import { findJob } from './find-job.ts'
-import { jobText } from './job-text.ts'
+import { jobText, type KnownFailures } from './job-text.ts'
 import { regionsOfJob } from './regions-of-job.ts'
 
 type JobStub = ItemOf<'listJobs'>
@@ -140,6 +148,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     evaluations: evaluations.data,
     children: isParent(job.data) ? await childrenOf(invocation, job.data) : [],
     regions: await regionsOfJob(invocation, job.data),
+    failures: await failuresFor(invocation, job.data, allocations.data),
   }
   const data = {
     Job: known.job,
@@ -148,10 +157,36 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     LatestDeployment: known.deployment,
     Evaluations: known.evaluations,
     ...(known.children.length > 0 && { Children: known.children }),
+    ...(known.failures.all.length > 0 && {
+      Failures: [...known.failures.explained.values()],
+    }),
     ...(known.regions.length > 0 && { Regions: known.regions }),
   }
   output.show(data, () => jobText(known, invocation))
   return EXIT_CODES.ok
+}
+
+/** Failures that are explained; further ones are counted. */
+const EXPLAINED_MAX = 3
+
+/** Those of the current version that nothing has replaced. */
+async function failuresFor(
+  invocation: Invocation,
+  job: Job,
+  allocations: readonly AllocationStub[],
+): Promise<KnownFailures> {
+  const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
+  const current = allocations.filter(
+    ({ ID, JobVersion }) => JobVersion === job.Version && !replaced.has(ID),
+  )
+  const all = job.Stop ? [] : failuresOf(current, invocation.host.nowMs())
+  const explained = new Map<Failure, AllocationFailure>()
+  for (const failure of all.slice(0, EXPLAINED_MAX)) {
+    const { AllocID: ID } = failure
+    const known = await readFailure(invocation, { ID, Namespace: job.Namespace })
+    explained.set(failure, known ?? { Failure: failure, NextAttempt: null, Remedies: [] })
+  }
+  return { all, explained }
 }
 
 async function watch(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Invocation } from '../command.ts'
 import { FROM_JOB_FILE } from '../settings/settings.ts'
-import { shellLine } from './shell-words.ts'
+import { shellLine } from '@reeve/kit/shell-words.ts'
 
 interface Around extends Pick<Invocation, 'flags'> {
   readonly host: Pick<Invocation['host'], 'environment'>

@@ -14,7 +14,7 @@ import { diffText } from './diff-text.ts'
 import { explanationText } from './explanation-text.ts'
 import { metricsText } from './metrics-text.ts'
 import { fileWords, nextCommand } from './next-command.ts'
-import { shellLine } from './shell-words.ts'
+import { shellLine } from '@reeve/kit/shell-words.ts'
 import { isChanging, updatesText } from './updates-text.ts'
 import { isDenied, verdictsText } from './verdicts-text.ts'
 

@@ -38,7 +38,7 @@ async function allocationDetails(
   const { client, signal } = invocation
   const query = { namespace: Namespace }
   const { data } = await client.v1.readAllocation({ params: { alloc_id: ID }, query, signal })
-  return allocationText(data, invocation)
+  return allocationText(data, undefined, invocation)
 }
 
 function linesOf(text: string): readonly string[] {

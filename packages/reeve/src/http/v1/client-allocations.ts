@@ -2,6 +2,7 @@ import {
   AllocationPauseState,
   AllocationUsage,
   CheckResult,
+  LastOutput,
   MapOf,
   PAUSE_STATES,
   v1Routes,
@@ -12,6 +13,7 @@ import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import {
+  allocationFailure,
   findAllocationOnNode,
   type Authenticator,
   type NodeGateway,
@@ -22,10 +24,12 @@ import { read, write, type Endpoint, type Written } from './endpoint.ts'
 import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, somewhere } from './requirements.ts'
+import { originOf } from '../slices.ts'
 
 const askUsage = nodeAnswer(AllocationUsage)
 const askPauseState = nodeAnswer(AllocationPauseState)
 const askChecks = nodeAnswer(MapOf(CheckResult))
+const askLastOutput = nodeAnswer(LastOutput)
 
 export interface ClientHost {
   readonly context: WorkloadContext
@@ -56,6 +60,7 @@ export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[]
     read(v1Routes.readAllocationChecks, anyone, ({ caller, params }) =>
       asked(async () => hidden(await readChecks(host, caller, params.alloc_id))),
     ),
+    failureEndpoint(host),
     collectEndpoint(host),
     readPauseEndpoint(host),
     pauseEndpoint(host),
@@ -181,6 +186,26 @@ async function readChecks(
   const { ID: allocation, NodeID: nodeId } = found.value
   const request = { verb: 'checks', allocation } as const
   return jsonOf(await askChecks(host.gateway, { nodeId, request }))
+}
+
+/** What a missing right or a silent node keeps back is left out of the answer, and named in it. */
+function failureEndpoint(host: ClientHost): Endpoint {
+  const { context, gateway } = host
+  return read(v1Routes.readAllocationFailure, anyone, (request) =>
+    asked(async () => {
+      const { caller, params } = request
+      const failure = await allocationFailure(context, caller, {
+        allocId: params.alloc_id,
+        origin: originOf(request),
+        readOutput: ({ ID: allocation, NodeID: nodeId }, wanted) =>
+          askLastOutput(gateway, {
+            nodeId,
+            request: { verb: 'last-output', allocation, ...wanted },
+          }),
+      })
+      return jsonOf(failure)
+    }),
+  )
 }
 
 /** On this path what the caller may not read does not exist for it. */

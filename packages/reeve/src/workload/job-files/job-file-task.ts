@@ -1,7 +1,9 @@
+import type { JobFilePlace } from '@reeve/contract'
 import type { JobFileAliases } from '../../compat/index.ts'
 import { nodeCrypto } from '@reeve/kit/node'
 import type { Random } from '@reeve/kit/clock.ts'
 import {
+  findPlaces,
   formatPlacedProblem,
   formatProblems,
   parseJobFile,
@@ -26,11 +28,19 @@ export interface JobFileTask {
   readonly flags?: Readonly<Record<string, string>>
   /** What is wrong with the job that came from the file, to be found in it. */
   readonly problems?: readonly JobProblem[]
+  /** Fields of the job to be found in the file, such as `TaskGroups[0].Count`. */
+  readonly paths?: readonly string[]
 }
 
 export type JobFileOutcome =
   /** With a line for each of the task's problems, which says where in the file it is. */
-  | { readonly kind: 'job'; readonly json: string; readonly placed: readonly string[] }
+  | {
+      readonly kind: 'job'
+      readonly json: string
+      readonly placed: readonly string[]
+      /** Where each of the task's paths is. */
+      readonly places: readonly JobFilePlace[]
+    }
   | { readonly kind: 'refused'; readonly message: string }
 
 /** What messages call a text that has no name of its own. */
@@ -49,7 +59,8 @@ export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcom
   const { defaults } = task
   const json = JSON.stringify(defaults === undefined ? job : canonicalizeJob(job, defaults))
   const placed = placeProblems(task.problems ?? [], positions).map(formatPlacedProblem)
-  if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json, placed }
+  const places = findPlaces(task.paths ?? [], positions)
+  if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json, placed, places }
   const message = `The job has ${json.length} characters as JSON; at most ${LIMITS.parsedJobCharsMax} can be registered.`
   return { kind: 'refused', message }
 }

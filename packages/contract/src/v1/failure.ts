@@ -1,0 +1,76 @@
+import { Type } from 'typebox'
+import { Named, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { CheckResult } from './client-stats.ts'
+import { LOG_TYPES } from './client-fs.ts'
+import { JobFilePlace } from './explain.ts'
+import { Failure } from './health.ts'
+
+/** What follows a failure. */
+export const NEXT_ATTEMPTS = ['restart', 'reschedule', 'replaced', 'waiting', 'none'] as const
+export type NextAttemptKind = (typeof NEXT_ATTEMPTS)[number]
+
+export const NextAttempt = Named('NextAttempt', {
+  Kind: Type.Enum(NEXT_ATTEMPTS, {
+    description:
+      '`restart`: in place. `reschedule`: as a new allocation. `replaced`: by `AllocID`. ' +
+      '`waiting`: for capacity, a deployment or an evaluation. `none`: nothing is tried again.',
+  }),
+  Time: Nanoseconds('When it is due; 0 when that is not known.'),
+  AllocID: Type.String({ description: 'The allocation that replaced it; else empty.' }),
+  Text: Type.String({ description: 'The same as a sentence, with the limits that apply.' }),
+})
+export type NextAttempt = Shape<typeof NextAttempt>
+
+/** What a remedy does, so that a page can offer the same action. */
+export const REMEDIES = [
+  'read-logs',
+  'read-checks',
+  'edit-job',
+  'revert-job',
+  'explain-job',
+  'show-node',
+  'show-allocation',
+] as const
+export type RemedyKind = (typeof REMEDIES)[number]
+
+export const Remedy = Type.Object(
+  {
+    Kind: Type.Enum(REMEDIES),
+    Text: Type.String(),
+    Command: Type.String({ description: 'The command line that does it.' }),
+    Place: Type.Optional(JobFilePlace),
+  },
+  { $id: 'Remedy', description: 'A next step after a failure.' },
+)
+export type Remedy = Shape<typeof Remedy>
+
+/** Lines of output in the answer, and the characters that are kept of each. */
+export const FAILURE_LINES_MAX = 20
+export const FAILURE_LINE_CHARS_MAX = 500
+/** Characters of what the failing check received. */
+export const FAILURE_CHECK_CHARS_MAX = 1024
+
+export const AllocationFailure = Type.Object(
+  {
+    Failure: Nullable(Failure),
+    Lines: Type.Optional(
+      Type.Array(Type.String(), {
+        description: `The last lines of the task before it failed, at most ${FAILURE_LINES_MAX}.`,
+      }),
+    ),
+    LinesFrom: Type.Optional(
+      Type.Enum(LOG_TYPES, { description: '`stdout` when the task wrote nothing to `stderr`.' }),
+    ),
+    LinesOmitted: Type.Optional(
+      Type.String({ description: 'Why `Lines` is absent, such as the missing capability.' }),
+    ),
+    Check: Type.Optional(CheckResult),
+    NextAttempt: Nullable(NextAttempt),
+    Remedies: Type.Array(Remedy),
+  },
+  {
+    $id: 'AllocationFailure',
+    description: 'Why an allocation fails, what it wrote last, what follows and what to do.',
+  },
+)
+export type AllocationFailure = Shape<typeof AllocationFailure>

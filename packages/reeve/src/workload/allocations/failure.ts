@@ -1,0 +1,178 @@
+import {
+  FAILURE_CHECK_CHARS_MAX,
+  FAILURE_LINE_CHARS_MAX,
+  FAILURE_LINES_MAX,
+  failureOf,
+  type AllocationFailure,
+  type AllocationStub,
+  type CheckResult,
+  type Failure,
+  type Job,
+  type JobFilePlace,
+  type LastOutput,
+} from '@reeve/contract'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import type { Caller } from '../../acl/index.ts'
+import {
+  allocationStub,
+  checkUuid,
+  failingField,
+  nextAttempt,
+  refusal,
+  remediesFor,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { jobVersionKey, namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { findPlaces } from '../jobs/placed-problems.ts'
+import { readSubmission } from '../jobs/submissions.ts'
+import { versionsOf } from '../jobs/versions.ts'
+import type { WorkOrigin } from '../work-origin.ts'
+
+export interface FailureQuestion {
+  readonly allocId: string
+  readonly origin: WorkOrigin
+  /** Asks the node for what the task wrote last: before its end, or until now. */
+  readonly readOutput: (
+    row: AllocationRow,
+    wanted: { readonly task: string; readonly ended: boolean },
+  ) => Promise<Result<LastOutput, Refusal>>
+}
+
+/** Why an allocation fails, what it wrote last, what follows and what to do about it. */
+export async function allocationFailure(
+  context: WorkloadContext,
+  caller: Caller,
+  question: FailureQuestion,
+): Promise<Result<AllocationFailure, Refusal>> {
+  const id = checkUuid('alloc', question.allocId)
+  if (!id.ok) return err(refusal('invalid-input', id.error))
+  const row = context.store.tables.allocations.find(id.value)
+  // What the caller may not read does not exist for it.
+  if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
+    return err(refusal('alloc-not-found', 'allocation not found'))
+  const allocation = allocationStub(row)
+  const failure = failureOf(allocation, context.clock.nowMs())
+  if (failure === undefined) return ok({ Failure: null, NextAttempt: null, Remedies: [] })
+  const mayRead = ['read-logs', 'read-fs'] as const
+  const mayReadLines = mayRead.some((one) => caller.grants.allows(row.Namespace, one))
+  const output = await outputOf(question, row, { allocation, failure, mayReadLines })
+  const next = nextOf(context, { row, allocation, failure })
+  const place = await placeOf(context, { row, failure }, question.origin)
+  const stable = stableVersion(context, row)
+  return ok({
+    Failure: failure,
+    ...output,
+    NextAttempt: next,
+    Remedies: [...remediesFor({ failure, allocation, next, stable, place })],
+  })
+}
+
+interface Failed {
+  readonly row: AllocationRow
+  readonly failure: Failure
+}
+
+interface ReadableFailure {
+  readonly allocation: AllocationStub
+  readonly failure: Failure
+  readonly mayReadLines: boolean
+}
+
+type Output = Pick<AllocationFailure, 'Lines' | 'LinesFrom' | 'LinesOmitted' | 'Check'>
+
+/** A task that was never started has written nothing. */
+const WITH_OUTPUT: ReadonlySet<Failure['Kind']> = new Set(['exit', 'oom', 'check'])
+
+async function outputOf(
+  { readOutput }: FailureQuestion,
+  row: AllocationRow,
+  { allocation, failure, mayReadLines }: ReadableFailure,
+): Promise<Output> {
+  const { Kind, Task: task } = failure
+  if (!WITH_OUTPUT.has(Kind)) return { LinesOmitted: 'the task was not running' }
+  const isRunning = allocation.TaskStates?.[task]?.State === 'running'
+  const isRestartedByCheck = Kind === 'check' && (allocation.TaskStates?.[task]?.Restarts ?? 0) > 0
+  const ended = !isRunning || Kind !== 'check' || isRestartedByCheck
+  // Checks are read with `read-job`, lines of output with `read-logs`.
+  if (!mayReadLines && Kind !== 'check') return { LinesOmitted: NEEDS_LOGS }
+  const answer = await readOutput(row, { task, ended })
+  if (!answer.ok) return { LinesOmitted: answer.error.message }
+  const { Type, Text, Checks } = answer.value
+  const [check] = Checks
+  return {
+    ...(Kind === 'check' && check !== undefined && { Check: shortCheck(check) }),
+    ...(!mayReadLines
+      ? { LinesOmitted: NEEDS_LOGS }
+      : Type === null
+        ? { LinesOmitted: 'the task wrote nothing' }
+        : { Lines: lastLines(Text), LinesFrom: Type }),
+  }
+}
+
+const NEEDS_LOGS = 'needs read-logs'
+
+function lastLines(text: string): string[] {
+  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
+  return lines.slice(-FAILURE_LINES_MAX).map((line) => line.slice(0, FAILURE_LINE_CHARS_MAX))
+}
+
+function shortCheck(check: CheckResult): CheckResult {
+  return { ...check, Output: check.Output.slice(0, FAILURE_CHECK_CHARS_MAX) }
+}
+
+function nextOf(
+  { store: { tables } }: WorkloadContext,
+  { row, allocation, failure }: Failed & { readonly allocation: AllocationStub },
+) {
+  const jobKey = namespacedKey(row.Namespace, row.JobID)
+  const followUp = tables.evaluations.find(allocation.FollowupEvalID)
+  return nextAttempt({
+    allocation,
+    task: failure.Task,
+    job: tables.jobs.find(jobKey),
+    group: versionOf(tables.job_versions, row)?.TaskGroups.find(
+      ({ Name }) => Name === row.TaskGroup,
+    ),
+    followUp,
+    deployment: tables.deployments.find(allocation.DeploymentID),
+    open: tables.evaluations
+      .rowsIn('open', jobKey)
+      .filter(({ ID }) => ID !== allocation.FollowupEvalID),
+  })
+}
+
+function versionOf(
+  versions: WorkloadContext['store']['tables']['job_versions'],
+  { Namespace, JobID, JobVersion }: AllocationRow,
+): Job | undefined {
+  return versions.find(jobVersionKey(Namespace, JobID, JobVersion))
+}
+
+/** Where the failing part is in the job file that the version was submitted with. */
+async function placeOf(
+  context: WorkloadContext,
+  { row, failure }: Failed,
+  origin: WorkOrigin,
+): Promise<JobFilePlace | undefined> {
+  const { Namespace: namespace, JobID: jobId, JobVersion: version } = row
+  const job = versionOf(context.store.tables.job_versions, row)
+  const group = job?.TaskGroups.findIndex(({ Name }) => Name === row.TaskGroup) ?? -1
+  const tasks = job?.TaskGroups[group]?.Tasks ?? []
+  const task = tasks.findIndex(({ Name }) => Name === failure.Task)
+  if (group < 0 || task < 0) return undefined
+  const path = `TaskGroups[${group}].Tasks[${task}]${failingField(failure)}`
+  const submission = await readSubmission(context.store, { namespace, jobId, version })
+  const [place] = await findPlaces(context, submission, [path], origin)
+  return place
+}
+
+function stableVersion(context: WorkloadContext, row: AllocationRow): number | undefined {
+  const { Namespace: namespace, JobID: jobId, JobVersion } = row
+  const current = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (current?.Version !== JobVersion) return undefined
+  return versionsOf(context, { namespace, jobId }).findLast(
+    ({ Stable, Stop, Version }) => Stable && !Stop && Version < JobVersion,
+  )?.Version
+}
