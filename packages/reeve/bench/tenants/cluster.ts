@@ -19,7 +19,8 @@ const VICTIM_JOBS = 200
 const LOG_INTERVAL_MS = 50
 const LOG_JOB = 'logged'
 /** It ends with this process: tasks outlive their agents. */
-const LOG_TASK = `setInterval(() => console.log(Date.now()), ${LOG_INTERVAL_MS})
+const LOG_TASK = `let line = 0
+setInterval(() => console.log(++line, Date.now()), ${LOG_INTERVAL_MS})
 setInterval(() => process.kill(${process.pid}, 0), 1000)`
 const PAGE_BYTES = 4_096
 const POLL_MS = 100

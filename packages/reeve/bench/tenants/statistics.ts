@@ -150,17 +150,21 @@ export function countsText(counts: Readonly<Record<string, number>>): string {
 }
 
 export interface LineWindow {
-  readonly durationMs: number
-  readonly intervalMs: number
+  /** Number of the last line before the window; undefined when none arrived. */
+  readonly before: number | undefined
+  /** Number of the first line after the window; undefined when none arrived. */
+  readonly after: number | undefined
   /** Lines of the window that arrived. */
   readonly received: number
+  /** Lines that a task with enough processor time writes in the window. */
+  readonly expected: number
 }
 
-/** A task that was short of processor time writes fewer lines; that many are not missed. */
-const WRITTEN_SHARE_MIN = 0.8
-
-/** Lines of a task that writes one per interval and that never arrived. */
-export function missingLines({ durationMs, intervalMs, received }: LineWindow): number {
-  const expected = Math.floor(durationMs / intervalMs)
-  return received >= expected * WRITTEN_SHARE_MIN ? 0 : expected - received
+/**
+ * Lines that were written in the window and never arrived. The task numbers its lines, so lines
+ * that it did not write, for lack of processor time, are not missed.
+ */
+export function missingLines({ before, after, received, expected }: LineWindow): number {
+  const written = before === undefined || after === undefined ? expected : after - before - 1
+  return Math.max(0, written - received)
 }

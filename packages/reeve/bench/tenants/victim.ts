@@ -8,14 +8,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { idleJob } from '../jobs.ts'
 import { DEADLINE_MS, missingLines, VICTIM_KINDS } from './statistics.ts'
-import type { KindSamples, VictimKind } from './statistics.ts'
+import type { KindSamples, LineWindow, VictimKind } from './statistics.ts'
 
 export interface VictimOrder {
   readonly kind: 'start'
   readonly port: number
   readonly token: string
   readonly namespace: string
-  /** The job whose only task writes one line with the time per interval. */
+  /** The job whose only task writes one line with its number and the time per interval. */
   readonly logJob: string
   readonly logIntervalMs: number
 }
@@ -42,6 +42,8 @@ const REOPEN_MS = 200
 
 interface Sample {
   readonly dueMs: number
+  /** Number of a log line. */
+  readonly line?: number
   /** Undefined while it is under way. */
   tookMs?: number
   refused?: string
@@ -236,10 +238,11 @@ async function followLog(): Promise<void> {
   const path = `/v1/client/fs/logs/${allocation}?${query}&namespace=${order.namespace}`
   await readLines(path, (line) => {
     followed.bytes += line.length + 1
-    const writtenMs = Number(line) - performance.timeOrigin
+    const [number, writtenAt] = line.split(' ').map(Number)
+    const writtenMs = Number(writtenAt) - performance.timeOrigin
     const nowMs = performance.now()
     logMs = nowMs
-    samples.log.push({ dueMs: writtenMs, tookMs: nowMs - writtenMs })
+    samples.log.push({ dueMs: writtenMs, tookMs: nowMs - writtenMs, line: Number(number) })
   })
 }
 
@@ -266,9 +269,11 @@ async function measure(durationMs: number): Promise<VictimReport> {
   const toMs = performance.now()
   await settle(toMs)
   const isInside = ({ dueMs }: Sample): boolean => dueMs >= fromMs && dueMs < toMs
+  const expected = Math.floor(durationMs / order.logIntervalMs)
+  const missing = missingLines({ ...linesAround(fromMs, toMs), expected })
   const taken: Partial<Record<VictimKind, KindSamples>> = {}
   for (const kind of VICTIM_KINDS) {
-    taken[kind] = toSamples(kind, samples[kind].filter(isInside), durationMs)
+    taken[kind] = toSamples(samples[kind].filter(isInside), kind === 'log' ? missing : 0)
     samples[kind] = samples[kind].filter(({ dueMs }) => dueMs >= toMs)
   }
   for (const [number, { dueMs }] of unseen) if (dueMs < toMs) unseen.delete(number)
@@ -288,7 +293,7 @@ async function settle(toMs: number): Promise<void> {
   if (probeSentMs <= toMs) stallMs = Math.max(stallMs, performance.now() - probeSentMs)
 }
 
-function toSamples(kind: VictimKind, given: readonly Sample[], durationMs: number): KindSamples {
+function toSamples(given: readonly Sample[], missing: number): KindSamples {
   const tookMs: number[] = []
   const refused: Record<string, number> = {}
   for (const sample of given) {
@@ -297,9 +302,17 @@ function toSamples(kind: VictimKind, given: readonly Sample[], durationMs: numbe
       tookMs.push(sample.tookMs ?? DEADLINE_MS)
     if (sample.tookMs === undefined) refused[TIMED_OUT] = (refused[TIMED_OUT] ?? 0) + 1
   }
-  if (kind !== 'log') return { tookMs, refused }
-  const window = { durationMs, intervalMs: order.logIntervalMs, received: tookMs.length }
-  const missing = missingLines(window)
   if (missing > 0) refused['missing'] = missing
   return { tookMs: [...tookMs, ...Array.from({ length: missing }, () => DEADLINE_MS)], refused }
+}
+
+/** The log lines that arrived of a window, and the numbers of its neighbours. */
+function linesAround(fromMs: number, toMs: number): Omit<LineWindow, 'expected'> {
+  const lines = samples.log.filter(({ line }) => line !== undefined)
+  const isInside = ({ dueMs }: Sample): boolean => dueMs >= fromMs && dueMs < toMs
+  return {
+    before: lines.findLast(({ dueMs }) => dueMs < fromMs)?.line,
+    after: lines.find(({ dueMs }) => dueMs >= toMs)?.line,
+    received: lines.filter(isInside).length,
+  }
 }

@@ -119,16 +119,18 @@ test('a lost node and a repair are misses that no busy machine excuses', () => {
   assert.equal(verdictOf([]), 'met')
 })
 
-test('missing lines: a fifth fewer than due are taken for a task short of processor time', () => {
-  const window = { durationMs: 10_000, intervalMs: 50 }
+test('missing lines: by their numbers, and by time where the stream did not go on', () => {
   const cases = [
-    { received: 200, missing: 0 },
-    { received: 160, missing: 0 },
-    { received: 159, missing: 41 },
-    { received: 0, missing: 200 },
+    { before: 10, after: 211, received: 200, missing: 0 },
+    { before: 10, after: 166, received: 155, missing: 0 },
+    { before: 10, after: 211, received: 155, missing: 45 },
+    { before: 10, after: undefined, received: 155, missing: 45 },
+    { before: undefined, after: 3, received: 2, missing: 198 },
+    // The task was started again.
+    { before: 500, after: 211, received: 200, missing: 0 },
   ]
-  for (const { received, missing } of cases)
-    assert.equal(missingLines({ ...window, received }), missing, `${received} lines`)
+  for (const { missing, ...window } of cases)
+    assert.equal(missingLines({ ...window, expected: 200 }), missing, JSON.stringify(window))
 })
 
 test('counts: the largest first', () => {
