@@ -197,10 +197,6 @@ export class SharedDatabase {
     ]
   }
 
-  headTerm(): readonly Row[] {
-    return [{ term: String(this.#head.term) }]
-  }
-
   get hasOpenLoss(): boolean {
     return this.#losses.some((loss) => loss['accepted_at'] === null)
   }
@@ -243,10 +239,11 @@ export class SharedDatabase {
   }
 
   append(values: Values, by: Sender): readonly Row[] {
-    const [given, before, last, nonce, indexes, times, texts] = values
+    const [given, before, last, nonce, indexes, times, texts, holder] = values
     const term = Number(given)
     if (this.#head.term !== term || this.#head.lastIndex !== before) return [{ moved: '0' }]
     if (this.hasOpenLoss) return [{ moved: '0' }]
+    if (holder !== '' && this.#leader.holder !== holder) return [{ moved: '0' }]
     this.#head = { ...this.#head, lastIndex: Number(last) }
     const at = readArray(times, (bytes) => bytes.readDoubleBE())
     const bodies = readTexts(texts)
@@ -260,7 +257,7 @@ export class SharedDatabase {
       }),
     )
     for (const entry of entries) this.#log.set(entry.index, entry)
-    this.#changeBlobs(values.slice(7))
+    this.#changeBlobs(values.slice(8))
     this.#options.appended(entries, by)
     return [{ moved: '1' }]
   }
@@ -382,7 +379,6 @@ const STATEMENTS: readonly KnownStatement[] = [
   { is: named('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
   { is: named('reeve-blob'), run: (db, values) => db.blob(values) },
   { is: written(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
-  { is: written(/^SELECT term FROM reeve_head/), run: (db) => db.headTerm() },
   { is: written(/^SELECT head\.term, keep\.step/), run: (db, v) => db.position(v) },
   { is: written(/^SELECT .* FROM reeve_losses/), run: (db) => db.listLosses() },
   { is: written(/^INSERT INTO reeve_losses/), run: (db, values) => db.recordLoss(values) },
@@ -396,7 +392,7 @@ const STATEMENTS: readonly KnownStatement[] = [
     is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\), address/),
     run: (db, values) => db.release(values),
   },
-  { is: written(/^SELECT term, holder, address/), run: (db) => db.leader() },
+  { is: written(/^SELECT term, holder/), run: (db) => db.leader() },
   { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
   { is: written(/DELETE FROM reeve_log WHERE commit_index < \$7/), run: (db, v) => db.trim(v) },
 ]

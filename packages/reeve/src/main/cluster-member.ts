@@ -48,6 +48,8 @@ interface Opened {
   readonly gate: RequestGate
   readonly follow: FollowLoop
   readonly keeper: LeaseKeeper
+  /** Under which name the lease is taken; another one for each opening. */
+  readonly holder: string
   /** Ends a wait that is over when all of this is closed. */
   readonly closing: AbortController
 }
@@ -233,9 +235,10 @@ export class ClusterMember {
     const heard = { failed, followed, looked }
     const shown = { engine, store, history, lease, bell }
     const follow = new FollowLoop({ ...shown, ...timing, seenMs, ...heard })
+    const holder = `${config.name} ${ids.uuid()}`
     const keeper = new LeaseKeeper({
       store: lease,
-      holder: `${config.name} ${ids.uuid()}`,
+      holder,
       address: () => this.#advertised,
       applied: () => history.last,
       ...timing,
@@ -244,7 +247,7 @@ export class ClusterMember {
       answered: () => this.#leasing.worked(),
     })
     const closing = new AbortController()
-    const opened: Opened = { engine, server, gate, follow, keeper, closing }
+    const opened: Opened = { engine, server, gate, follow, keeper, holder, closing }
     server.onFault((fault) => this.#storageFailed(opened, fault))
     try {
       this.#address = await this.#listen(server)
@@ -354,8 +357,11 @@ export class ClusterMember {
     })
   }
 
-  async #takeOver({ engine, server }: Opened, term: number): Promise<void> {
-    const { checkpoint } = await engine.lead(term, this.#losses.history.last)
+  async #takeOver({ engine, server, holder }: Opened, term: number): Promise<void> {
+    const { checkpoint } = await engine.lead(term, {
+      holder,
+      applied: this.#losses.history.last,
+    })
     await server.lead(checkpoint.upTo)
   }
 

@@ -15,11 +15,15 @@ export interface AppendOptions {
   /** How long it may take. */
   readonly commitMsMax: number
   readonly term: number
+  /** Who was given the term; empty: whoever was. */
+  readonly holder: string
   /** Identifies this append in the log. */
   readonly nonce: string
   /** The database's, for messages. */
   readonly name: string
 }
+
+type AppendFence = Pick<AppendOptions, 'term' | 'holder' | 'nonce'>
 
 /**
  * Appends entries, all or none, exactly once. One statement moves the head, which only the
@@ -29,26 +33,30 @@ export interface AppendOptions {
  * statement that is still under way then does no harm: whichever of the two moves the head, the
  * other finds it moved. The head does not move either when the database has lost commits, and while
  * nobody has accepted that: the log has diverged then.
+ *
+ * A database that fails over to an older state may give the same term to two servers, so the
+ * holder of the lease is compared as well.
  */
 export async function appendEntries(
   entries: readonly NewLogEntry[],
-  { lane, retry, commitMsMax, term, nonce, name }: AppendOptions,
+  { lane, retry, commitMsMax, name, ...fence }: AppendOptions,
 ): Promise<void> {
-  const statement = appendStatement(entries, { term, nonce })
+  const { nonce } = fence
+  const statement = appendStatement(entries, fence)
   const first = entries[0]?.index ?? 0
   await retry.runWithin(commitMsMax, 'appending to the log', async (isInDoubt) => {
     if (isInDoubt && (await isAppended(lane, first, nonce))) return
     const [moved] = await lane.query<{ moved: string }>(statement)
     if (moved?.moved === '1' || (await isAppended(lane, first, nonce))) return
-    throw (await isTerm(lane, term)) ? divergedFault(name, first - 1) : fencedFault(name)
+    throw (await isOurs(lane, fence)) ? divergedFault(name, first - 1) : fencedFault(name)
   })
 }
 
-/** Nobody else may write in our term: if the head is not ours, the database is another. */
-async function isTerm(lane: Lane, term: number): Promise<boolean> {
-  const text = 'SELECT term FROM reeve_head WHERE id = 1'
-  const [head] = await lane.query<{ term: string }>({ text })
-  return Number(head?.term) === term
+/** While the term is ours nobody else writes: if the head is not ours, the database is another. */
+async function isOurs(lane: Lane, { term, holder }: AppendFence): Promise<boolean> {
+  const text = 'SELECT term, holder FROM reeve_leader WHERE id = 1'
+  const [leader] = await lane.query<{ term: string; holder: string }>({ text })
+  return Number(leader?.term) === term && (holder === '' || leader?.holder === holder)
 }
 
 async function isAppended(lane: Lane, index: number, nonce: string): Promise<boolean> {
@@ -59,7 +67,8 @@ async function isAppended(lane: Lane, index: number, nonce: string): Promise<boo
 
 const MOVE_HEAD = `WITH head AS (
     UPDATE reeve_head SET last_index = $3 WHERE id = 1 AND term = $1 AND last_index = $2
-      AND NOT ${HAS_OPEN_LOSS}
+      AND NOT ${HAS_OPEN_LOSS} AND ($8 = '' OR EXISTS (
+        SELECT 1 FROM reeve_leader WHERE term = $1 AND holder = $8))
     RETURNING term
   ), log AS (
     INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body)
@@ -69,11 +78,11 @@ const MOVE_HEAD = `WITH head AS (
   )`
 
 const WITH_BLOBS = `${MOVE_HEAD}, removed AS (
-    DELETE FROM reeve_blobs WHERE id = ANY($8::bytea[]) AND EXISTS (SELECT 1 FROM head)
+    DELETE FROM reeve_blobs WHERE id = ANY($9::bytea[]) AND EXISTS (SELECT 1 FROM head)
   ), put AS (
     INSERT INTO reeve_blobs (id, key, bytes)
     SELECT blob.id, blob.key, blob.bytes
-    FROM head, unnest($9::bytea[], $10::text[], $11::bytea[]) AS blob (id, key, bytes)
+    FROM head, unnest($10::bytea[], $11::text[], $12::bytea[]) AS blob (id, key, bytes)
     ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
   )`
 
@@ -82,7 +91,7 @@ const MOVED = `SELECT count(*) AS moved, count(pg_notify('${CHANNELS.log}', ''))
 
 function appendStatement(
   entries: readonly NewLogEntry[],
-  { term, nonce }: { readonly term: number; readonly nonce: string },
+  { term, nonce, holder }: AppendFence,
 ): Statement {
   const indexes = entries.map(({ index }) => index)
   const values = [
@@ -93,6 +102,7 @@ function appendStatement(
     integerArray(indexes),
     doubleArray(entries.map(({ timeMs }) => timeMs)),
     textArray(entries.map(({ text }) => escapeText(joinedText(text)))),
+    holder,
   ]
   const blobs = entries.flatMap((entry) => entry.blobs)
   if (blobs.length === 0) return { name: 'reeve-append', text: `${MOVE_HEAD} ${MOVED}`, values }

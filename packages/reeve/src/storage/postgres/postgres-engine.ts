@@ -86,6 +86,7 @@ export class PostgresEngine implements MovableEngine {
   readonly #commitMsMax: number
   readonly #calls = new RunningCalls()
   #term = NO_TERM
+  #holder = ''
   #step = 0
   #acknowledgedStep = 0
   #hasDiverged = false
@@ -108,11 +109,14 @@ export class PostgresEngine implements MovableEngine {
   }
 
   /**
-   * From now on this engine writes, in the term that its lease was given. Gives where those who led
-   * before have left it. Whoever names the last entry that it has `applied` leads only where the
-   * log ends with that entry.
+   * From now on this engine writes, in the term that its lease was given to its holder. Returns
+   * where earlier leaders have left the log. A caller that names the last entry that it has
+   * `applied` leads only where the log ends with that entry.
    */
-  async lead(term: number, applied?: EntryId): Promise<EnginePosition> {
+  async lead(
+    term: number,
+    { holder = '', applied }: { readonly holder?: string; readonly applied?: EntryId } = {},
+  ): Promise<EnginePosition> {
     const { position, entry, ...found } = await this.#find(applied?.index)
     if (found.term !== term) throw fencedFault(this.#name)
     if (applied !== undefined) {
@@ -122,6 +126,7 @@ export class PostgresEngine implements MovableEngine {
     }
     this.#follow(position)
     this.#term = term
+    this.#holder = holder
     this.#step = found.step
     this.#acknowledgedStep = found.step
     return position
@@ -175,8 +180,9 @@ export class PostgresEngine implements MovableEngine {
       try {
         const { append: lane } = this.#lanes
         const [term, nonce] = [this.#term, randomUUID()]
+        const fence = { term, nonce, holder: this.#holder }
         const shared = { lane, retry: this.#retry, commitMsMax: this.#commitMsMax }
-        await appendEntries(entries, { ...shared, term, nonce, name: this.#name })
+        await appendEntries(entries, { ...shared, ...fence, name: this.#name })
         for (const { index } of entries) this.#history.add({ index, term, nonce })
         this.#lastIndex = entries.at(-1)?.index ?? this.#lastIndex
       } finally {

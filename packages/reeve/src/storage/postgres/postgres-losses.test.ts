@@ -70,10 +70,10 @@ function runTests(postgres: TestPostgres): void {
     await engine.append([entry(2)])
     const next = await database.openEngine()
     atEnd(t, () => next.close())
-    await assert.rejects(next.lead(term, first), { kind: 'log-diverged' })
+    await assert.rejects(next.lead(term, { applied: first }), { kind: 'log-diverged' })
     await goBack(1)
-    await assert.rejects(next.lead(term, history.last), { kind: 'log-diverged' })
-    assert.equal((await next.lead(term, first)).lastIndex, 1)
+    await assert.rejects(next.lead(term, { applied: history.last }), { kind: 'log-diverged' })
+    assert.equal((await next.lead(term, { applied: first })).lastIndex, 1)
   })
 
   test('entries that do not follow the ones before them are not read', async (t) => {
@@ -113,6 +113,15 @@ function runTests(postgres: TestPostgres): void {
     assert.deepEqual(await losses.accept('operator'), [], 'once')
     await engine.append([entry(2)])
   })
+
+  test('nothing is appended in a term that the database has given to another server', async (t) => {
+    const { engine, setHolder } = await aLeader(t, postgres)
+    await engine.append([entry(1)])
+    await setHolder('b')
+    await assert.rejects(engine.append([entry(2)]), { kind: 'storage-fenced' })
+    await setHolder('a')
+    await engine.append([entry(2)])
+  })
 }
 
 async function aLeader(t: TestContext, postgres: TestPostgres) {
@@ -124,15 +133,18 @@ async function aLeader(t: TestContext, postgres: TestPostgres) {
   const history = new LogHistory()
   const engine = await database.openEngine(history)
   atEnd(t, () => engine.close())
-  await engine.lead(term)
+  await engine.lead(term, { holder: claim.holder })
+  const query = (text: string) => postgres.query(new URL(url).pathname.slice(1), text)
+  const setHolder = async (holder: string): Promise<void> => {
+    await query(`UPDATE reeve_leader SET holder = '${holder}'`)
+  }
   const goBack = async (toIndex: number): Promise<void> => {
-    await postgres.query(
-      new URL(url).pathname.slice(1),
+    await query(
       `UPDATE reeve_head SET last_index = ${toIndex};
        DELETE FROM reeve_log WHERE commit_index > ${toIndex}`,
     )
   }
-  return { engine, database, history, claim, term, goBack }
+  return { engine, database, history, claim, term, goBack, setHolder }
 }
 
 function entry(index: number): LogEntry {
