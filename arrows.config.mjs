@@ -63,12 +63,18 @@ export const areas = {
   hcl: { folder: 'packages/hcl/src', pure, library },
   'go-template': {
     folder: 'packages/go-template/src',
-    // Rego needs Go's formats and layouts, not the templates.
     doors: ['index.ts', 'fmt/index.ts', 'time/index.ts', 'url/index.ts'],
     pure,
     library,
   },
-  rego: { folder: 'packages/rego/src', may: ['go-template'], pure, library },
+  rego: {
+    folder: 'packages/rego/src',
+    may: ['go-template'],
+    // The builtins that read GraphQL (decision 0099).
+    packages: ['graphql'],
+    pure,
+    library,
+  },
   // Decimal numbers of a hundred digits.
   'native-policy': {
     folder: 'packages/native-policy/src',

@@ -21,6 +21,8 @@ interface RenderOptions {
   readonly failsOnMissingKey?: boolean
   /** What the rendering has processed is read from it afterwards; a new one unless given. */
   readonly budget?: ByteBudget
+  /** Called for each step; what it throws ends the rendering. */
+  readonly onStep?: () => void
 }
 
 /** The text of a template. Throws a TemplateError with the line. Bounded in steps and in bytes. */
@@ -293,6 +295,7 @@ class Renderer {
 
   #step(): void {
     this.#steps += 1
+    this.#options.onStep?.()
     if (this.#steps > TEMPLATE_LIMITS.stepsMax) fail('the template takes too many steps')
   }
 }

@@ -192,6 +192,53 @@ test('policy test: each rule of one name is a test of its own', async (t) => {
   assert.equal(code, 1)
 })
 
+const CASES = `package a
+
+cases := {
+	"one": {"a": 1, "want": 2},
+	"two": {"a": 2, "want": 3},
+	"wrong": {"a": 3, "want": 5},
+}
+
+test_add[name] if {
+	some name, c in cases
+	c.a + 1 == c.want
+}
+
+test_right[name] if {
+	some name, c in {"only": 1}
+	c == 1
+}
+
+test_few[kind][name] if {
+	some name
+	c := cases[name]
+	kind := ["even", "odd"][c.a % 2]
+	c.a < 3
+}
+
+test_none[name] if some name, _ in {}
+`
+
+test('policy test: a test with several cases names those that fail', async (t) => {
+  const folder = await aFolder(t, { 'a_test.rego': CASES })
+  const { out } = await runTests([join(folder, 'a_test.rego')])
+  const lines = out.split('\n').filter((line) => !/[|]|rego:/.test(line))
+  assert.deepEqual(lines.slice(0, 10), [
+    'FAIL  data.a/test_add',
+    '      PASS  one',
+    '      PASS  two',
+    '      FAIL  wrong',
+    '      1 of 3 cases failed',
+    'PASS  data.a/test_right',
+    'FAIL  data.a/test_few',
+    '      PASS  odd/one',
+    '      PASS  even/two',
+    '      FAIL  odd/wrong',
+  ])
+  assert.match(out, /"test_none" is \{\}, not true/)
+})
+
 test('policy test: mocks replace imports by data and by modules', async (t) => {
   const folder = await aFolder(t, {
     'plan.native': `import "plan/v2" as plan

@@ -2,16 +2,18 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicies,
   formatValue,
+  ObjectValue,
   type CompiledPolicies,
   type EvaluateOptions,
   type NamedRule,
   type TraceEvent,
+  type Value,
 } from '@reeve/rego'
 import type { Coverage } from './coverage.ts'
 import type { TextFile } from './files.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
 import { fileProblem, fromRego, type ToolProblem } from './problem.ts'
-import { errored, type TestChoice, type TestResult } from './test-result.ts'
+import { errored, type TestCase, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface RegoTesting {
   readonly options: Pick<EvaluateOptions, 'nowNs' | 'offsetAt' | 'random' | 'crypto'>
@@ -27,7 +29,8 @@ export function testRego(
   const texts = new Map(modules.map(({ file, text }) => [file, text]))
   const names = new TestNames()
   const { ruleName } = names
-  const compiled = compilePolicies({ modules, version: 'detect', ruleName })
+  const tellsCases = ({ name }: NamedRule): boolean => isTest(name)
+  const compiled = compilePolicies({ modules, version: 'detect', ruleName, tellsCases })
   if (!compiled.ok) return err(compiled.error.map((problem) => fromRego(problem, texts)))
   const { versions } = compiled.value
   for (const module of modules) coverage?.addRego(module, versions.get(module.file) ?? 1)
@@ -61,7 +64,7 @@ class TestNames {
   readonly #counts = new Map<string, number>()
 
   readonly ruleName = ({ package: path, name, isPartial }: NamedRule): string => {
-    if (!/^(?:todo_)?test_/.test(name)) return name
+    if (!isTest(name)) return name
     const policy = `data.${path.join('.')}`
     const key = `${policy} ${name}`
     const count = this.#counts.get(key) ?? 0
@@ -71,6 +74,10 @@ class TestNames {
       this.tests.push({ policy, name: given, isSkipped: name.startsWith('todo_') })
     return given
   }
+}
+
+function isTest(name: string): boolean {
+  return /^(?:todo_)?test_/.test(name)
 }
 
 interface Running extends Omit<RegoTesting, 'isWanted'> {
@@ -84,8 +91,10 @@ function runTest(test: RegoTest, { policies, texts, options, coverage }: Running
   if (!query.ok) return errored({ policy, name }, [fromRego(query.error, texts)])
   const lines: string[] = []
   const failed: ToolProblem[] = []
+  const paths: (readonly Value[])[] = []
   const trace = (event: TraceEvent): void => {
     coverage?.traced(event)
+    if (event.type === 'test-case') paths.push(event.path)
     if (event.type !== 'failed-goal' || !texts.has(event.place.source.file)) return
     const location = event.place.source.locate(event.place.at)
     failed.push({
@@ -107,8 +116,39 @@ function runTest(test: RegoTest, { policies, texts, options, coverage }: Running
     return { ...errored({ policy, name }, [problem]), printed }
   }
   const value = answer.value[0]?.get('answer')
-  if (value === true) return { policy, name, status: 'passed', reasons: [], problems: [], printed }
+  const cases = casesOf(value, paths)
+  const result = { policy, name, printed, ...(cases.length === 0 ? {} : { cases }) }
+  const isPassed = cases.length === 0 ? value === true : cases.every(({ passed }) => passed)
+  if (isPassed) return { ...result, status: 'passed', reasons: [], problems: [] }
+  const reasons = cases.length === 0 ? [valueReason(name, value)] : caseReasons(cases)
+  return { ...result, status: 'failed', reasons, problems: failed.slice(-1) }
+}
+
+/** What a test says of each case: those that do not hold are no entries of its object. */
+function casesOf(
+  value: Value | undefined,
+  paths: readonly (readonly Value[])[],
+): readonly TestCase[] {
+  const cases = new Map<string, boolean>()
+  for (const path of paths) {
+    let found: Value | undefined = value
+    for (const key of path) found = found instanceof ObjectValue ? found.get(key) : undefined
+    cases.set(path.map(caseName).join('/'), found === true)
+  }
+  return [...cases].map(([name, passed]) => ({ name, passed }))
+}
+
+function caseName(key: Value): string {
+  return (typeof key === 'string' ? key : formatValue(key)).slice(0, SHOWN_MAX)
+}
+
+function caseReasons(cases: readonly TestCase[]): readonly string[] {
+  const failed = cases.filter(({ passed }) => !passed)
+  const lines = cases.map(({ name, passed }) => `${passed ? 'PASS' : 'FAIL'}  ${name}`)
+  return [...lines, `${failed.length} of ${cases.length} cases failed`]
+}
+
+function valueReason(name: string, value: Value | undefined): string {
   const shown = value === undefined ? 'undefined' : formatValue(value).slice(0, SHOWN_MAX)
-  const reasons = [`"${name}" is ${shown}, not true`]
-  return { policy, name, status: 'failed', reasons, problems: failed.slice(-1), printed }
+  return `"${name}" is ${shown}, not true`
 }

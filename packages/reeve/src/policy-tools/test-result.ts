@@ -10,6 +10,14 @@ export interface TestResult {
   readonly reasons: readonly string[]
   readonly problems: readonly ToolProblem[]
   readonly printed: string
+  /** Of a test with several. */
+  readonly cases?: readonly TestCase[]
+}
+
+/** One entry of a test's object. */
+export interface TestCase {
+  readonly name: string
+  readonly passed: boolean
 }
 
 /** Whether a test is to be run. */

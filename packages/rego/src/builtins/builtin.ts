@@ -41,6 +41,8 @@ export interface CallContext {
   readonly memory: Map<string, unknown>
   /** A note for the trace of the evaluation. */
   note(text: string): void
+  /** One case of a test that has several begins. */
+  testCase(path: readonly Value[]): void
   /** Pays for work that grows with the operands: one step per visited element or so. */
   charge(steps: number): void
   /** `return context.fail('divide by zero')`: undefined, or an error where builtins are strict. */

@@ -122,10 +122,18 @@ table('strings', [
     '1, 2',
   ],
   [
-    'strings.render_template("{{ .a.b }} {{- /* c */}}{{if and .x (eq .y 1)}}y{{else if .z}}z{{else}}n{{end}}", {"z": 1})',
+    'strings.render_template("{{ .a.b }} {{- /* c */}}{{if and .x (eq .y `1`)}}y{{else if .z}}z{{else}}n{{end}}", {"z": 1})',
     '<undefined>z',
   ],
   ['strings.render_template("{{len .a | printf `%03d`}}", {"a": [1]})', '001'],
+  [
+    'strings.render_template("{{define `t`}}<{{.}}>{{end}}{{template `t` .a}}", {"a": {2, 1}})',
+    '<[1 2]>',
+  ],
+  [
+    'strings.render_template("{{.a}} {{.b}} {{.c}}", {"a": 1e30, "b": 1.50, "c": {"x": null}})',
+    '1000000000000000000000000000000 1.5 map[x:<nil>]',
+  ],
 ])
 
 table('encoding', [
@@ -249,7 +257,7 @@ failing([
   ['units.parse("a")', 'no amount provided'],
   ['http.send({"method": "get", "url": "http://127.0.0.1"})', 'policies have no network'],
   ['http.send({"method": "get"})', 'missing required request parameters(s): {"url"}'],
-  ['strings.render_template("{{if}}", {})', 'template: missing value for command'],
+  ['strings.render_template("{{if}}", {})', 'template: line 1: missing value for command'],
 ])
 
 table('what needs the network and can do without', [

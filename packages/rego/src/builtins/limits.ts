@@ -1,6 +1,6 @@
 /** What single builtins may be asked to do, beyond the steps they pay. */
 
-/** Characters of a regular expression, a glob or a template. */
+/** Characters of a regular expression or a glob. */
 export const PATTERN_LENGTH_MAX = 16_384
 
 /** Instructions of a compiled pattern: a short text can stand for a large program. */
@@ -24,5 +24,5 @@ export const SCHEMA_DEPTH_MAX = 200
 /** Problems told about one document. */
 export const SCHEMA_PROBLEMS_MAX = 1000
 
-/** Blocks of a text template inside one another. */
-export const TEMPLATE_DEPTH_MAX = 100
+/** Tokens of one GraphQL text: each becomes a node of some hundred bytes. */
+export const GRAPHQL_TOKENS_MAX = 200_000

@@ -16,6 +16,7 @@ import { DEPRECATED_BUILTINS } from './deprecated.ts'
 import { ENCODING_BUILTINS } from './encoding.ts'
 import { GLOB_BUILTINS } from './glob.ts'
 import { GRAPH_BUILTINS } from './graph.ts'
+import { GRAPHQL_BUILTINS } from './graphql.ts'
 import { JSON_PATH_BUILTINS } from './json-paths.ts'
 import { NET_BUILTINS } from './net.ts'
 import { OBJECT_BUILTINS } from './objects.ts'
@@ -32,6 +33,7 @@ import { TOKEN_SIGN_BUILTINS } from './token-sign.ts'
 import { X509_BUILTINS } from './x509.ts'
 import { JSON_SCHEMA_BUILTINS } from './json-schema.ts'
 import { PARSE_MODULE_BUILTINS } from './parse-module.ts'
+import { RENDER_TEMPLATE_BUILTINS } from './render-template.ts'
 
 const ALL: readonly Builtin[] = [
   ...AGGREGATE_BUILTINS,
@@ -51,6 +53,7 @@ const ALL: readonly Builtin[] = [
   ...ENCODING_BUILTINS,
   ...GLOB_BUILTINS,
   ...GRAPH_BUILTINS,
+  ...GRAPHQL_BUILTINS,
   ...JSON_PATH_BUILTINS,
   ...NET_BUILTINS,
   ...OBJECT_BUILTINS,
@@ -67,6 +70,7 @@ const ALL: readonly Builtin[] = [
   ...X509_BUILTINS,
   ...JSON_SCHEMA_BUILTINS,
   ...PARSE_MODULE_BUILTINS,
+  ...RENDER_TEMPLATE_BUILTINS,
 ]
 
 /** Every function a policy may call without defining it, by name. */

@@ -4,7 +4,6 @@ import { define, type Builtin, type CallContext } from './builtin.ts'
 import { payForText, produced, smallWholeOf, textsOf } from './operand.ts'
 import { replaceAll, replacerOf } from '../text/replace.ts'
 import { sprintf } from '../text/sprintf.ts'
-import { renderTemplate } from '../template/run.ts'
 
 const RADIXES: ReadonlyMap<Value, number> = new Map([2, 8, 10, 16].map((base) => [base, base]))
 
@@ -70,14 +69,6 @@ export const STRING_BUILTINS: readonly Builtin[] = [
     payForText(context, text.length)
     return Array.from(text).toReversed().join('')
   }),
-  define(
-    { name: 'strings.render_template', operands: ['string', 'object'], result: 'string' },
-    (context, template, values) => {
-      payForText(context, template.length)
-      const text = renderTemplate(context, template, values)
-      return text.ok ? text.value : context.fail(`template: ${text.error}`)
-    },
-  ),
   ...cases('lower', (text) => text.replaceAll('İ', 'i').toLowerCase()),
   ...cases('upper', (text) => text.toUpperCase()),
   affixes('strings.any_prefix_match', (text) => text),

@@ -10,6 +10,7 @@ import { collectRules } from './collect.ts'
 import { lowerRule } from './lower-rule.ts'
 import { makeMetadataReader } from './metadata.ts'
 import { checkRecursion } from './recursion.ts'
+import { withCases } from './tell-cases.ts'
 import { makeNode } from './tree.ts'
 import { refuse, type Compilation, type Unit } from './unit.ts'
 
@@ -26,6 +27,8 @@ export interface CompileOptions {
   readonly builtins?: ReadonlyMap<string, Builtin>
   /** Gives rules other names than they are written with; asked for each in its order. */
   readonly ruleName?: (rule: NamedRule) => string
+  /** Whether evaluations tell of every key that an object's rule tries, as events `test-case`. */
+  readonly tellsCases?: (rule: NamedRule) => boolean
 }
 
 /** A rule that is no function and no default. */
@@ -54,31 +57,34 @@ export function compileModules(options: CompileOptions): Result<Compiled, readon
   return checkUnits(units, options.builtins ?? BUILTINS)
 }
 
-function readUnit(
-  source: Source,
-  { version, ruleName }: CompileOptions,
-): Result<Unit, RegoProblem> {
+function readUnit(source: Source, options: CompileOptions): Result<Unit, RegoProblem> {
   const read = (wanted: RegoVersion): Result<Unit, RegoProblem> => {
     const parsed = parseModule(source, wanted)
     if (!parsed.ok) return parsed
-    const module = ruleName === undefined ? parsed.value : renamed(parsed.value, ruleName)
-    return ok(makeUnit(source, wanted, module))
+    return ok(makeUnit(source, wanted, changed(parsed.value, options)))
   }
-  if (version !== 'detect') return read(version)
+  if (options.version !== 'detect') return read(options.version)
   const first = read(1)
   if (first.ok) return first
   const second = read(0)
   return second.ok ? second : first
 }
 
-function renamed(module: Module, ruleName: NonNullable<CompileOptions['ruleName']>): Module {
+function changed(
+  module: Module,
+  { ruleName, tellsCases }: Pick<CompileOptions, 'ruleName' | 'tellsCases'>,
+): Module {
+  if (ruleName === undefined && tellsCases === undefined) return module
   const rules = module.rules.map((rule) => {
     const [head, ...rest] = rule.path
     if (rule.isDefault || rule.parameters !== undefined) return rule
     if (head?.type !== 'scalar' || typeof head.value !== 'string') return rule
     const isPartial = rest.length > 0 || rule.member !== undefined
-    const name = ruleName({ package: module.package, name: head.value, isPartial })
-    return name === head.value ? rule : { ...rule, path: [{ ...head, value: name }, ...rest] }
+    const named = { package: module.package, name: head.value, isPartial }
+    const name = ruleName?.(named) ?? head.value
+    const path = name === head.value ? rule.path : [{ ...head, value: name }, ...rest]
+    const tells = rest.length > 0 && tellsCases?.(named) === true
+    return tells ? withCases({ ...rule, path }) : { ...rule, path }
   })
   return { ...module, rules }
 }

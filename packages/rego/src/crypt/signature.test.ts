@@ -24,6 +24,7 @@ const context = {
   random: () => 0.3,
   memory: new Map<string, unknown>(),
   note: () => undefined,
+  testCase: () => undefined,
   charge: () => undefined,
   fail: () => undefined,
   failType: () => undefined,

@@ -16,6 +16,8 @@ export type TraceEvent =
       readonly locals: ReadonlyMap<string, Value>
     }
   | { readonly type: 'note'; readonly text: string }
+  /** One entry of a test's object is tried, by the keys that it would have. */
+  | { readonly type: 'test-case'; readonly path: readonly Value[] }
 
 export interface EvaluationOptions {
   readonly stepsMax: number
@@ -93,6 +95,10 @@ export class Shared implements CallContext {
 
   note(text: string): void {
     this.options.trace?.({ type: 'note', text })
+  }
+
+  testCase(path: readonly Value[]): void {
+    this.options.trace?.({ type: 'test-case', path })
   }
 
   fail(message: string): undefined {

@@ -12,6 +12,7 @@ const context = {
   random: () => 0,
   memory: new Map<string, unknown>(),
   note: () => undefined,
+  testCase: () => undefined,
   charge: () => undefined,
   fail: () => undefined,
   failType: () => undefined,

@@ -1,0 +1,106 @@
+import { GraphQLError } from 'graphql/error/GraphQLError.js'
+import type { DefinitionNode, DocumentNode, Token } from 'graphql/language/ast.js'
+import { Kind } from 'graphql/language/kinds.js'
+import { Lexer } from 'graphql/language/lexer.js'
+import { parse } from 'graphql/language/parser.js'
+import { Source } from 'graphql/language/source.js'
+import { TokenKind } from 'graphql/language/tokenKind.js'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { GRAPHQL_TOKENS_MAX } from '../builtins/limits.ts'
+import { NESTING_DEPTH_MAX } from '../limits.ts'
+import { LimitReached } from '../value/limit-reached.ts'
+
+/** Queries are operations and fragments; schemas define and extend types. */
+export type DocumentKind = 'query' | 'schema'
+
+/** What a text says, or why it is none, with the place. An empty text is an empty document. */
+export function readText(text: string, wanted: DocumentKind): Result<DocumentNode, string> {
+  const source = new Source(text)
+  try {
+    if (checkTokens(source) === 0) return ok({ kind: Kind.DOCUMENT, definitions: [] })
+    // Policies may use an older form of fragments, which the library reads until version 17.
+    // oxlint-disable-next-line typescript/no-deprecated
+    const document = parse(source, { allowLegacyFragmentVariables: true })
+    const other = document.definitions.find((definition) => kindOf(definition) !== wanted)
+    const first = other?.loc?.startToken
+    if (first === undefined) return ok(document)
+    return err(placed(`Unexpected ${shown(first)}`, first))
+  } catch (thrown) {
+    if (thrown instanceof GraphQLError) return err(problemText(thrown, source))
+    throw thrown
+  }
+}
+
+function kindOf({ kind }: DefinitionNode): DocumentKind {
+  return kind === Kind.OPERATION_DEFINITION || kind === Kind.FRAGMENT_DEFINITION
+    ? 'query'
+    : 'schema'
+}
+
+/** How many tokens there are; the parser goes one level deeper for each bracket. */
+function checkTokens(source: Source): number {
+  const lexer = new Lexer(source)
+  let count = 0
+  let depth = 0
+  for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
+    count++
+    if (count > GRAPHQL_TOKENS_MAX) throw new LimitReached('a GraphQL text has too many tokens')
+    if (OPENS.has(token.kind)) depth++
+    else if (CLOSES.has(token.kind)) depth--
+    if (depth > NESTING_DEPTH_MAX) throw new LimitReached('a GraphQL text is nested too deeply')
+  }
+  return count
+}
+
+const OPENS: ReadonlySet<string> = new Set(['{', '[', '('])
+const CLOSES: ReadonlySet<string> = new Set(['}', ']', ')'])
+
+/** The library's message in the words that policies of this language expect. */
+function problemText({ message, positions }: GraphQLError, source: Source): string {
+  const at = positions?.[0] ?? 0
+  const text = message.replace(/^Syntax Error: /, '')
+  const [before, found] = tokensAt(source, at)
+  if (found === undefined)
+    return `${placedAt('Unexpected <Invalid>', source, at)}: ${text.replace(/\.$/, '')}`
+  if (before !== undefined && OPENS.has(before.kind) && CLOSES.has(found.kind))
+    return placed(`expected at least one definition, found ${found.kind}`, found)
+  if (text.startsWith('Expected')) {
+    const wanted = /^Expected (?:"([^"\w]+)"|(\w+)),/.exec(text)
+    // Keywords are wanted in quotes, and what is there instead is shown with its text.
+    if (wanted === null) return placed(`${text.split(', found')[0]}, found ${shown(found)}`, found)
+    return placed(`Expected ${wanted[1] ?? wanted[2]}, found ${found.kind}`, found)
+  }
+  return placed(`Unexpected ${shown(found)}`, found)
+}
+
+/** The token that begins there, and the one before; neither where no token can be read. */
+function tokensAt(source: Source, at: number): readonly [Token | undefined, Token | undefined] {
+  const lexer = new Lexer(source)
+  try {
+    let before: Token | undefined
+    for (;;) {
+      const token = lexer.advance()
+      if (token.start >= at) return [before, token]
+      if (token.kind === TokenKind.EOF) return [before, token]
+      before = token
+    }
+  } catch (thrown) {
+    if (thrown instanceof GraphQLError) return [undefined, undefined]
+    throw thrown
+  }
+}
+
+function shown({ kind, value }: Token): string {
+  return value === undefined || value === '' ? kind : `${kind} ${JSON.stringify(value)}`
+}
+
+/** Texts are placed by their first character, not by the quotes before it. */
+function placed(message: string, { kind, line, column }: Token): string {
+  const quotes = kind === TokenKind.STRING ? 1 : kind === TokenKind.BLOCK_STRING ? 3 : 0
+  return `${message} in GraphQL string at location ${line}:${column + quotes}`
+}
+
+function placedAt(message: string, source: Source, at: number): string {
+  const lines = source.body.slice(0, at).split(/\r\n|[\n\r]/)
+  return `${message} in GraphQL string at location ${lines.length}:${(lines.at(-1) ?? '').length + 1}`
+}
