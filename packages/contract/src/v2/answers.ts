@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { Octets, OCTETS_TYPE } from './json-api.ts'
 
 /** A response with a JSON:API body. */
 export function answer<S extends TSchema>(description: string, schema: S) {
@@ -8,4 +9,20 @@ export function answer<S extends TSchema>(description: string, schema: S) {
 /** 204 and 202 responses: no body. */
 export function emptyAnswer<const D extends string>(description: D) {
   return { description } as const
+}
+
+/** A response whose body is bytes. */
+export function octetsAnswer(description: string) {
+  return { ...answer(description, Octets), contentType: OCTETS_TYPE } as const
+}
+
+/** What routes have in common that store bytes of a runner and answer 204. */
+export function storesOctets(bodyBytesMax: number) {
+  return {
+    audit: 'none',
+    bodyBytesMax,
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: { 204: emptyAnswer('Stored.') },
+  } as const
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { Nullable, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
+import { emptyAnswer, octetsAnswer } from './answers.ts'
 import { act, create, list, read, upload } from './define.ts'
 import {
   DocumentOf,
@@ -97,9 +97,7 @@ export const configurationVersionRoutes = routes('Configuration versions', {
   }),
   downloadConfigurationVersion: read('/configuration-versions/:configuration_version_id/download', {
     summary: 'Download the archive of a configuration version as it was uploaded.',
-    answers: {
-      200: { ...answer('The archive.', Octets), contentType: 'application/octet-stream' },
-    },
+    answers: { 200: octetsAnswer('The archive.') },
     errors: { 409: 'The archive was not uploaded, or is not kept any more.' },
     needs: plans,
   }),

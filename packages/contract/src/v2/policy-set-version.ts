@@ -53,8 +53,7 @@ export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versi
       Type.String({
         format: 'uri',
         description:
-          'Full URL that needs no token, valid for an hour. Only while the version is pending, ' +
-          'for callers who may upload.',
+          'Full URL for one upload without a token, valid for an hour; only in the answer of create.',
       }),
     ),
   }),
@@ -68,6 +67,18 @@ export const PolicySetVersionPage = PageOf(PolicySetVersion)
 const managers = 'Owners team, teams with Manage policies, or the organization token.'
 const readers =
   'Teams with Manage policies or Read policies, owners team, or the organization token.'
+
+const archive = {
+  bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
+  body: Octets,
+  bodyType: OCTETS_TYPE,
+  result: 'Stored; the version tells whether it is ready.',
+  errors: {
+    409: 'The version has an archive already.',
+    413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
+    422: 'Not a gzipped tar archive.',
+  },
+} as const
 
 export const policySetVersionRoutes = routes('Policy set versions', {
   listPolicySetVersions: list('/policy-sets/:policy_set_id/versions', {
@@ -91,20 +102,16 @@ export const policySetVersionRoutes = routes('Policy set versions', {
   }),
   uploadPolicySetVersion: upload('/policy-set-versions/:policy_set_version_id/upload', {
     summary: 'Upload the gzipped tar archive of a version, which becomes ready or errored.',
-    bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
-    query: {
-      key: Type.Optional(
-        Type.String({ description: 'Of `links.upload`; stands for a token that is not sent.' }),
-      ),
-    },
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    result: 'Taken; the version tells whether it is ready.',
-    errors: {
-      409: 'The version has an archive already.',
-      413: `Larger than ${POLICY_SET_ARCHIVE_BYTES_MAX} bytes; nothing is saved.`,
-      422: 'Not a gzipped tar archive.',
-    },
+    ...archive,
     needs: managers,
+  }),
+  uploadKeyedPolicySetVersion: upload('/uploads/policy-set-version/:upload_key', {
+    summary: 'Upload the gzipped tar archive of a version to the URL of `links.upload`.',
+    ...archive,
+    errors: {
+      ...archive.errors,
+      404: 'No upload has this key, or the key does not work any more.',
+    },
+    needs: 'none',
   }),
 })

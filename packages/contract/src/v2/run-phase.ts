@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { act, read, upload } from './define.ts'
 import { Named, Nullable, type Shape } from '../shape.ts'
-import { answer, emptyAnswer } from './answers.ts'
-import { Octets, OCTETS_TYPE, OneOf } from './json-api.ts'
+import { emptyAnswer, octetsAnswer, storesOctets } from './answers.ts'
+import { OneOf } from './json-api.ts'
 import {
   LINE_LENGTH_MAX,
   PLAN_UPLOAD_BYTES_MAX,
@@ -70,6 +70,7 @@ export type PhaseDocument = Shape<typeof PhaseDocument>
 export const PhaseControl = Named('PhaseControl', {
   cancellation: OneOf(PHASE_CANCELLATIONS),
 })
+export type PhaseControl = Shape<typeof PhaseControl>
 
 export const PhaseFinishRequest = Named('PhaseFinishRequest', {
   outcome: OneOf(PHASE_OUTCOMES),
@@ -84,10 +85,6 @@ export type PhaseFinishRequest = Shape<typeof PhaseFinishRequest>
 
 const needs = 'The token of the phase, which its runner chose when it started.'
 const gone = 'The phase is over, or the token is not its token.'
-const octets = (description: string) => ({
-  ...answer(description, Octets),
-  contentType: OCTETS_TYPE,
-})
 
 /** What the runner of a phase calls, on the node that executes it. */
 export const runPhaseRoutes = routes('Run phases', {
@@ -103,51 +100,39 @@ export const runPhaseRoutes = routes('Run phases', {
   }),
   readPhaseConfiguration: read('/run-phases/:phase_id/configuration', {
     summary: 'Download the configuration of the run.',
-    answers: { 200: octets('The archive.') },
+    answers: { 200: octetsAnswer('The archive.') },
     errors: { 404: gone },
     needs,
   }),
   readPhaseState: read('/run-phases/:phase_id/state', {
     summary: 'Download the current state of the workspace.',
-    answers: { 200: octets('The state.'), 204: emptyAnswer('The workspace has no state.') },
+    answers: { 200: octetsAnswer('The state.'), 204: emptyAnswer('The workspace has no state.') },
     errors: { 404: gone },
     needs,
   }),
   writePhaseState: upload('/run-phases/:phase_id/state', {
     summary:
       'Store the state that an apply has reached. The same serial and bytes are stored once.',
-    audit: 'none',
-    bodyBytesMax: RUN_STATE_BYTES_MAX,
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    answers: { 204: emptyAnswer('Stored.') },
+    ...storesOctets(RUN_STATE_BYTES_MAX),
     errors: { 404: gone, 409: 'The state does not follow the current one.' },
     needs,
   }),
   readPhaseFile: read('/run-phases/:phase_id/files/:file_name', {
     summary: 'Download a file that the plan left.',
-    answers: { 200: octets('The file.'), 204: emptyAnswer('The plan left no such file.') },
+    answers: { 200: octetsAnswer('The file.'), 204: emptyAnswer('The plan left no such file.') },
     errors: { 404: gone },
     needs,
   }),
   writePhaseFile: upload('/run-phases/:phase_id/files/:file_name', {
     summary: 'Store a file of the run.',
-    audit: 'none',
-    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    answers: { 204: emptyAnswer('Stored.') },
+    ...storesOctets(PLAN_UPLOAD_BYTES_MAX),
     errors: { 404: gone, 422: 'The plan is not the JSON export of a plan.' },
     needs,
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
     summary: 'Append to the log. Bytes that are stored already are skipped.',
-    audit: 'none',
     query: { offset: Type.Integer({ minimum: 0 }) },
-    bodyBytesMax: RUN_LOG_CHUNK_BYTES_MAX,
-    body: Octets,
-    bodyType: OCTETS_TYPE,
-    answers: { 204: emptyAnswer('Stored.') },
+    ...storesOctets(RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },
     needs,
   }),

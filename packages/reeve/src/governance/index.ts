@@ -3,7 +3,6 @@ export {
   findCaller,
   findSecretOwner,
   findShownUser,
-  findTokenCaller,
   isSiteAdministrator,
   siteCaller,
   usernameOf,
@@ -94,7 +93,13 @@ export {
 } from './policy-sets/policy-sets.ts'
 export { setMembers } from './policy-sets/set-members.ts'
 export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
-export { createVersion, findVersion, setVersions, uploadVersion } from './policy-sets/versions.ts'
+export {
+  createVersion,
+  findVersion,
+  setVersions,
+  uploadVersion,
+  uploadVersionByKey,
+} from './policy-sets/versions.ts'
 export {
   hasPolicies,
   readPolicyCode,

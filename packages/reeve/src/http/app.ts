@@ -67,7 +67,6 @@ import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
 import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
-import { createUploadKey, findKeyHolder } from './v2/upload-keys.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
@@ -337,10 +336,6 @@ function mountGovernance(
       store,
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
-      uploadKeys: {
-        create: (caller, path) => createUploadKey(governance, caller, path),
-        find: (key, path) => findKeyHolder(governance, key, path),
-      },
       aliases: aliasesOf(options).governance,
       rateLimit: rateLimitOf(options),
       admission,

@@ -91,9 +91,7 @@ async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
       const answer = await Promise.race([waiting, aborted(signal)])
       if (answer === undefined) return
       // The server answers with this form, by its contract.
-      const { cancellation } = JSON.parse(answer.toString('utf8')) as {
-        cancellation: v2.PhaseCancellation
-      }
+      const { cancellation } = JSON.parse(answer.toString('utf8')) as v2.PhaseControl
       known = cancellation
       if (cancellation !== 'none') tool.interrupt(cancellation)
     } catch (thrown) {

@@ -292,7 +292,11 @@ export const GOVERNANCE_SPECS: {
   policy_set_versions: {
     ...large,
     key: (row) => row.id,
-    groups: { organization, set: (row) => row.policySetId },
+    groups: {
+      organization,
+      set: (row) => row.policySetId,
+      upload: (row) => row.upload?.keyHash,
+    },
   },
   policy_sets: {
     ...plain,

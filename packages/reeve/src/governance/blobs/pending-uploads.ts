@@ -1,14 +1,20 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type GovernanceRefusal, type PendingUpload } from '../../model/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import {
+  callerName,
+  findTokenCaller,
+  type CallerIdentity,
+  type GovernanceCaller,
+} from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newSecret } from '../ids.ts'
 
 /**
  * Uploads to a URL that holds a random key instead of a token: the command-line tools send their
  * archives and states without credentials. A key is stored as its hash, serves one purpose, once,
- * and for an hour.
+ * and for an hour. It acts for the token that created it: when the token is revoked or loses the
+ * permission, the URL stops working.
  */
 export interface NewUpload {
   /** For the URL; it is not stored. */
@@ -16,10 +22,14 @@ export interface NewUpload {
   readonly upload: PendingUpload
 }
 
-export function newUpload({ ids, sealer, clock }: GovernanceContext): NewUpload {
+export function newUpload(
+  { ids, sealer, clock }: GovernanceContext,
+  caller: CallerIdentity,
+): NewUpload {
   const key = newSecret(ids)
   const expiresMs = clock.nowMs() + v2.UPLOAD_URL_MS_MAX
-  return { key, upload: { keyHash: sealer.hash(key), expiresMs } }
+  const tokenId = caller.kind === 'site' ? caller.accessorId : caller.tokenId
+  return { key, upload: { keyHash: sealer.hash(key), expiresMs, tokenId } }
 }
 
 /** Uploads that are being stored, by the state that they are stored in. */
@@ -47,25 +57,33 @@ const UPLOADED: GovernanceRefusal = {
   detail: 'The upload URL was used already; create another version to upload again',
 }
 
-/** The record of an upload's key, while the URL may be used. */
-export function findUpload<T extends { readonly upload: PendingUpload }>(
-  { clock }: Pick<GovernanceContext, 'clock'>,
-  row: T | undefined,
-): Result<T, GovernanceRefusal> {
-  return row !== undefined && row.upload.expiresMs > clock.nowMs() ? ok(row) : err(UNSEEN)
+/**
+ * Who an upload without a token acts for, while its URL may be used. `sender` is the caller of the
+ * request, whose address and route the audit record has.
+ */
+export function findUploader(
+  context: GovernanceContext,
+  upload: PendingUpload | null | undefined,
+  sender: GovernanceCaller,
+): Result<GovernanceCaller, GovernanceRefusal> {
+  if (!upload || upload.expiresMs <= context.clock.nowMs()) return err(UNSEEN)
+  const identity = findTokenCaller(context, upload.tokenId)
+  if (identity === undefined) return err(UNSEEN)
+  const { by } = sender
+  if (by === 'system') return ok({ ...identity, by })
+  const actor = {
+    Type: ACTOR_TYPES[identity.kind],
+    ID: identity.userId,
+    Name: callerName(context, identity),
+    TokenID: upload.tokenId,
+  }
+  return ok({ ...identity, by: { ...by, actor } })
 }
 
-interface Creator {
-  readonly createdById: string
-  readonly createdByName: string
-}
-
-/** An upload without a token acts for whoever created what it belongs to. */
-export function uploaderOf(
-  caller: GovernanceCaller,
-  { createdById, createdByName }: Creator,
-): GovernanceCaller {
-  const { by } = caller
-  const actor = { Type: 'user', ID: createdById, Name: createdByName, TokenID: '' } as const
-  return { ...caller, userId: createdById, by: by === 'system' ? by : { ...by, actor } }
-}
+const ACTOR_TYPES = {
+  site: 'management',
+  user: 'user',
+  team: 'team',
+  organization: 'organization',
+  'audit-trails': 'organization',
+} as const satisfies Record<CallerIdentity['kind'], string>

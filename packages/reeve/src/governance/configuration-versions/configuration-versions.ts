@@ -35,7 +35,7 @@ export async function createConfiguration(
   const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
   if (!seen.ok) return seen
   const { organizationId } = seen.value.workspace
-  const { key, upload } = newUpload(context)
+  const { key, upload } = newUpload(context, caller)
   const nowMs = context.clock.nowMs()
   const configuration: ConfigurationVersionRow = {
     id: newId(context.ids, 'configuration-versions'),

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
-import { findUpload, uploaderOf, uploadOnce } from '../blobs/pending-uploads.ts'
+import { findUploader, uploadOnce } from '../blobs/pending-uploads.ts'
 import { storeBlob, type StoredBlob } from '../blobs/sealed-blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { stamped } from '../runs/run-states.ts'
 import { findArchiveProblem } from './archive-check.ts'
+import { findConfiguration } from './configuration-versions.ts'
 
 /**
  * Stores the archive of the configuration version whose upload URL has this key. An archive that
@@ -17,12 +18,12 @@ import { findArchiveProblem } from './archive-check.ts'
  */
 export async function uploadConfiguration(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  sender: GovernanceCaller,
   { uploadKey, bytes }: { readonly uploadKey: string; readonly bytes: Uint8Array },
 ): Promise<Result<ConfigurationVersionRow, GovernanceRefusal>> {
-  const found = findByKey(context, uploadKey)
+  const found = findByKey(context, uploadKey, sender)
   if (!found.ok) return found
-  const { id } = found.value
+  const { caller, id } = found.value
   return await uploadOnce(context, id, async () => {
     const problem = await findArchiveProblem(bytes)
     if (problem !== undefined) return await refuse(context, caller, { id, problem })
@@ -33,12 +34,17 @@ export async function uploadConfiguration(
 function findByKey(
   context: GovernanceContext,
   uploadKey: string,
-): Result<ConfigurationVersionRow, GovernanceRefusal> {
+  sender: GovernanceCaller,
+): Result<{ readonly id: string; readonly caller: GovernanceCaller }, GovernanceRefusal> {
   const { configuration_versions: versions } = context.store.tables
   const [id] = versions.keysIn('upload', context.sealer.hash(uploadKey))
-  const row = id === undefined ? undefined : versions.get(id)
-  if (row !== undefined && row.status !== 'pending') return err(UPLOADED)
-  return findUpload(context, row)
+  if (id === undefined) return err(UNSEEN)
+  const { status, upload } = versions.get(id)
+  if (status !== 'pending') return err(UPLOADED)
+  const caller = findUploader(context, upload, sender)
+  if (!caller.ok) return caller
+  const seen = findConfiguration(context, caller.value, { configurationId: id, right: 'queuePlan' })
+  return seen.ok ? ok({ id, caller: caller.value }) : seen
 }
 
 const UPLOADED: GovernanceRefusal = {
@@ -101,7 +107,7 @@ async function commitUpload(
   const written: Change = put('configuration_versions', row)
   await commitWrite(context, {
     action: 'ConfigurationVersionUploaded',
-    caller: uploaderOf(caller, row),
+    caller,
     organizationId: row.organizationId,
     subjects: [row.id],
     changes: [written, ...changes],

@@ -14,6 +14,7 @@ import {
   type Change,
   type Tables,
 } from '../../state/index.ts'
+import { findUploader, newUpload } from '../blobs/pending-uploads.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -26,6 +27,11 @@ import { removeMembers, setMembers } from './set-members.ts'
 
 export interface SeenVersion extends SeenPolicySet {
   readonly version: PolicySetVersionRow
+}
+
+export interface NewVersion extends SeenVersion {
+  /** For the URL of the upload. */
+  readonly uploadKey: string
 }
 
 /** The kept versions of a set, newest first. */
@@ -54,9 +60,10 @@ export async function createVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
   policySetId: string,
-): Promise<Result<SeenVersion, GovernanceRefusal>> {
+): Promise<Result<NewVersion, GovernanceRefusal>> {
   const seen = findPolicySet(context, caller, { policySetId, right: 'update' })
   if (!seen.ok) return seen
+  const { key: uploadKey, upload } = newUpload(context, caller)
   const { set: before, organization } = seen.value
   const nowMs = context.clock.nowMs()
   const version: PolicySetVersionRow = {
@@ -70,6 +77,7 @@ export async function createVersion(
     updatedMs: nowMs,
     policies: [],
     params: {},
+    upload,
   }
   const set = { ...before, newestVersionId: version.id, updatedMs: nowMs }
   await commitWrite(context, {
@@ -83,7 +91,7 @@ export async function createVersion(
       ...forgotten(context.store.tables, before),
     ],
   })
-  return ok({ ...seen.value, set, version })
+  return ok({ ...seen.value, set, version, uploadKey })
 }
 
 /** The oldest versions make room for a new one; the one in use stays. */
@@ -95,6 +103,19 @@ function forgotten(tables: Tables, set: PolicySetRow): readonly Change[] {
       ...[...tables.policy_codes.keysIn('owner', id)].map((key) => remove('policy_codes', key)),
       remove('policy_set_versions', id),
     ])
+}
+
+/** Takes the archive of the version whose upload URL has this key. */
+export async function uploadVersionByKey(
+  context: GovernanceContext,
+  sender: GovernanceCaller,
+  { uploadKey, bytes }: { readonly uploadKey: string; readonly bytes: Uint8Array },
+): Promise<Result<void, GovernanceRefusal>> {
+  const { policy_set_versions: versions } = context.store.tables
+  const [versionId] = versions.keysIn('upload', context.sealer.hash(uploadKey))
+  if (versionId === undefined) return err(UNSEEN)
+  const caller = findUploader(context, versions.get(versionId).upload, sender)
+  return caller.ok ? await uploadVersion(context, caller.value, { versionId, bytes }) : caller
 }
 
 /**

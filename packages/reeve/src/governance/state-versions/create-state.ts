@@ -139,7 +139,7 @@ async function announceAgain(
   caller: GovernanceCaller,
   { seen, row: before }: SeenRow,
 ): Promise<Result<NewState, GovernanceRefusal>> {
-  const { keys, uploads } = newUploads(context)
+  const { keys, uploads } = newUploads(context, caller)
   const row = { ...before, ...uploads }
   await commitWrite(context, {
     action: 'StateVersionCreated',
@@ -151,9 +151,9 @@ async function announceAgain(
   return ok({ ...seen, state: row, keys })
 }
 
-function newUploads(context: GovernanceContext) {
-  const state = newUpload(context)
-  const json = newUpload(context)
+function newUploads(context: GovernanceContext, caller: GovernanceCaller) {
+  const state = newUpload(context, caller)
+  const json = newUpload(context, caller)
   return {
     keys: { state: state.key, json: json.key },
     uploads: { upload: state.upload, jsonUpload: json.upload },
@@ -173,7 +173,7 @@ export function newState(
   { seen: { workspace }, wish, runId }: StateSource,
 ) {
   const { organizationId, id: workspaceId } = workspace
-  const { keys, uploads } = newUploads(context)
+  const { keys, uploads } = newUploads(context, caller)
   const run = runId === undefined ? undefined : context.store.tables.runs.find(runId)
   const row: StateVersionRow = {
     id: newId(context.ids, 'state-versions'),

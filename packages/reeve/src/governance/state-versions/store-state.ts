@@ -8,7 +8,6 @@ import {
   type StoredState,
 } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
-import { uploaderOf } from '../blobs/pending-uploads.ts'
 import { storeBlob, type StoredBlob } from '../blobs/sealed-blobs.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -162,7 +161,7 @@ async function commitState(
 ): Promise<void> {
   await commitWrite(context, {
     action: 'StateVersionUploaded',
-    caller: uploaderOf(caller, row),
+    caller,
     organizationId: row.organizationId,
     subjects: [row.id],
     changes: [put('state_versions', row), ...changes],

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, StateVersionRow } from '../../model/index.ts'
-import { uploadOnce } from '../blobs/pending-uploads.ts'
+import { findUploader, uploadOnce } from '../blobs/pending-uploads.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { UNSEEN } from '../../model/index.ts'
+import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { storeJsonState, storeState } from './store-state.ts'
 
 interface KeyedBytes {
@@ -18,29 +19,31 @@ interface KeyedBytes {
  */
 export async function uploadState(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  sender: GovernanceCaller,
   { uploadKey, bytes }: KeyedBytes,
 ): Promise<Result<StateVersionRow, GovernanceRefusal>> {
-  const found = findByKey(context, { uploadKey, form: 'upload' })
+  const found = findByKey(context, sender, { uploadKey, form: 'upload' })
   if (!found.ok) return found
-  const { id, status, md5 } = found.value
+  const { row, caller } = found.value
+  const { id, status, md5 } = row
   if (status === 'pending')
     return await uploadOnce(context, id, () => storeState(context, caller, { stateId: id, bytes }))
   const isSame = status === 'finalized' && md5Of(bytes) === md5
-  return isSame ? found : err(UPLOADED)
+  return isSame ? ok(row) : err(UPLOADED)
 }
 
 /** The same for its JSON form. */
 export async function uploadJsonState(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  sender: GovernanceCaller,
   { uploadKey, bytes }: KeyedBytes,
 ): Promise<Result<StateVersionRow, GovernanceRefusal>> {
-  const found = findByKey(context, { uploadKey, form: 'jsonUpload' })
+  const found = findByKey(context, sender, { uploadKey, form: 'jsonUpload' })
   if (!found.ok) return found
-  const { id, status, jsonState } = found.value
+  const { row, caller } = found.value
+  const { id, status, jsonState } = row
   // What it says is what the state says; how long it is tells the same from another one.
-  if (jsonState !== null) return jsonState.bytes === bytes.length ? found : err(UPLOADED)
+  if (jsonState !== null) return jsonState.bytes === bytes.length ? ok(row) : err(UPLOADED)
   if (status === 'discarded') return err(UPLOADED)
   return await uploadOnce(context, `${id}/json`, () =>
     storeJsonState(context, caller, { stateId: id, bytes }),
@@ -52,16 +55,25 @@ const UPLOADED: GovernanceRefusal = {
   detail: 'The state version has a state, or was discarded; create another one to write a state',
 }
 
+interface KeyedState {
+  readonly row: StateVersionRow
+  readonly caller: GovernanceCaller
+}
+
 function findByKey(
-  { store, sealer, clock }: GovernanceContext,
+  context: GovernanceContext,
+  sender: GovernanceCaller,
   { uploadKey, form }: { readonly uploadKey: string; readonly form: 'upload' | 'jsonUpload' },
-): Result<StateVersionRow, GovernanceRefusal> {
-  const { state_versions: versions } = store.tables
-  const [id] = versions.keysIn(form, sealer.hash(uploadKey))
+): Result<KeyedState, GovernanceRefusal> {
+  const { state_versions: versions } = context.store.tables
+  const [id] = versions.keysIn(form, context.sealer.hash(uploadKey))
   const row = id === undefined ? undefined : versions.get(id)
-  const upload = row?.[form]
-  if (row === undefined || !upload || upload.expiresMs <= clock.nowMs()) return err(UNSEEN)
-  return ok(row)
+  if (row === undefined) return err(UNSEEN)
+  const caller = findUploader(context, row[form], sender)
+  if (!caller.ok) return caller
+  const address = { workspaceId: row.workspaceId }
+  const seen = findWorkspaceWith(context, caller.value, { address, right: 'writeState' })
+  return seen.ok ? ok({ row, caller: caller.value }) : seen
 }
 
 function md5Of(bytes: Uint8Array): string {

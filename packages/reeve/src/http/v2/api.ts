@@ -28,11 +28,6 @@ export interface V2Host extends ServeOptions {
   readonly store: Store
   /** Who a bearer secret belongs to; undefined when it cannot be used. */
   readonly authenticate: (secret: string) => CallerIdentity | undefined
-  readonly uploadKeys: {
-    readonly create: (caller: CallerIdentity, path: string) => string
-    /** Who the key of an upload link stands for; undefined when it cannot be used. */
-    readonly find: (key: string, path: string) => CallerIdentity | undefined
-  }
   /** Undefined: requests of a user are not limited. */
   readonly rateLimit: RateLimit | undefined
   readonly pipeline: RequestPipeline
@@ -166,24 +161,13 @@ function recordRejection(
 }
 
 function identify(
-  { authenticate, uploadKeys }: V2Host,
+  { authenticate }: V2Host,
   { options }: Mounted,
   request: FastifyRequest,
 ): CallerIdentity | undefined {
   if (options.isOpen === true) return NOBODY
   const secret = bearerOf(request)
-  if (secret !== undefined) return authenticate(secret)
-  if (options.acceptsUploadKey !== true) return undefined
-  const { [UPLOAD_KEY]: key } = queryOf(request)
-  return typeof key === 'string' ? uploadKeys.find(key, pathOf(request)) : undefined
-}
-
-/** The parameter of an upload link that holds its key. */
-const UPLOAD_KEY = 'key'
-
-function pathOf({ url }: FastifyRequest): string {
-  const [path = ''] = url.split('?')
-  return path
+  return secret === undefined ? undefined : authenticate(secret)
 }
 
 export function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -279,7 +263,7 @@ function auditEntry(
 }
 
 function requestFields(
-  { admission, externalUrl, uploadKeys }: V2Host,
+  { admission, externalUrl }: V2Host,
   { request, params, caller, query }: V2Target,
 ): Omit<V2Request<Route>, 'body'> {
   return {
@@ -292,8 +276,6 @@ function requestFields(
     includes: query.includes,
     headers: request.headers,
     address: addressOf(request, externalUrl),
-    uploadUrl: (path) =>
-      `${originOf(request, externalUrl)}${path}?${UPLOAD_KEY}=${uploadKeys.create(caller, path)}`,
     tenant: request.tenant,
     yieldTurn: () => admission.scheduler.turn(request.tenant),
   }
@@ -308,6 +290,11 @@ function addressOf(request: FastifyRequest, externalUrl: string): Address {
   )
   const origin = originOf(request, externalUrl)
   return { origin, base: `${origin}${pathOf(request)}`, query }
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  const [path = ''] = url.split('?')
+  return path
 }
 
 function originOf(request: FastifyRequest, externalUrl: string): string {

@@ -41,11 +41,6 @@ export interface V2Request<R extends Route> {
   readonly headers: IncomingHttpHeaders
   /** Scheme, host and path as the caller wrote them, and the query without the page. */
   readonly address: Address
-  /**
-   * The full URL of a path that bytes are uploaded to, with a key that stands for the caller there:
-   * for clients that upload without their token.
-   */
-  readonly uploadUrl: (path: string) => string
   /** Who is charged for the work. */
   readonly tenant: string
   /** Gives the event loop to others and resolves in fair order. */
@@ -98,8 +93,6 @@ export interface EndpointOptions<R extends Route> {
   readonly includes?: readonly string[]
   /** True for the one path that needs no token. */
   readonly isOpen?: boolean
-  /** The key of an upload link stands for a token that is not sent: see `uploadUrl`. */
-  readonly acceptsUploadKey?: boolean
   /** Requests are not counted against a rate: a log is written and followed as fast as it grows. */
   readonly isUnlimited?: boolean
   /**

@@ -5,12 +5,13 @@ import {
   findVersion,
   setVersions,
   uploadVersion,
-  type GovernanceCaller,
+  uploadVersionByKey,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { answer, created, paged, single, windowOf } from './documents.ts'
-import { endpoint, type V2Endpoint } from './endpoint.ts'
+import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
+import { pathOf } from './resources/links.ts'
 import { policySetVersionResource } from './resources/policy-set.ts'
 
 const { v2Routes } = v2
@@ -25,26 +26,30 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
       return answer(seen, ({ set }) => {
         const all = setVersions(context.store.tables, set.id)
         const { skip, take } = windowOf(page)
-        const uploadUrl = mayUpload(context, caller, policySetId) ? request.uploadUrl : undefined
-        const items = all
-          .slice(skip, skip + take)
-          .map((row) => policySetVersionResource(row, uploadUrl))
+        const items = all.slice(skip, skip + take).map((row) => policySetVersionResource(row))
         return paged(request, { items, total: all.length })
       })
     }),
-    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params, uploadUrl }) =>
-      answer(await createVersion(context, caller, params.policy_set_id), ({ version }) =>
-        created(policySetVersionResource(version, uploadUrl)),
-      ),
+    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params, address }) =>
+      answer(await createVersion(context, caller, params.policy_set_id), (made) => {
+        const url = `${address.origin}${pathOf('uploads', 'policy-set-version', made.uploadKey)}`
+        return created(policySetVersionResource(made.version, url))
+      }),
     ),
-    endpoint(v2Routes.readPolicySetVersion, ({ caller, params, ...request }) => {
+    endpoint(v2Routes.readPolicySetVersion, ({ caller, params }) => {
       const { policy_set_version_id: versionId } = params
       const seen = findVersion(context, caller, { versionId, right: 'read' })
-      return answer(seen, ({ version, set }) => {
-        const uploadUrl = mayUpload(context, caller, set.id) ? request.uploadUrl : undefined
-        return single(policySetVersionResource(version, uploadUrl))
-      })
+      return answer(seen, ({ version }) => single(policySetVersionResource(version)))
     }),
+    endpoint(
+      v2Routes.uploadKeyedPolicySetVersion,
+      async ({ caller, params, body }) =>
+        answer(
+          await uploadVersionByKey(context, caller, { uploadKey: params.upload_key, bytes: body }),
+          () => STORED,
+        ),
+      { isOpen: true },
+    ),
     endpoint(
       v2Routes.uploadPolicySetVersion,
       async ({ caller, params, body }) =>
@@ -53,10 +58,9 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
             versionId: params.policy_set_version_id,
             bytes: body,
           }),
-          () => ok({ kind: 'empty', status: 200 }),
+          () => STORED,
         ),
       {
-        acceptsUploadKey: true,
         guard: ({ caller, params }) =>
           findVersion(context, caller, {
             versionId: params.policy_set_version_id,
@@ -67,10 +71,4 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
   ]
 }
 
-function mayUpload(
-  context: GovernanceContext,
-  caller: GovernanceCaller,
-  policySetId: string,
-): boolean {
-  return findPolicySet(context, caller, { policySetId, right: 'update' }).ok
-}
+const STORED: Outcome = ok({ kind: 'empty', status: 200 })

@@ -6,6 +6,8 @@ export interface PendingUpload {
   /** Of the key in the path of the URL. */
   readonly keyHash: string
   readonly expiresMs: number
+  /** The token of the request that created it, without which the URL does not work. */
+  readonly tokenId: string
 }
 
 type ConfigurationDocument = v2.ConfigurationVersion['attributes']

@@ -1,4 +1,5 @@
 import type { v2 } from '@reeve/contract'
+import type { PendingUpload } from './configuration-rows.ts'
 
 /**
  * Governance records as they are stored: camelCase, times in milliseconds, references by id. They
@@ -295,4 +296,6 @@ export interface PolicySetVersionRow {
   readonly policies: readonly VersionedPolicy[]
   /** Values for all of them, as JSON data. */
   readonly params: Readonly<Record<string, unknown>>
+  /** Stays after the upload; absent in rows of earlier versions. */
+  readonly upload?: PendingUpload
 }

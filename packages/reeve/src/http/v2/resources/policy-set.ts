@@ -71,8 +71,8 @@ function version(id: string | null) {
 
 export function policySetVersionResource(
   row: PolicySetVersionRow,
-  /** Undefined for callers who may not upload. */
-  uploadUrl?: (path: string) => string,
+  /** Only in the answer of create. */
+  uploadUrl?: string,
 ): v2.PolicySetVersion {
   const { id, status } = row
   const self = pathOf('policy-set-versions', id)
@@ -93,10 +93,7 @@ export function policySetVersionResource(
       'updated-at': timeText(row.updatedMs),
     },
     relationships: { 'policy-set': toOne('policy-sets', row.policySetId) },
-    links:
-      status === 'pending' && uploadUrl !== undefined
-        ? { self, upload: uploadUrl(`${self}/upload`) }
-        : { self },
+    links: { self, ...(uploadUrl !== undefined && { upload: uploadUrl }) },
   }
 }
 
