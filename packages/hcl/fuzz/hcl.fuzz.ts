@@ -1,7 +1,7 @@
 /**
- * HCL that is nearly right, in its three spellings. Each text must be read and evaluated, or
- * refused with a place, in time, and nothing may be thrown.
- * `npm run fuzz -w packages/hcl -- [--seconds N] [--seed S]`.
+ * Fuzzes the three syntaxes with nearly valid HCL. Each text must be parsed and evaluated, or
+ * rejected with a source position, within the time limit and without an exception. `npm run fuzz -w
+ * packages/hcl -- [--seconds N] [--seed S]`.
  */
 import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
 import { runRounds } from '@reeve/kit/fuzz/rounds.ts'

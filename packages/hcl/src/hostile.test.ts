@@ -63,8 +63,8 @@ meta { a = 0x1F, b = -1.5e3 c = [1, { d = true }] }
 const parsers = [parse, parseJson, parseLegacy] as const
 
 /**
- * Parses in every syntax and evaluates what comes out; only results, never exceptions, and within
- * the limits.
+ * Parses the text in every syntax and evaluates the result. Must return results within the limits,
+ * never throw.
  */
 function exercise(text: string): void {
   for (const parseIt of parsers) {
@@ -247,7 +247,7 @@ test('the deepest allowed nesting is parsed and evaluated', () => {
   toJson(value.value)
 })
 
-/** Text of about this many characters; anything quadratic would not come back from it. */
+/** Text of about `size` characters; a quadratic algorithm would not terminate in time. */
 function fill(size: number, unit: string): string {
   return unit.repeat(Math.floor(size / unit.length))
 }

@@ -30,7 +30,7 @@ const { value: anyValue } = fc.letrec<{ value: Value }>((tie) => ({
   ),
 }))
 
-/** A value as the native syntax writes it, with blanks and separators where they may be. */
+/** Writes a value in native syntax, with optional whitespace and separators. */
 function write(value: Value, separator: string): string {
   if (isNumber(value)) return numberToText(value)
   if (typeof value === 'string') return quote(value)

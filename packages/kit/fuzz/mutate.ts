@@ -1,6 +1,6 @@
-/** Changes to texts, chosen by a seed: what a slip of the hand or a hostile caller makes of one. */
+/** Seeded random mutations of text, similar to typing errors or hostile input. */
 
-/** Draws whole numbers below a bound, the same ones for the same seed. */
+/** Returns random integers below a bound. Equal seeds give equal sequences. */
 export interface Draw {
   below(bound: number): number
 }
@@ -9,7 +9,7 @@ export function seededDraw(seed: number): Draw {
   let state = seed >>> 0 || 1
   return {
     below(bound) {
-      // Xorshift: fast, and its low bits are as good as its high ones.
+      // Xorshift: fast, and its low bits are as random as its high bits.
       state ^= state << 13
       state ^= state >>> 17
       state ^= state << 5
@@ -24,10 +24,12 @@ export function pick<T>(draw: Draw, list: readonly T[]): T {
   return chosen
 }
 
-/** One to six changes of a text, of which others may give parts. Never longer than `lengthMax`. */
+/**
+ * Applies one to six mutations. Other texts of the corpus supply parts. Truncated to `lengthMax`.
+ */
 export function mutate(texts: readonly string[], draw: Draw, lengthMax: number): string {
   let text = pick(draw, texts)
-  // Few more often than many: what is nearly right gets further.
+  // Few mutations are more likely than many: nearly valid input reaches more code.
   for (let left = 1 + draw.below(1 + draw.below(6)); left > 0; left--) {
     const change = pick(draw, CHANGES)
     text = change({ text, other: pick(draw, texts), draw }).slice(0, lengthMax)
@@ -45,7 +47,7 @@ type Change = (material: Material) => string
 
 const TOKEN = /\s+|[\p{L}\p{N}_-]+|./gsu
 
-/** Words with a meaning somewhere, and signs that open or close something. */
+/** Keywords and delimiters of the fuzzed languages. */
 const WORDS = [
   '{ } [ ] ( ) " ${ %{ ~} $${ << = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n',
   '0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x',
@@ -156,7 +158,7 @@ function part(text: string, draw: Draw): { readonly start: number; readonly end:
   return { start, end: start + 1 + draw.below(Math.min(400, text.length)) }
 }
 
-/** Never empty, so that one can be chosen. */
+/** Returns at least one token, so that `pick` always finds one. */
 function tokensOf(text: string): readonly string[] {
   return text.match(TOKEN) ?? ['']
 }

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { pick, seededDraw, type Draw } from './mutate.ts'
 
-/** Time of one text, all in all: nothing may stall whoever reads policies. */
+/** Maximum CPU time of one round. A slower input could block a server that reads policies. */
 const TOOK_MS_MAX = 2_000
 
-/** Makes a text and does with it what there is to do; throws when something is wrong. */
+/** Generates an input and runs it. `run` throws when the result is wrong. */
 export interface Reader {
   readonly name: string
   readonly make: (draw: Draw) => string
-  /** The words say what came of it, for the totals. */
+  /** Returns the outcome of the round, which is counted in the summary. */
   readonly read: (text: string, draw: Draw) => string
 }
 
@@ -21,7 +21,7 @@ interface Tally {
   slowest: string
 }
 
-/** `--seconds N --seed S`. A failure prints the round and keeps the text. */
+/** Options: `--seconds N --seed S`. On a failure, prints the round and saves the input. */
 export function runRounds(title: string, readers: readonly Reader[]): void {
   const { values } = parseArgs({
     options: {
@@ -64,7 +64,7 @@ function note(tally: Tally, { title, reader, round, draw }: Round): void {
     const said = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
     fail(title, `${reader.name}, round ${round}: ${said}`, text)
   }
-  // Time of this thread, so that other work on the machine does not count.
+  // CPU time of this thread: other load on the machine does not count.
   const { user, system } = process.threadCpuUsage(start)
   const tookMs = (user + system) / 1_000
   if (tookMs > TOOK_MS_MAX)

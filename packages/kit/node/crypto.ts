@@ -11,10 +11,10 @@ import {
 import { toBigInt } from '../src/bytes.ts'
 import type { CryptoHost, HostKey, Jwk, SignatureScheme } from '../src/crypto-host.ts'
 
-/** Bits of an RSA modulus: the time of one operation grows with the third power of its length. */
+/** Maximum bits of an RSA modulus. The time of an operation grows with the cube of the length. */
 const RSA_BITS_MAX = 8192
 
-/** Keys and signatures by Node's own module. */
+/** `CryptoHost` on `node:crypto`. */
 export const nodeCrypto: CryptoHost = {
   publicJwk: (key) => exportJwk(readPublicKey(key)),
   privateJwk(key) {
@@ -46,7 +46,7 @@ function readPublicKey(key: HostKey): KeyObject | undefined {
   return withinLimits(
     attempt(() => {
       if (key.form === 'jwk') return createPublicKey({ key: { ...key.jwk }, format: 'jwk' })
-      // Public keys come in these two forms; a private one would silently become public.
+      // Only these forms hold public keys. Node would derive a public key from a private one.
       if (key.form !== 'spki' && key.form !== 'pkcs1') return undefined
       return createPublicKey({ key: Buffer.from(key.der), format: 'der', type: key.form })
     }),
@@ -71,13 +71,13 @@ function exportJwk(key: KeyObject | undefined): Jwk | undefined {
   return key === undefined ? undefined : attempt(() => key.export({ format: 'jwk' }))
 }
 
-/** Node reads RSA keys whose numbers do not belong together. */
+/** Whether `n = p * q`. Node accepts RSA keys with inconsistent numbers. */
 function isConsistent({ kty, n = '', p = '', q = '' }: Jwk): boolean {
   const number = (text: string) => toBigInt(Buffer.from(text, 'base64url'))
   return kty !== 'RSA' || number(n) === number(p) * number(q)
 }
 
-/** Ed25519 signs the message itself. */
+/** Ed25519 signs the message itself, without a separate digest. */
 function digestOf({ kind, hash }: SignatureScheme): string | null {
   return kind === 'eddsa' ? null : hash
 }
@@ -96,8 +96,8 @@ function signingOptions({ kind, encoding }: SignatureScheme, saltLength: number)
 }
 
 /**
- * Undefined for what throws: Node's module throws many kinds of errors for keys and texts that are
- * malformed or unsupported, and there is no other reason for it to throw.
+ * Undefined when `work` throws. Node throws many kinds of errors for malformed and unsupported
+ * keys, and for no other reason.
  */
 function attempt<T>(work: () => T): T | undefined {
   try {

@@ -12,31 +12,31 @@ const KINDS: ReadonlyMap<string, ArtifactKind> = new Map([
 ])
 
 export interface ArtifactScheme {
-  /** In lower case; empty when the address has none. */
+  /** Lower case; empty if the address has no scheme. */
   readonly scheme: string
-  /** Undefined where no agent can fetch it. */
+  /** Undefined if the agent cannot fetch this scheme. */
   readonly kind: ArtifactKind | undefined
-  /** The address without the `git::` in front of it. */
+  /** The address without its `git::` prefix. */
   readonly address: string
 }
 
-/** `git::https://…` names how to fetch; else the scheme of the address does. */
+/** Reads the scheme of an artifact address. A `git::` prefix overrides the scheme of the URL. */
 export function artifactScheme(source: string): ArtifactScheme {
   const forced = /^([a-z0-9]+)::(.*)$/is.exec(source)
   const address = forced?.[2] ?? source
   const scheme = forced?.[1]?.toLowerCase() ?? schemeOf(address)
   const kind = KINDS.get(scheme)
   if (kind !== 's3' && kind !== 'gcs') return { scheme, kind, address }
-  // Buckets are reached over HTTP, which may be left out: `bucket.s3.amazonaws.com/key`.
+  // Bucket addresses may omit `https://`: `bucket.s3.amazonaws.com/key`.
   const full = address.includes('://') ? address : `https://${address}`
   return { scheme, kind: /^https?:/i.test(full) ? kind : undefined, address: full }
 }
 
-/** Hosts whose addresses mean an object of a bucket also where they have no scheme. */
+/** Hosts that mean a bucket even without a scheme. */
 const S3_HOST = /^[\w.-]*s3[\w.-]*\.amazonaws\.com\//i
 const GCS_HOST = /^www\.googleapis\.com\/storage\/v1\//i
 
-/** An address of the form `git@host:path` is git's. */
+/** `git@host:path` is a Git address. */
 function schemeOf(address: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(address)?.[1]?.toLowerCase()
   if (scheme !== undefined) return scheme

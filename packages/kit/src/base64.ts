@@ -1,9 +1,9 @@
-/** Standard base64 with padding, the wire form of byte arrays. */
+/** Standard base64 with padding, as byte arrays appear on the wire. */
 export function encodeBase64(bytes: Uint8Array): string {
   return bytes.toBase64()
 }
 
-/** Whether the text is standard base64 with padding, in one line. Takes one pass over the text. */
+/** Whether the text is standard base64 with padding, on one line. Linear time. */
 export function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const digits = text.slice(0, text.length - padding)
@@ -11,17 +11,17 @@ export function isBase64(text: string): boolean {
 }
 
 /**
- * The bytes of standard base64 with padding; undefined when it is none. Line ends between the
- * characters are allowed, as in files wrapped by other tools; the language's own reader would also
- * skip blanks and accept missing padding.
+ * Decodes standard base64 with padding; undefined if invalid. Line breaks are allowed, as in files
+ * that other tools wrap. `Uint8Array.fromBase64` alone would also accept spaces and missing
+ * padding.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const packed = text.replace(/[\r\n]+/g, '')
-  // The last bits of a group may be set, as Go's decoder allows.
+  // Unused trailing bits may be set: Go's decoder accepts them.
   return isBase64(packed) ? Uint8Array.fromBase64(packed) : undefined
 }
 
-/** Without padding, as tokens and keys have it; undefined when the text is no such text. */
+/** Decodes base64url without padding, as in tokens and keys; undefined if invalid. */
 export function decodeBase64Url(text: string): Uint8Array | undefined {
   if (/[^A-Za-z0-9_-]/.test(text) || text.length % 4 === 1) return undefined
   return Uint8Array.fromBase64(text, { alphabet: 'base64url' })

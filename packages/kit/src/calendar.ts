@@ -1,9 +1,9 @@
 /**
- * The proleptic Gregorian calendar in UTC, on the arithmetic of `Date`: no current time, no zones.
- * Years below 100 are what they say, which `Date.UTC` would read as the twentieth century.
+ * Proleptic Gregorian calendar in UTC, built on `Date` arithmetic. It reads no clock and knows no
+ * time zones. Years below 100 are taken literally; `Date.UTC` would add 1900.
  */
 
-/** What a clock shows. */
+/** Date and time as a clock displays them. */
 export interface WallTime {
   readonly year: number
   /** 1 is January. */
@@ -16,7 +16,7 @@ export interface WallTime {
   readonly weekday: number
 }
 
-/** Milliseconds since 1970; for a clock that is ahead of UTC, add how far. */
+/** Converts milliseconds since 1970. For a local time, add the UTC offset first. */
 export function wallTime(ms: number): WallTime {
   const date = new Date(ms)
   return {
@@ -30,7 +30,10 @@ export function wallTime(ms: number): WallTime {
   }
 }
 
-/** Midnight of a day; months and days beyond their ends go on in the next ones. */
+/**
+ * Start of a day in milliseconds since 1970. Months and days out of range overflow into the next
+ * ones.
+ */
 export function midnightMs(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day)
 }
@@ -39,7 +42,7 @@ export function daysIn(year: number, month: number): number {
   return new Date(midnightMs(year, month + 1, 0)).getUTCDate()
 }
 
-/** Rounds down, as moments before 1970 need it; `/` of bigints rounds towards zero. */
+/** Division that rounds down, as times before 1970 require. `/` on bigints rounds towards zero. */
 export function floorDivide(value: bigint, by: bigint): bigint {
   const quotient = value / by
   return value % by < 0n ? quotient - 1n : quotient

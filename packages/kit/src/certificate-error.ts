@@ -1,7 +1,7 @@
 /**
- * Why a certificate was rejected, by the error code of the TLS library. Reads after "the
- * certificate of X". `authorities` names the file of the trusted authorities, `usage` what the
- * certificate was used for.
+ * Describes why a certificate was rejected, from the TLS library's error code. The text follows
+ * "the certificate of X". `authorities` is the file of trusted authorities, `usage` the required
+ * extended key usage.
  */
 export function certificateErrorText(
   code: string,
@@ -21,7 +21,7 @@ export function certificateErrorText(
   }
 }
 
-/** Whether none of the trusted authorities has signed the certificate. */
+/** Whether no trusted authority has signed the certificate. */
 export function isUntrusted(code: string): boolean {
   return UNTRUSTED.has(code)
 }

@@ -1,22 +1,23 @@
-/** Time as a capability: pure code never reads the clock, it is handed one. */
+/** Time as a capability: pure code receives a clock instead of reading the system's. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. It jumps when somebody sets the machine's clock. */
+  /** Milliseconds since the Unix epoch. Jumps when the system clock is set. */
   nowMs(): number
-  /** Milliseconds since some moment, which never jump: what durations are measured with. */
+  /** Milliseconds since an arbitrary start. Never jumps; use it to measure durations. */
   monotonicMs(): number
   /**
-   * Calls `wake` once after `delayMs`; the returned function cancels it and is safe to call twice.
+   * Calls `wake` once after `delayMs`. The returned function cancels the timer and may be called
+   * twice.
    */
   after(delayMs: number, wake: () => void): () => void
 }
 
-/** Makes identifiers; production draws from the system's generator, tests from a seed. */
+/** Creates identifiers: from the system's random generator in production, from a seed in tests. */
 export interface IdSource {
-  /** A random version 4 UUID, lower-case with hyphens. */
+  /** A random version 4 UUID, lower case with hyphens. */
   uuid(): string
 }
 
-/** Draws numbers in [0, 1). */
+/** Returns random numbers in [0, 1). */
 export interface Random {
   next(): number
 }

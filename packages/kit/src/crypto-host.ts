@@ -1,21 +1,21 @@
 /**
- * Keys and signatures for the languages. Pure folders have no host modules, so the program that
- * runs them passes an implementation (`@reeve/kit/node`). Methods return undefined or false for
- * keys that are malformed, too large or of an unsupported kind; they never throw.
+ * Keys and signatures for the policy and job languages. Pure packages have no access to host
+ * modules, so the program passes an implementation (`@reeve/kit/node`). Methods return undefined or
+ * false for keys that are malformed, too large or unsupported; they never throw.
  */
 export interface CryptoHost {
-  /** The public key with its numbers, e.g. to compare two keys. */
+  /** Exports the public key as numbers, for example to compare two keys. */
   publicJwk(key: HostKey): Jwk | undefined
-  /** The private key with its numbers; an RSA key is consistent: the modulus is `p * q`. */
+  /** Exports the private key as numbers. For RSA, `n = p * q` holds. */
   privateJwk(key: HostKey): Jwk | undefined
   verify(key: HostKey, scheme: SignatureScheme, signed: SignedMessage): boolean
-  /** Undefined as well when the key is of another kind or too short for the scheme. */
+  /** Undefined also if the key has another type or is too short for the scheme. */
   sign(key: HostKey, scheme: SignatureScheme, message: Uint8Array): Uint8Array | undefined
-  /** The private operation of RSA without padding; the result is as long as the modulus. */
+  /** RSA private-key operation without padding; the result is as long as the modulus. */
   decryptRsaRaw(key: HostKey, cipher: Uint8Array): Uint8Array | undefined
 }
 
-/** A key in one of the forms that it has in files and tokens. */
+/** A key as it appears in files and tokens. */
 export type HostKey =
   | { readonly form: 'jwk'; readonly jwk: Jwk }
   | { readonly form: KeyEncoding; readonly der: Uint8Array }
@@ -23,7 +23,7 @@ export type HostKey =
 /** RFC 5280 (public), RFC 8017 (RSA), RFC 5208 (private) and RFC 5915 (elliptic curves). */
 export type KeyEncoding = 'spki' | 'pkcs1' | 'pkcs8' | 'sec1'
 
-/** A JSON Web Key (RFC 7518, section 6); the numbers are in base64url. */
+/** A JSON Web Key (RFC 7518, section 6). Numbers are base64url. */
 export interface Jwk {
   kty?: string
   crv?: string
@@ -42,7 +42,7 @@ export interface Jwk {
 export interface SignatureScheme {
   readonly kind: 'pkcs1' | 'pss' | 'ecdsa' | 'eddsa'
   readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512'
-  /** ECDSA only: certificates use DER, tokens the two numbers in fixed length. */
+  /** ECDSA only: certificates use DER; tokens use the two numbers at fixed length. */
   readonly encoding?: 'der' | 'ieee-p1363'
 }
 

@@ -1,7 +1,7 @@
-/** Stands where a text was cut. */
+/** Appended to truncated text. */
 export const CUT_MARK = '…'
 
-/** The beginning of a text that is too long for its place, with a mark that there was more. */
+/** Truncates text that is longer than `lengthMax` and appends an ellipsis. */
 export function cutText(text: string, lengthMax: number): string {
   return text.length > lengthMax ? text.slice(0, lengthMax) + CUT_MARK : text
 }

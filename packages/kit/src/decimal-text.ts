@@ -1,11 +1,11 @@
-/** A decimal fraction: `digits` divided by ten to the power of `scale`. */
+/** A decimal number: `digits` / 10^`scale`. */
 export interface Decimal {
   readonly isNegative: boolean
   readonly digits: bigint
   readonly scale: number
 }
 
-/** `123.46`: so many digits after the point, rounded to the nearest, ties to even. No sign. */
+/** `123.46`: fixed number of fraction digits, rounded half to even. Without sign. */
 export function formatDigits(decimal: Decimal, precision: number): string {
   const rounded = rescale(decimal, precision)
     .toString()
@@ -14,16 +14,15 @@ export function formatDigits(decimal: Decimal, precision: number): string {
   return precision === 0 ? rounded : `${rounded.slice(0, pointAt)}.${rounded.slice(pointAt)}`
 }
 
-/** `1.2346e+02`: so many digits after the point. No sign. */
+/** `1.2346e+02`: fixed number of fraction digits. Without sign. */
 export function formatExponent(decimal: Decimal, precision: number, letter: string): string {
   const { digits, exponent } = roundTo(decimal, precision + 1)
   return scientific(digits.padEnd(precision + 1, '0'), exponent, letter)
 }
 
 /**
- * With a sign. The exponent form when the number is very small or has more than `precision` digits
- * before the point; without a precision as many digits as there are, and the decision at 21 digits
- * is made as for six.
+ * Shortest form with sign, as Go's `%g`. Uses an exponent if it is below -4 or at least
+ * `precision`. Without a precision all digits are written, and the exponent starts at six digits.
  */
 export function formatShortest(decimal: Decimal, letter: string, precision?: number): string {
   const sign = decimal.isNegative ? '-' : ''
@@ -45,7 +44,7 @@ function exponentThreshold(
   exponent: number,
 ): number {
   if (precision === undefined) return SHORTEST_THRESHOLD
-  // A whole number whose digits all fit is written out.
+  // A whole number whose digits all fit is written without an exponent.
   return precision > digitCount && digitCount >= exponent + 1 ? digitCount : precision
 }
 
@@ -62,7 +61,10 @@ function positional(digits: string, exponent: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** The first digits, rounded, and the power of ten of the first; all of them without a count. */
+/**
+ * Rounds to the first `count` digits and returns the exponent of the first digit. Without a count,
+ * all digits.
+ */
 function roundTo(
   { digits, scale }: Decimal,
   count: number | undefined,
@@ -71,14 +73,14 @@ function roundTo(
   const exponent = digits === 0n ? 0 : all.length - 1 - scale
   if (count === undefined || all.length <= count) return { digits: all, exponent }
   const rounded = divideRounded(digits, 10n ** BigInt(all.length - count)).toString()
-  // Nines may have become a one and zeros.
+  // Rounding 99… up adds a digit.
   const isLonger = rounded.length > count
   return isLonger
     ? { digits: rounded.slice(0, count), exponent: exponent + 1 }
     : { digits: rounded, exponent }
 }
 
-/** The digits of the number with another scale. */
+/** Converts the digits to another scale. */
 function rescale({ digits, scale }: Decimal, wanted: number): bigint {
   return wanted >= scale
     ? digits * 10n ** BigInt(wanted - scale)

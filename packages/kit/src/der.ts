@@ -1,17 +1,17 @@
 import { toBigInt } from './bytes.ts'
 
-/** Bytes of one certificate, request or key. */
+/** Maximum size of one certificate, request or key. */
 const DER_BYTES_MAX = 256 * 1024
 
-/** Items inside one another in encoded keys and certificates. */
+/** Maximum nesting in encoded keys and certificates. */
 const DER_DEPTH_MAX = 32
 
-/** One item of the distinguished encoding (X.690). */
+/** One element in the Distinguished Encoding Rules (X.690). */
 export interface DerItem {
-  /** The first byte: class, whether it has items inside, number. */
+  /** Identifier byte: class, constructed flag and number. */
   readonly tag: number
   readonly content: Uint8Array
-  /** With tag and length. */
+  /** The bytes of the element with tag and length. */
   readonly whole: Uint8Array
 }
 
@@ -27,7 +27,7 @@ export const TAG = {
   generalTime: 0x18,
 } as const
 
-/** All items, one behind the other; undefined when the bytes are something else. */
+/** Reads consecutive elements; undefined if the bytes are not valid DER. */
 export function readDer(bytes: Uint8Array): readonly DerItem[] | undefined {
   if (bytes.length > DER_BYTES_MAX) return undefined
   const items: DerItem[] = []
@@ -40,19 +40,19 @@ export function readDer(bytes: Uint8Array): readonly DerItem[] | undefined {
   return items
 }
 
-/** The one item that the bytes are. */
+/** Reads exactly one element. */
 export function readOne(bytes: Uint8Array): DerItem | undefined {
   const items = readDer(bytes)
   return items?.length === 1 ? items[0] : undefined
 }
 
-/** The items of a sequence, a set or a tagged item; none when it is nothing of that. */
+/** The elements inside a sequence, set or tagged element; otherwise none. */
 export function itemsOf(item: DerItem | undefined): readonly DerItem[] {
   if (item === undefined || (item.tag & 0x20) === 0) return []
   return readDer(item.content) ?? []
 }
 
-/** Whether everything inside can be read too: a text that is cut anywhere is refused at once. */
+/** Whether all nested elements are readable too, so that truncated input is rejected early. */
 export function isWellFormed(item: DerItem, depth = 0): boolean {
   if (depth > DER_DEPTH_MAX) return false
   if ((item.tag & 0x20) === 0) return true
@@ -64,7 +64,7 @@ function readItem(bytes: Uint8Array, at: number): DerItem | undefined {
   const tag = bytes[at]
   const first = bytes[at + 1]
   if (tag === undefined || first === undefined || (tag & 0x1f) === 0x1f) return undefined
-  // A length below 128 is one byte, others say how many bytes follow.
+  // A length below 128 takes one byte. Otherwise the byte holds the number of length bytes.
   const count = first < 0x80 ? 0 : first & 0x7f
   if (first === 0x80 || count > 4) return undefined
   let length = first < 0x80 ? first : 0
@@ -75,7 +75,7 @@ function readItem(bytes: Uint8Array, at: number): DerItem | undefined {
   return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) }
 }
 
-/** Two's complement. */
+/** Reads a two's complement integer. */
 export function integerOf(item: DerItem | undefined): bigint | undefined {
   if (item?.tag !== TAG.integer || item.content.length === 0) return undefined
   const size = toBigInt(item.content)
@@ -83,7 +83,7 @@ export function integerOf(item: DerItem | undefined): bigint | undefined {
   return isNegative ? size - (1n << BigInt(item.content.length * 8)) : size
 }
 
-/** `1.2.840.113549` */
+/** For example `1.2.840.113549`. */
 export function oidOf(item: DerItem | undefined): string | undefined {
   if (item?.tag !== TAG.oid || item.content.length === 0) return undefined
   const numbers: bigint[] = []
@@ -99,7 +99,7 @@ export function oidOf(item: DerItem | undefined): string | undefined {
   return [top, first - top * 40n, ...rest].join('.')
 }
 
-/** The bytes of a bit string whose length is whole bytes, and of any other its leading ones. */
+/** The bytes of a bit string, including the unused bits of its last byte. */
 export function bitsOf(item: DerItem | undefined): Uint8Array | undefined {
   return item?.tag === TAG.bits && item.content.length > 0 ? item.content.subarray(1) : undefined
 }

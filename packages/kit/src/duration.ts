@@ -1,11 +1,11 @@
-/** Durations and times as the two APIs write them. */
+/** Durations and timestamps in the notation of both APIs. */
 
 const NS_PER_MS = 1_000_000
 
 /**
- * Nanoseconds since the epoch need 61 bits and a number has 53. A whole number of milliseconds
- * times 10^6 still prints exactly (13 significant digits), so nanosecond fields are only made and
- * read here.
+ * Nanoseconds since the epoch need 61 bits, and a number has 53. A whole number of milliseconds
+ * times 10^6 still prints exactly (13 significant digits), so nanosecond fields are written and
+ * read only with these two functions.
  */
 export function nsFromMs(ms: number): number {
   return ms * NS_PER_MS
@@ -15,7 +15,7 @@ export function msFromNs(ns: number): number {
   return Math.round(ns / NS_PER_MS)
 }
 
-/** RFC 3339 in UTC; the wire's zero time stands for "never". */
+/** The zero time in RFC 3339, which means "never". */
 export const ZERO_TIME = '0001-01-01T00:00:00Z'
 
 export function isoFromMs(ms: number): string {
@@ -35,8 +35,8 @@ const UNIT_NS: Readonly<Record<string, number>> = {
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
 
 /**
- * Nanoseconds of a text like `1h30m` or `1.5s`; undefined when it is not a duration. Bare numbers
- * are refused except `0`.
+ * Parses a Go duration such as `1h30m` or `1.5s` into nanoseconds; undefined if invalid. `0` is the
+ * only number that needs no unit.
  */
 export function parseDurationNs(text: string): number | undefined {
   const sign = text.startsWith('-') ? -1 : 1
@@ -57,13 +57,13 @@ export function parseDurationNs(text: string): number | undefined {
   return sign * Math.round(total)
 }
 
-/** Milliseconds of such a text. */
+/** Parses a Go duration into milliseconds. */
 export function parseDurationMs(text: string): number | undefined {
   const ns = parseDurationNs(text)
   return ns === undefined ? undefined : ns / NS_PER_MS
 }
 
-/** The canonical text of a duration: `2h0m0s`, `1.5s`, `250ms`, `0s`. */
+/** Formats a Go duration: `2h0m0s`, `1.5s`, `250ms`, `0s`. */
 export function formatDurationNs(ns: number): string {
   if (ns === 0) return '0s'
   const sign = ns < 0 ? '-' : ''
@@ -80,7 +80,7 @@ export function formatDurationNs(ns: number): string {
 }
 
 function trim(value: number): string {
-  // Most durations are whole seconds, and writing decimals is slow.
+  // Fast path: most durations are whole seconds, and formatting decimals is slow.
   if (Number.isInteger(value)) return String(value)
   return String(Number(value.toFixed(9)))
 }

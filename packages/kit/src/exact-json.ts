@@ -1,4 +1,4 @@
-/** What the third argument of a reviver says of a primitive: its text in the source. */
+/** Third argument of a `JSON.parse` reviver: the source text of a primitive. */
 interface ReviverContext {
   readonly source?: string
 }
@@ -9,16 +9,15 @@ type ParseWithSource = (
 type RawJson = (text: string) => object
 
 /**
- * JSON whose numbers stay as they are written: an integer of twenty digits, or `1.10`, comes out of
- * `JSON.stringify` as it went in. Where the engine cannot keep the text of a number, it is a number
- * like any other.
+ * Parses JSON and keeps the source text of numbers: an integer of twenty digits, or `1.10`, comes
+ * out of `JSON.stringify` unchanged. Engines without source text access return plain numbers.
  */
 export function parseExactJson(text: string): unknown {
   const rawJson: unknown = Reflect.get(JSON, 'rawJSON')
   if (typeof rawJson !== 'function') return JSON.parse(text)
-  // The language has both; the library types of the compiler do not yet.
+  // Proof: `JSON.rawJSON` exists in the runtime; the compiler's library types lack it.
   const keep = rawJson as RawJson
-  // The same function, with the third argument that its reviver gets.
+  // Proof: `JSON.parse` passes the source text as the reviver's third argument.
   const parse = JSON.parse as ParseWithSource
   return parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined && source !== String(value)

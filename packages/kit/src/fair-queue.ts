@@ -5,7 +5,7 @@ export interface FairQueueLimits {
   /** Items of all tenants together. */
   readonly itemsMax: number
   readonly itemsPerTenantMax: number
-  /** Cost that a tenant may consume before the next tenant has its turn. */
+  /** Cost that a tenant may consume per turn. */
   readonly quantum: number
 }
 
@@ -17,20 +17,20 @@ interface Entry<T> {
 interface Backlog<T> {
   readonly tenant: string
   readonly entries: Entry<T>[]
-  /** Position of the oldest entry: shifting a long array would copy it. */
+  /** Index of the oldest entry. Shifting a long array would copy it. */
   head: number
   /** Cost that the tenant may still consume in this turn; negative after an expensive item. */
   credit: number
 }
 
 /**
- * A queue that serves tenants in turn (deficit round robin), each in the order of its own items.
- * A tenant with a long backlog delays only itself; an expensive item is paid for with later turns.
+ * Serves tenants in turn (deficit round robin), each in FIFO order. A tenant with a long backlog
+ * delays only itself; an expensive item is paid for with later turns.
  */
 export class FairQueue<T> {
   readonly #limits: FairQueueLimits
   readonly #backlogs = new Map<string, Backlog<T>>()
-  /** Tenants with items, in the order of their turns. A ring buffer that grows when it is full. */
+  /** Tenants with items in the order of their turns: a ring buffer that grows when full. */
   #ring: (Backlog<T> | undefined)[] = Array.from({ length: RING_SIZE_MIN })
   #first = 0
   #tenants = 0
@@ -50,7 +50,7 @@ export class FairQueue<T> {
     return backlog === undefined ? 0 : backlog.entries.length - backlog.head
   }
 
-  /** Undefined when the item was queued. */
+  /** Queues an item. Undefined on success, otherwise the reason for the rejection. */
   push(tenant: string, item: T, cost = 1): QueueRejection | undefined {
     if (this.#size >= this.#limits.itemsMax) return 'full'
     if (this.sizeOf(tenant) >= this.#limits.itemsPerTenantMax) return 'tenant-full'
@@ -78,7 +78,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Charges a tenant for what its last item cost beyond the estimate that it was queued with. */
+  /** Charges a tenant for the cost of its last item beyond the estimate. */
   charge(tenant: string, cost: number): void {
     const backlog = this.#backlogs.get(tenant)
     if (backlog !== undefined) backlog.credit -= cost
@@ -104,7 +104,7 @@ export class FairQueue<T> {
     this.#size--
     backlog.head++
     if (backlog.head === backlog.entries.length) {
-      // Its credit or debt goes with the backlog: a tenant that waits for nothing starts afresh.
+      // Credit or debt is dropped with the backlog: an idle tenant starts afresh.
       this.#backlogs.delete(backlog.tenant)
       this.#ring[this.#first] = undefined
       this.#first = (this.#first + 1) % this.#ring.length
@@ -115,7 +115,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Moves the first tenant behind the others. */
+  /** Moves the first tenant to the end of the ring. */
   #rotate(): void {
     const backlog = this.#ring[this.#first]
     this.#ring[this.#first] = undefined
@@ -134,5 +134,5 @@ export class FairQueue<T> {
 }
 
 const RING_SIZE_MIN = 16
-/** Served entries that a backlog keeps before they are cut off. */
+/** Number of served entries before a backlog is compacted. */
 const COMPACT_AT = 256

@@ -1,7 +1,7 @@
 /**
- * Whether the text matches a pattern in which `*` stands for any run of characters, also none. Only
- * `*` is special. Each piece between stars is taken at its first place, which never has to be
- * revised: a later place would leave less text for the pieces that follow.
+ * Whether the text matches a pattern in which `*` stands for any characters, including none. No
+ * other character is special. Each literal piece is matched at its first occurrence; no
+ * backtracking is needed, because a later occurrence leaves less text for the remaining pieces.
  */
 export function matchGlob(pattern: string, text: string): boolean {
   const [head = '', ...rest] = pattern.split('*')

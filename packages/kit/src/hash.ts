@@ -21,7 +21,7 @@ function hashOf<N extends Hash['name']>(name: N): Hash & { readonly name: N } {
   return { name, blockSize: digest.blockLen, digest }
 }
 
-/** RFC 2104. */
+/** HMAC (RFC 2104). */
 export function hmac({ name }: Hash, key: Uint8Array, message: Uint8Array): Uint8Array {
   return hmacOf(FUNCTIONS[name], key, message)
 }

@@ -1,6 +1,6 @@
 /**
- * A binary heap: the item that compares lowest comes out first. Among equals the order is not kept,
- * so a comparator that must be deterministic ends in an id.
+ * Binary heap: the smallest item comes out first. Equal items have no defined order, so a
+ * deterministic comparator must end in an id.
  */
 export class Heap<T> {
   readonly #items: T[] = []
@@ -14,7 +14,7 @@ export class Heap<T> {
     return this.#items.length
   }
 
-  /** The lowest item, left in place. */
+  /** The smallest item, without removing it. */
   peek(): T | undefined {
     return this.#items[0]
   }
@@ -34,7 +34,7 @@ export class Heap<T> {
     items[at] = item
   }
 
-  /** Removes and returns the lowest item. */
+  /** Removes and returns the smallest item. */
   pop(): T | undefined {
     const items = this.#items
     const lowest = items[0]

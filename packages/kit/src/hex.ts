@@ -1,4 +1,4 @@
-/** Two lower-case digits for each byte. */
+/** Lower case, two digits per byte. */
 export function encodeHex(bytes: Uint8Array): string {
   return bytes.toHex()
 }

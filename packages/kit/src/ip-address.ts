@@ -1,16 +1,16 @@
 import { err, ok, type Result } from './result.ts'
 
-/** A network: its first address as a number, and how many leading bits all its addresses share. */
+/** An IP network: its first address and the length of its prefix. */
 export interface Prefix {
   readonly address: bigint
-  /** Of an address: 32 or 128. */
+  /** Address length: 32 for IPv4, 128 for IPv6. */
   readonly bits: 32 | 128
   readonly length: number
 }
 
 const WANTED = 'must be a network like "10.1.0.0/16" or "fd00:1::/64"'
 
-/** Bits of the address beyond the length are dropped, as they belong to no network. */
+/** Parses CIDR notation. Host bits are cleared. */
 export function parsePrefix(text: string): Result<Prefix, string> {
   const [addressText = '', lengthText = '', more] = text.split('/')
   const found = parseAddress(addressText)
@@ -23,7 +23,7 @@ export function parsePrefix(text: string): Result<Prefix, string> {
   return ok({ address: (address >> hostBits) << hostBits, bits, length })
 }
 
-/** An address of either kind; undefined when it is none. */
+/** Parses an IPv4 or IPv6 address; undefined if invalid. */
 export function parseAddress(
   text: string,
 ): { readonly address: bigint; readonly bits: 32 | 128 } | undefined {
@@ -33,7 +33,7 @@ export function parseAddress(
   return address === undefined ? undefined : { address, bits: isV6 ? 128 : 32 }
 }
 
-/** Leading zeros mean nothing: `010` is ten, as people write it. */
+/** Leading zeros are decimal: `010` is 10. */
 function parseV4(text: string): bigint | undefined {
   const parts = text.split('.')
   if (parts.length !== 4 || !parts.every((part) => /^[0-9]+$/.test(part) && Number(part) < 256))
@@ -41,7 +41,7 @@ function parseV4(text: string): bigint | undefined {
   return parts.reduce((sum, part) => sum * 256n + BigInt(Number(part)), 0n)
 }
 
-/** `::` stands for as many zeros as are missing; the last two parts may be an IPv4 address. */
+/** `::` fills up with zeros; the last two groups may be an IPv4 address. */
 function parseV6(text: string): bigint | undefined {
   const plain = withoutV4(text)
   const halves = plain?.split('::') ?? []
@@ -73,7 +73,7 @@ function formatV4(address: bigint): string {
   return [24n, 16n, 8n, 0n].map((shift) => (address >> shift) & 0xffn).join('.')
 }
 
-/** RFC 5952: the longest run of zeros, the first of equals, becomes `::`. */
+/** RFC 5952: the first of the longest runs of zero groups becomes `::`. */
 function formatV6(address: bigint): string {
   const parts = Array.from({ length: 8 }, (_, index) =>
     ((address >> BigInt(112 - index * 16)) & 0xffffn).toString(16),

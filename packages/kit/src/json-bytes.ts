@@ -1,7 +1,7 @@
 /**
- * Validated JSON that is parsed where it is used, such as on the thread that evaluates policies: a
- * plan of 50 MB would hold the event loop for a second. A plain object, so that threads can pass it
- * on; large ones are in memory that threads share.
+ * Validated JSON that is parsed where it is used, for example on a policy worker thread: parsing a
+ * plan of 50 MB would block the event loop for a second. A plain object, so that it can be sent to
+ * a thread; large documents are in shared memory.
  */
 export interface JsonBytes {
   /** UTF-8. */

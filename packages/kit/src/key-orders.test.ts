@@ -10,7 +10,7 @@ const step = fc.record({ key, deletes: fc.boolean() })
 
 type AnyOrder = LateKeyOrder<{ readonly key: string }> | RandomKeyOrder<{ readonly key: string }>
 
-/** They promise the same and differ in what costs them little. */
+/** Both implementations have the same contract and differ in cost. */
 const ORDERS: readonly (readonly [name: string, make: () => AnyOrder])[] = [
   ['late', () => new LateKeyOrder()],
   ['random', () => new RandomKeyOrder()],
@@ -65,7 +65,7 @@ for (const [name, make] of ORDERS) {
   test(`${name} key order: chunks that are divided and emptied keep every key in its place`, () => {
     const order = make()
     const model = new Set<string>()
-    // 7,919 is prime: every number below 5,000 comes once, and none after its neighbour.
+    // 7,919 is prime: every number below 5,000 occurs once, never next to its neighbour.
     const keyAt = (at: number): string => `default!job-${(at * 7_919) % 5_000}`
     for (let at = 0; at < 5_000; at++) {
       order.add({ key: keyAt(at) })

@@ -1,6 +1,6 @@
 import { compareText } from './sorted-list.ts'
 
-/** A longer chunk is put in order and divided. */
+/** Longer chunks are sorted and split. */
 const CHUNK_SIZE_MAX = 512
 
 interface Chunk<T> {
@@ -11,16 +11,15 @@ interface Chunk<T> {
 }
 
 /**
- * The order of keys, kept as roughly as adding allows: an entry goes to the end of the chunk that
- * it belongs to, and a chunk is put in order when somebody walks over it or when it is divided. The
- * few greatest keys of chunks are looked at all the time and are in the processor's cache; a binary
- * search inside a chunk would miss it at nearly every step, for each of the three orders that a
- * registered job has a place in. Each key is added once.
+ * Sorted keys with cheap insertion: an entry is appended to its chunk, and a chunk is sorted only
+ * when it is iterated or split. Insertion compares only the greatest keys of chunks, which stay in
+ * the CPU cache; a binary search inside a chunk would miss the cache at nearly every step, in each
+ * of the three indexes that a registered job is part of. Each key is added once.
  */
 export class LateKeyOrder<T extends { readonly key: string }> {
   #chunks: Chunk<T>[] = []
 
-  /** Replaces everything by `entries` at once. */
+  /** Replaces all entries. */
   assign(entries: readonly T[]): void {
     const sorted = entries.toSorted(compareKeys)
     this.#chunks = []
@@ -30,7 +29,7 @@ export class LateKeyOrder<T extends { readonly key: string }> {
 
   add(entry: T): void {
     const last = this.#chunks.at(-1)
-    // What comes after everything else needs no search and keeps the order.
+    // Keys are often created in ascending order: appending needs no search.
     if (last === undefined || last.max.key < entry.key) return this.#append(entry, last)
     const at = this.#chunkFor(entry.key)
     const chunk = this.#chunks[at]
@@ -63,7 +62,7 @@ export class LateKeyOrder<T extends { readonly key: string }> {
     return true
   }
 
-  /** Keys ≥ `from` ascending. It must not change while it is walked. */
+  /** Entries with keys ≥ `from`, ascending. Must not be modified during iteration. */
   *ascending(from?: { readonly key: string }): IterableIterator<T> {
     const first = from === undefined ? 0 : this.#chunkFor(from.key)
     for (let chunkAt = first; chunkAt < this.#chunks.length; chunkAt++) {
@@ -73,7 +72,7 @@ export class LateKeyOrder<T extends { readonly key: string }> {
     }
   }
 
-  /** Keys ≤ `from` descending. It must not change while it is walked. */
+  /** Entries with keys ≤ `from`, descending. Must not be modified during iteration. */
   *descending(from?: { readonly key: string }): IterableIterator<T> {
     const last = this.#chunks.length - 1
     const start = from === undefined ? last : Math.min(this.#chunkFor(from.key), last)
@@ -93,7 +92,9 @@ export class LateKeyOrder<T extends { readonly key: string }> {
     this.#chunks.splice(at, 1, ...sortedChunk(entries), ...sortedChunk(tail))
   }
 
-  /** The first chunk whose greatest key is ≥ `key`; one past the end when there is none. */
+  /**
+   * Index of the first chunk whose greatest key is ≥ `key`; the number of chunks if there is none.
+   */
   #chunkFor(key: string): number {
     let low = 0
     let high = this.#chunks.length
@@ -117,13 +118,13 @@ function sortedEntries<T extends { readonly key: string }>(chunk: Chunk<T>): T[]
   return chunk.entries
 }
 
-/** None of no entries. */
+/** Returns no chunk for no entries. */
 function sortedChunk<T>(entries: T[]): Chunk<T>[] {
   const max = entries.at(-1)
   return max === undefined ? [] : [{ entries, max, isSorted: true }]
 }
 
-/** Position of the first entry with a key ≥ `key`. */
+/** Index of the first entry with a key ≥ `key`. */
 function lowerBound(entries: readonly { readonly key: string }[], key: string): number {
   let low = 0
   let high = entries.length

@@ -1,7 +1,8 @@
 /**
- * The process that has a record lock on a file, by the kernel's table `/proc/locks`; undefined when
- * the table has none, which may be because the process is in another process namespace. A line
- * reads `1: POSIX  ADVISORY  WRITE 4242 fd:01:131081 0 EOF`: process, device, file.
+ * Process id of the holder of a record lock on a file, from the contents of `/proc/locks`.
+ * Undefined if the table has no such lock, for example because the holder is in another PID
+ * namespace. A line reads `1: POSIX ADVISORY WRITE 4242 fd:01:131081 0 EOF`: process, device,
+ * inode.
  */
 export function lockHolderIn(
   table: string,

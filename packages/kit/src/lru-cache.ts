@@ -1,12 +1,12 @@
 export interface LruCacheOptions<K, V> {
-  /** Entries, or with `weigh` the sum of their weights. */
+  /** Maximum number of entries or, with `weigh`, maximum total weight. */
   readonly weightMax: number
   readonly weigh?: (key: K, value: V) => number
-  /** Entries, where weights alone would allow too many small ones. */
+  /** Maximum number of entries in addition to the weight limit. */
   readonly countMax?: number
 }
 
-/** A bounded map that evicts the entries which were not used for the longest time. */
+/** A bounded map that evicts the least recently used entries. */
 export class LruCache<K, V> {
   readonly #entries = new Map<K, { readonly value: V; readonly weight: number }>()
   readonly #options: LruCacheOptions<K, V>
@@ -20,17 +20,17 @@ export class LruCache<K, V> {
     return this.#entries.size
   }
 
-  /** Counts as a use. */
+  /** Marks the entry as recently used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    // Maps keep the order of insertion, so the first key is the one to evict.
+    // A `Map` keeps insertion order, so the first key is the least recently used.
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     return entry.value
   }
 
-  /** An entry that is heavier than the whole cache is stored alone. */
+  /** An entry that is heavier than the limit evicts all others and is stored alone. */
   set(key: K, value: V): void {
     const weight = this.#options.weigh?.(key, value) ?? 1
     this.delete(key)
@@ -39,7 +39,10 @@ export class LruCache<K, V> {
     this.#weight += weight
   }
 
-  /** Evicts until an entry of this weight fits: before it is computed, where that takes memory. */
+  /**
+   * Evicts entries until one of this weight fits. Call it before computing a value that takes
+   * memory.
+   */
   makeRoom(weight: number): void {
     const { weightMax, countMax = Infinity } = this.#options
     for (const oldest of this.#entries.keys()) {

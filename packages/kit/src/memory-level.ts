@@ -1,44 +1,49 @@
-/** Memory of this process, in bytes. */
+/** Memory usage of this process in bytes. */
 export interface MemoryUse {
-  /** What the old generation of the heap holds now, garbage included. */
+  /** Used bytes of the old generation, including garbage. */
   readonly heapUsed: number
-  /** What it held after the last full collection; undefined before the first one. */
+  /**
+   * Used bytes of the old generation after the last full collection; undefined before the first
+   * one.
+   */
   readonly heapLive: number | undefined
-  /** How large the old generation may become. */
+  /** Maximum size of the old generation. */
   readonly heapLimit: number
-  /** Resident memory that is not the heap's: buffers, threads, code. */
+  /** Resident memory outside the heap: buffers, threads, code. */
   readonly outsideHeap: number
-  /** What the process may use: of its container, of the machine, or as the operator says. */
+  /** Memory limit of the process: of its container, of the machine, or configured. */
   readonly memoryMax: number
 }
 
-/** From here on operators are warned. */
+/** At this fraction operators are warned. */
 const HIGH = 0.8
 /**
- * From here on the state does not grow: what is left is needed to serve reads and deletes, and for
- * the holes between objects that a heap has.
+ * At this fraction the state stops growing. The rest is needed for reads, deletes and heap
+ * fragmentation.
  */
 const FULL = 0.9
-/** A full state stays full until it is below this: growing by turns would help nobody. */
+/** A full state stays full until usage falls below this fraction, so that it does not oscillate. */
 const ROOM_AGAIN = 0.85
 
 export type MemoryLevel = 'normal' | 'high' | 'full'
 
-/** The used share of the heap or of the memory, whichever is larger, garbage not counted. */
+/** Used fraction of the heap or of the memory limit, whichever is larger, without garbage. */
 export function usedShare({ heapUsed, heapLive, heapLimit, ...use }: MemoryUse): number {
   const live = Math.min(heapUsed, heapLive ?? heapUsed)
   return Math.max(live / heapLimit, (live + use.outsideHeap) / use.memoryMax)
 }
 
-/** The share with garbage: a collection may be due that nobody has asked for. */
+/** Used fraction including garbage, for when a collection is due but has not run. */
 export function usedShareWithGarbage(use: MemoryUse): number {
   return usedShare({ ...use, heapLive: undefined })
 }
 
-/** So full that it does not matter how much of it is garbage: a collection is about to tell. */
+/**
+ * At this fraction garbage no longer matters: a collection is imminent and will measure the rest.
+ */
 const NO_ROOM = 0.97
 
-/** The used share, as far as it is known without a collection. */
+/** Best estimate of the used fraction without forcing a collection. */
 export function knownShare(use: MemoryUse): number {
   const withGarbage = usedShareWithGarbage(use)
   return withGarbage >= NO_ROOM ? withGarbage : usedShare(use)

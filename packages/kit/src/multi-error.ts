@@ -1,9 +1,6 @@
-/** How several findings are told as one text. Clients match on these texts. */
+/** Formats of several errors or warnings in one text. Clients match on these texts. */
 
-/**
- * The text of several errors; empty when there are none. A message that is such a text itself stays
- * as it is.
- */
+/** Joins errors into one text; empty if there are none. Nested multi-errors are kept unchanged. */
 export function multiErrorText(messages: readonly string[]): string {
   if (messages.length === 0) return ''
   const head = messages.length === 1 ? '1 error occurred:' : `${messages.length} errors occurred:`
@@ -11,7 +8,8 @@ export function multiErrorText(messages: readonly string[]): string {
 }
 
 /**
- * The `Warnings` of register, plan and validate: empty when there are none, no newline at the end.
+ * The `Warnings` field of register, plan and validate responses: empty if there are none, without a
+ * trailing newline.
  */
 export function warningsText(warnings: readonly string[]): string {
   if (warnings.length === 0) return ''

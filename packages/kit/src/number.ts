@@ -1,10 +1,9 @@
 /**
- * Numbers are below two to this power, the range of a double. Whole numbers in it are exact,
- * fractions are doubles.
+ * Numbers are less than 2^1024, the range of a double. Integers are exact, fractions are doubles.
  */
 export const NUMBER_BITS_MAX = 1024
 
-/** A bigint only when the value is whole and beyond the safe integers of a number. */
+/** A bigint only for integers beyond the safe integers of a number. */
 export type NumberValue = number | bigint
 
 export const NUMBER_LIMIT = 2n ** BigInt(NUMBER_BITS_MAX)
@@ -15,8 +14,7 @@ const DIGITS_MAX = NUMBER_LIMIT.toString().length
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/
 
 /**
- * Reads decimal text with optional sign, fraction and exponent; nothing when it is none or out of
- * range.
+ * Parses a decimal with optional sign, fraction and exponent; undefined if invalid or out of range.
  */
 export function parseNumber(text: string): NumberValue | undefined {
   const match = DECIMAL.exec(text)
@@ -33,8 +31,8 @@ export function parseNumber(text: string): NumberValue | undefined {
 }
 
 /**
- * Without the zeros on either side, and how many were dropped on the right. A loop: a pattern would
- * be quadratic.
+ * Strips zeros on both sides and counts those on the right. A loop, because a regular expression
+ * would be quadratic.
  */
 function trimZeros(digits: string): { readonly digits: string; readonly droppedCount: number } {
   let start = 0
@@ -44,14 +42,14 @@ function trimZeros(digits: string): { readonly digits: string; readonly droppedC
   return { digits: digits.slice(start, end), droppedCount: digits.length - end }
 }
 
-/** Nothing when out of range. */
+/** Undefined if out of range. */
 export function fromBigInt(value: bigint): NumberValue | undefined {
   const number = Number(value)
   if (Number.isSafeInteger(number)) return number
   return value < NUMBER_LIMIT && value > -NUMBER_LIMIT ? value : undefined
 }
 
-/** Nothing for the infinities and for what is not a number. */
+/** Undefined for infinities and NaN. */
 export function fromFloat(value: number): NumberValue | undefined {
   if (Number.isSafeInteger(value)) return value === 0 ? 0 : value
   return Number.isInteger(value)
@@ -61,7 +59,7 @@ export function fromFloat(value: number): NumberValue | undefined {
       : undefined
 }
 
-/** Digits without exponent, as templates and JSON show numbers. */
+/** Digits without an exponent, as in templates and JSON. */
 export function numberToText(value: NumberValue): string {
   if (typeof value === 'bigint') return value.toString()
   if (Number.isInteger(value)) return BigInt(value).toString()
@@ -73,8 +71,7 @@ export function numberToText(value: NumberValue): string {
 }
 
 export function sameNumber(a: NumberValue, b: NumberValue): boolean {
-  // Loose equality compares a bigint with a number by mathematical value; `===` never holds between
-  // the two.
+  // Loose equality compares a bigint with a number by value; `===` is always false between the two.
   // oxlint-disable-next-line eqeqeq
   return a == b
 }

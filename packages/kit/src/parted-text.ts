@@ -1,10 +1,10 @@
 /**
- * A text, or its parts, which follow each other. Whoever turns it into bytes need not join them
- * first: a joined text of a megabyte is work for the collector, and nothing else.
+ * A string, or its consecutive parts. Encoders need not join the parts first: a joined string of a
+ * megabyte only adds work for the garbage collector.
  */
 export type PartedText = string | readonly string[]
 
-/** The most that one unit of a text takes. */
+/** Maximum number of UTF-8 bytes per UTF-16 unit. */
 export const UTF8_BYTES_MAX = 3
 
 export function joinedText(text: PartedText): string {

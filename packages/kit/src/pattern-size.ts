@@ -1,8 +1,8 @@
 /**
- * About how many instructions a regular expression is compiled to, told from its text. Compiling
- * takes some microseconds for each, and a short text can stand for very many: `a{1000}` five
- * hundred times takes two seconds. So this is asked before anything is compiled. It goes over the
- * text once, and is never far below the truth; what is no regular expression has a size too.
+ * Estimates from its source how many instructions a regular expression compiles to. Compilation
+ * takes some microseconds per instruction, and a short pattern can expand a lot: 500 times
+ * `a{1000}` takes two seconds. So the size is checked before compilation. One pass over the text;
+ * never far below the real size. Invalid patterns have a size too.
  */
 export function patternSize(text: string): number {
   const folds = FOLDS.test(text)
@@ -13,7 +13,7 @@ export function patternSize(text: string): number {
     if (char === '(') {
       groups.push(sum)
       sum = { all: 0, last: 0 }
-      // Flags and names are not matched: `(?i)`, `(?:`, `(?P<name>`.
+      // Flags and group names match nothing: `(?i)`, `(?:`, `(?P<name>`.
       at += (HEAD.exec(text.slice(at, at + HEAD_CHARS_MAX))?.[0].length ?? 1) - 1
     } else if (char === ')') sum = withPart(groups.pop() ?? { all: 0, last: 0 }, sum.all + GROUP)
     else if (char === '*' || char === '+' || char === '?') sum = withPart(before(sum), sum.last + 1)
@@ -27,22 +27,22 @@ export function patternSize(text: string): number {
       at = part.end - 1
     }
   }
-  // A group that is not closed is refused later; what is in it was read.
+  // The compiler rejects an unclosed group; its content counts here.
   return groups.reduce((size, { all }) => size + all, sum.all)
 }
 
-/** The size so far, and how much of it is the last part: what a quantifier repeats. */
+/** The total size, and the size of the last element, which a quantifier repeats. */
 interface Sum {
   readonly all: number
   readonly last: number
 }
 
-/** Two instructions remember where a group began and ended; making them is as dear as eight. */
+/** A group needs two instructions for its bounds; creating them costs as much as eight. */
 const GROUP = 8
-/** The letters of a script are hundreds of ranges; digits, words and spaces are few. */
+/** A script such as `\p{Greek}` has hundreds of ranges; digits, words and spaces have few. */
 const PROPERTY = 30
 const PERL_CLASS = 4
-/** Where case does not matter, each character of a range outside ASCII is looked up. */
+/** Case-insensitive ranges outside ASCII look up every character. */
 const FOLDED_RANGE = 2_000
 const FOLDS = /\(\?[A-Za-z]*i/
 const HEAD = /^\(\?(?:P?<[^>]*>|[A-Za-z-]*:?)/
@@ -68,7 +68,7 @@ interface Part {
   readonly end: number
 }
 
-/** An escape, a class, or any other character. */
+/** Reads an escape, a class or a single character. */
 function partAt(text: string, at: number, folds: boolean): Part {
   const char = text.charAt(at)
   if (char === '[') return classAt(text, at, folds)
@@ -85,7 +85,7 @@ function propertySize(folds: boolean): number {
 }
 
 function classAt(text: string, start: number, folds: boolean): Part {
-  // A bracket that comes first is one of the characters.
+  // A closing bracket in first position is a member of the class.
   let at = start + (text.charAt(start + 1) === '^' ? 2 : 1)
   if (text.charAt(at) === ']') at += 1
   while (at < text.length && text.charAt(at) !== ']')
@@ -101,7 +101,9 @@ function classSize(members: string, folds: boolean): number {
   return 1 + (members.length >> 3) + properties * propertySize(folds) + ranges * FOLDED_RANGE
 }
 
-/** Behind the mark, or behind the next character where there is none: it means itself then. */
+/**
+ * Index after the mark or, if the mark is missing, after the next character, which is then literal.
+ */
 function endOf(text: string, mark: string, from: number): number {
   const found = text.indexOf(mark, from)
   return found < 0 ? from + 1 : found + mark.length

@@ -1,13 +1,13 @@
 import { decodeBase64 } from './base64.ts'
 
-/** One block of PEM text (RFC 7468), its content not decoded yet. */
+/** One block of PEM text (RFC 7468) with its content still encoded. */
 export interface PemText {
   readonly label: string
-  /** Base64 without blanks. */
+  /** Base64 without whitespace. */
   readonly content: string
-  /** Lines such as `DEK-Info: …`, which older keys have in front of their content. */
+  /** Header lines such as `DEK-Info: …` of legacy keys. */
   readonly headers: readonly string[]
-  /** What stands behind the block. */
+  /** The text after the block. */
   readonly rest: string
 }
 
@@ -20,7 +20,7 @@ export interface PemBlock {
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----((?:(?!-----)[\s\S])*)-----END \1-----[^\S\n]*\n?/g
 const HEADER = /^[A-Za-z-]+:.*$/gm
 
-/** The blocks of a text; what stands between them does not count. */
+/** All blocks of a text. Text between blocks is ignored. */
 export function findPem(text: string): readonly PemText[] {
   return Array.from(text.matchAll(BLOCK), (match) => {
     const [whole, label = '', body = ''] = match
@@ -33,7 +33,7 @@ export function findPem(text: string): readonly PemText[] {
   })
 }
 
-/** Those whose content can be decoded. */
+/** All blocks whose content is valid base64. */
 export function readPem(text: string): readonly PemBlock[] {
   return findPem(text).flatMap(({ label, content, rest }) => {
     const bytes = decodeBase64(content)

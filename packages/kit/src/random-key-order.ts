@@ -1,8 +1,8 @@
 import { compareText, SortedList } from './sorted-list.ts'
 
 /**
- * Keys with the same first characters share a bucket. Three hexadecimal digits make 4,096 buckets,
- * of 244 keys each when there are a million.
+ * Keys with the same prefix of this length share a bucket. Three hexadecimal digits give 4,096
+ * buckets, with 244 keys each for a million.
  */
 const PREFIX_CHARS = 3
 
@@ -12,20 +12,21 @@ interface Bucket<T> {
 }
 
 /**
- * The order of keys that begin at random, as UUIDs do. Adding one is a push: a bucket is sorted
- * when somebody walks over it. A binary search for the place of each of a million keys would miss
- * the processor's cache at every step, and was a tenth of what placing an allocation costs
- * (bench/cluster.bench.ts); lists by id are rare beside that. Each key is added once.
+ * Sorted keys for keys that start at random, such as UUIDs. Insertion is a push; a bucket is sorted
+ * when it is iterated. A binary search among a million keys would miss the CPU cache at every step,
+ * and was a tenth of the cost of placing an allocation (bench/cluster.bench.ts). Lists by id are
+ * rare in comparison. Each key is added once.
  */
 export class RandomKeyOrder<T extends { readonly key: string }> {
   readonly #buckets = new Map<string, Bucket<T>>()
   readonly #prefixes = new SortedList<string>(compareText)
 
-  /** Replaces everything by `entries` at once. */
+  /** Replaces all entries. */
   assign(entries: Iterable<T>): void {
     this.#buckets.clear()
     this.#prefixes.assign([])
-    // They often come in their order: then the next one is in the same bucket, behind the last.
+    // Entries often arrive sorted: the next one then belongs to the same bucket, after the last
+    // one.
     let prefix: string | undefined
     let bucket: Bucket<T> | undefined
     let last = ''
@@ -70,7 +71,7 @@ export class RandomKeyOrder<T extends { readonly key: string }> {
     return true
   }
 
-  /** Keys ≥ `from` ascending. It must not change while it is walked. */
+  /** Entries with keys ≥ `from`, ascending. Must not be modified during iteration. */
   *ascending(from?: { readonly key: string }): IterableIterator<T> {
     const first = from === undefined ? undefined : prefixOf(from.key)
     for (const prefix of this.#prefixes.ascending(first))
@@ -78,7 +79,7 @@ export class RandomKeyOrder<T extends { readonly key: string }> {
         if (from === undefined || entry.key >= from.key) yield entry
   }
 
-  /** Keys ≤ `from` descending. It must not change while it is walked. */
+  /** Entries with keys ≤ `from`, descending. Must not be modified during iteration. */
   *descending(from?: { readonly key: string }): IterableIterator<T> {
     const first = from === undefined ? undefined : prefixOf(from.key)
     for (const prefix of this.#prefixes.descending(first))
@@ -95,7 +96,7 @@ export class RandomKeyOrder<T extends { readonly key: string }> {
   }
 }
 
-/** Prefixes sort as their keys do: a key that is shorter is its own prefix. */
+/** Prefixes sort in the order of their keys: a shorter key is its own prefix. */
 function prefixOf(key: string): string {
   return key.slice(0, PREFIX_CHARS)
 }

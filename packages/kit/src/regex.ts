@@ -4,37 +4,39 @@ import { err, ok, type Result } from './result.ts'
 
 export type { Matcher, RE2JS } from 're2js'
 
-/** A pattern that matches the text itself. */
+/** A pattern that matches the text literally. */
 export function quoteRegex(text: string): string {
   return RE2JS.quote(text)
 }
 
-/** A regular expression that is matched in linear time: no look-around, no back-references. */
+/** A regular expression with linear matching time: no look-around, no back-references. */
 export interface Regex {
   readonly regex: RE2JS
-  /** Instructions of the compiled program: the work for one character of a text. */
+  /** Instructions of the compiled program: the work per input character. */
   readonly instructions: number
 }
 
 export interface RegexLimits {
   readonly lengthMax: number
-  /** Of `patternSize`, which is measured before anything is compiled. */
+  /** Maximum of `estimateRegexSize`, checked before compilation. */
   readonly sizeMax: number
-  /** Of the compiled program, which is known exactly; `sizeMax` where it is not given. */
+  /** Maximum size of the compiled program, which is exact; defaults to `sizeMax`. */
   readonly instructionsMax?: number
-  /** `.` matches line ends too. */
+  /** `.` also matches line breaks. */
   readonly matchesLineEnds?: boolean
 }
 
 export interface RegexProblem {
   readonly kind: 'too-long' | 'too-large' | 'invalid'
-  /** For a person: `longer than 4096 characters`, `larger than 2000 instructions`, or the fault. */
+  /**
+   * For users: `longer than 4096 characters`, `larger than 2000 instructions`, or the syntax error.
+   */
   readonly message: string
 }
 
 /**
- * The one place where patterns that users supply are compiled. A short text such as `(a{900}){9}`
- * stands for a program that takes seconds to compile, so the size is estimated first.
+ * The only place that compiles patterns from users. A short text such as `(a{900}){9}` compiles to
+ * a program that takes seconds, so its size is estimated first.
  */
 export function compileRegex(text: string, limits: RegexLimits): Result<Regex, RegexProblem> {
   const { lengthMax, sizeMax, instructionsMax = sizeMax, matchesLineEnds = false } = limits

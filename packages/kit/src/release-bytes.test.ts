@@ -13,7 +13,7 @@ for (const { name, bytes, left } of cases)
   test(`releaseBytes: ${name}`, () => {
     releaseBytes(bytes)
     assert.equal(bytes.length, left)
-    // A second call, or one for bytes that were moved to a thread, does nothing.
+    // A second call, or one for bytes that were transferred to a thread, does nothing.
     releaseBytes(bytes)
     assert.equal(bytes.length, left)
   })

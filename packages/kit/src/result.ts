@@ -1,6 +1,5 @@
 /**
- * What an operation that may be refused gives back. A refusal is a value; faults and bugs are
- * thrown.
+ * The result of an operation that may be refused. A refusal is a value; faults and bugs are thrown.
  */
 export type Result<T, E> = Ok<T> | Err<E>
 export interface Ok<T> {

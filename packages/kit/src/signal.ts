@@ -1,16 +1,16 @@
-/** The first real-time signal that a program may use, and the last, as Linux numbers them. */
+/** Range of the real-time signals that a program may use on Linux. */
 const REAL_TIME_MIN = 34
 const REAL_TIME_MAX = 64
 
-/** The standard signals by their Linux numbers, from 1. */
+/** The standard signals in the order of their Linux numbers, from 1. */
 const STANDARD_SIGNALS = (
   'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP ' +
   'TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
 ).split(' ')
 
 /**
- * The one spelling of a signal's name: `term`, `sigterm`, `15` and `SIGTERM` are `SIGTERM`, and
- * `RTMAX-1` is `SIGRTMIN+29`. A name that no machine knows is only completed, never replaced.
+ * Canonical name of a signal: `term`, `sigterm`, `15` and `SIGTERM` become `SIGTERM`, and `RTMAX-1`
+ * becomes `SIGRTMIN+29`. An unknown name only gets the `SIG` prefix.
  */
 export function fullSignalName(name: string): string {
   if (name === '') return ''
@@ -26,12 +26,12 @@ function numberedName(number: number): string {
   return `SIG${STANDARD_SIGNALS[number - 1] ?? number}`
 }
 
-/** The number in a completed name that stands for no signal, such as `SIG99`. */
+/** The number in a canonical name that is no valid signal, such as `SIG99`. */
 export function unknownSignalNumber(fullName: string): string | undefined {
   return /^SIG(\d+)$/.exec(fullName)?.[1]
 }
 
-/** The number of `SIGRTMIN+3` and the like; undefined for every other name. */
+/** The number of a real-time signal such as `SIGRTMIN+3`; undefined for every other name. */
 export function realTimeNumber(fullName: string): number | undefined {
   const [, end, sign, digits = '0'] = /^SIGRT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(fullName) ?? []
   if (end === undefined || sign === (end === 'MIN' ? '-' : '+')) return undefined
@@ -39,7 +39,7 @@ export function realTimeNumber(fullName: string): number | undefined {
   return number >= REAL_TIME_MIN && number <= REAL_TIME_MAX ? number : undefined
 }
 
-/** `SIGRTMIN`, `SIGRTMIN+1` and so on: every real-time signal by its one spelling. */
+/** Canonical names of all real-time signals: `SIGRTMIN`, `SIGRTMIN+1` and so on. */
 export const REAL_TIME_SIGNALS: readonly string[] = Array.from(
   { length: REAL_TIME_MAX - REAL_TIME_MIN + 1 },
   (_, i) => realTimeName(REAL_TIME_MIN + i),

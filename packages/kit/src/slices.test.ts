@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runAtOnce, runInSlices, type Steps } from './slices.ts'
 
-/** Work that takes one millisecond of a simulated clock in each step. */
+/** Each step takes one millisecond of a simulated clock. */
 function aWorkload(steps: number) {
   let nowMs = 0
   function* work(): Steps<string> {

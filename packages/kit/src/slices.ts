@@ -1,21 +1,21 @@
 /**
- * A long computation as steps: it yields wherever it can be interrupted, some thousand times a
- * second. One code path serves callers that wait for it and callers that share the event loop.
+ * A long computation as a generator that yields where it can be interrupted, some thousand times a
+ * second. The same code serves callers that block and callers that share the event loop.
  */
 export type Steps<T> = Generator<undefined, T, undefined>
 
 export interface SliceOptions {
-  /** Gives the event loop back and resolves at the next turn. */
+  /** Yields to the event loop and resolves in the next turn. */
   readonly nextTurn: () => Promise<void>
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonicMs: () => number
-  /** How long the steps run before others have their turn. */
+  /** How long steps run before they yield to the event loop. */
   readonly sliceMs: number
-  /** Called before the first interruption: from then on the state may change. */
+  /** Called before the first interruption: the state may change from then on. */
   readonly beforeFirstTurn?: () => void
 }
 
-/** Runs the steps in slices. A computation that fits into one slice is never interrupted. */
+/** Runs the steps in time slices. A computation that fits into one slice is never interrupted. */
 export async function runInSlices<T>(steps: Steps<T>, options: SliceOptions): Promise<T> {
   const { nextTurn, monotonicMs, sliceMs, beforeFirstTurn } = options
   let sliceEndMs = monotonicMs() + sliceMs
@@ -31,7 +31,7 @@ export async function runInSlices<T>(steps: Steps<T>, options: SliceOptions): Pr
   }
 }
 
-/** Runs the steps without interruption. */
+/** Runs all steps without interruption. */
 export function runAtOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()

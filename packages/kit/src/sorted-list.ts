@@ -1,13 +1,13 @@
 /**
- * An ordered set in chunks: binary search for the chunk, then inside it. Insert and delete move at
- * most one chunk, so a million entries cost a few microseconds each and eight bytes per entry,
- * where a tree of objects would cost a hundred.
+ * An ordered set in chunks: binary search finds the chunk, then the position. Insertion and
+ * deletion move at most one chunk, so each costs a few microseconds in a set of a million entries.
+ * An entry takes eight bytes, where a tree of objects would take a hundred.
  */
 const CHUNK_SIZE_MAX = 512
 
 export type Compare<T> = (a: T, b: T) => number
 
-/** By code unit: the order of every list in both APIs unless it says otherwise. */
+/** Compares by UTF-16 code unit: the default order of lists in both APIs. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
@@ -21,15 +21,12 @@ export class SortedList<T> {
     this.#compare = compare
   }
 
-  /**
-   * Replaces everything by `entries` at once: sorting a million is ten times cheaper than adding
-   * them.
-   */
+  /** Replaces all entries. Sorting a million is ten times cheaper than adding them one by one. */
   assign(entries: readonly T[]): void {
     this.assignSorted(entries.toSorted(this.#compare))
   }
 
-  /** The same of entries that are in order already. */
+  /** Replaces all entries by entries that are already sorted. */
   assignSorted(sorted: readonly T[]): void {
     this.#chunks = []
     for (let at = 0; at < sorted.length; at += CHUNK_SIZE_MAX)
@@ -41,7 +38,7 @@ export class SortedList<T> {
     return this.#size
   }
 
-  /** False when the key is there already. */
+  /** Returns false if the key already exists. */
   add(key: T): boolean {
     if (this.#append(key)) return true
     const chunkIndex = Math.min(this.#chunkFor(key), Math.max(0, this.#chunks.length - 1))
@@ -60,7 +57,7 @@ export class SortedList<T> {
     return true
   }
 
-  /** What comes after everything else needs no search, and whatever is created does. */
+  /** Fast path: new keys often sort after all existing ones. */
   #append(key: T): boolean {
     const chunk = this.#chunks.at(-1)
     if (chunk === undefined || this.#order(chunk.at(-1), key) >= 0) return false
@@ -82,7 +79,7 @@ export class SortedList<T> {
     return true
   }
 
-  /** Keys ≥ `from` ascending. The list must not change while it is walked. */
+  /** Keys ≥ `from`, ascending. The list must not be modified during iteration. */
   *ascending(from?: T): IterableIterator<T> {
     let chunkIndex = from === undefined ? 0 : this.#chunkFor(from)
     let at = from === undefined ? 0 : this.#lowerBound(this.#chunks[chunkIndex] ?? [], from)
@@ -92,7 +89,7 @@ export class SortedList<T> {
     }
   }
 
-  /** Keys ≤ `from` descending. The list must not change while it is walked. */
+  /** Keys ≤ `from`, descending. The list must not be modified during iteration. */
   *descending(from?: T): IterableIterator<T> {
     let chunkIndex = this.#chunks.length - 1
     if (from !== undefined) chunkIndex = Math.min(this.#chunkFor(from), chunkIndex)
@@ -108,7 +105,7 @@ export class SortedList<T> {
     this.#chunks.splice(chunkIndex + 1, 0, tail)
   }
 
-  /** The first chunk whose last key is ≥ key; one past the end when there is none. */
+  /** Index of the first chunk whose last key is ≥ `key`; the number of chunks if there is none. */
   #chunkFor(key: T): number {
     let low = 0
     let high = this.#chunks.length
@@ -132,7 +129,7 @@ export class SortedList<T> {
     return low
   }
 
-  /** Positions handed in are inside the chunk, so a missing entry is our own mistake. */
+  /** Callers pass indexes inside the chunk, so a missing entry is a bug. */
   #order(entry: T | undefined, key: T): number {
     if (entry === undefined) throw new Error('invariant broken: sorted list position out of range')
     return this.#compare(entry, key)

@@ -6,7 +6,7 @@ import { ONE_MAP_ENTRIES_MAX, StaggeredMap } from './staggered-map.ts'
 const steps = fc.array(
   fc.record({
     action: fc.constantFrom('set', 'set', 'delete'),
-    // Around the size from which there are several maps.
+    // Around the size at which the map is split into shards.
     number: fc.nat({ max: 20 }),
     value: fc.nat(),
   }),

@@ -1,15 +1,15 @@
 import { assert } from './fault.ts'
 
-/** Up to here one map does: to copy it takes less than a millisecond. */
+/** Maximum size of a single map. Growing one of this size takes less than a millisecond. */
 export const ONE_MAP_ENTRIES_MAX = 4_096
-/** How many there are of a larger one. A power of two. */
+/** A power of two. */
 const PARTS = 64
 
 /**
- * A map whose growth nobody waits for. A full `Map` copies all its entries into one of twice the
- * size, and everything else stands still meanwhile: for 12 ms at 131,000 entries, for 160 ms at a
- * million, and tables that are filled together grow in the same moment. Here each of many small
- * ones grows in a moment of its own (docs/contributing/measurements/commits-and-log.md).
+ * A map that grows without long pauses. A full `Map` copies all its entries into one of twice the
+ * size, which blocks the thread: 12 ms at 131,000 entries, 160 ms at a million, and tables that are
+ * filled together grow at the same moment. Shards grow one at a time
+ * (docs/contributing/measurements/commits-and-log.md).
  */
 export class StaggeredMap<Value> {
   #parts: readonly Map<string, Value>[] = [new Map()]
@@ -54,7 +54,7 @@ export class StaggeredMap<Value> {
   }
 }
 
-/** FNV-1a over all of the key: keys of one table differ in few characters, anywhere. */
+/** FNV-1a over the whole key: keys of one table may differ in a single character anywhere. */
 function partNumber(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '../test/simulated-clock.ts'
 import { pass, StreamBuffers, StreamSocket, type SocketLike } from './stream-socket.ts'
 
-/** A socket whose network takes what it is given when the test says so. */
+/** A socket whose network accepts bytes only when the test calls `take`. */
 class FakeSocket implements SocketLike {
   bufferedAmount = 0
   isPaused = false
@@ -19,7 +19,7 @@ class FakeSocket implements SocketLike {
     this.#waiting.push([data.length, done])
   }
 
-  /** The network takes one message. */
+  /** The network accepts one message. */
   take(): void {
     const [length, done] = this.#waiting.shift() ?? assert.fail('nothing waits')
     this.bufferedAmount -= length
@@ -203,7 +203,7 @@ test('stream socket: a stream whose budget is used up is read when there is some
   assert.equal(socket.isPaused, false)
   stream.received(Buffer.from('b'), false)
   assert.equal(socket.isPaused, true)
-  // Its reader has no say in that.
+  // Sending a close frame resumes reading even if the reader paused.
   stream.pause()
   stream.resume()
   assert.equal(socket.isPaused, true)

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts'
 import { encodeUtf8 } from './utf8.ts'
 
-/** What is used of a WebSocket. */
+/** The part of a WebSocket that streams use. */
 export interface SocketLike {
-  /** Bytes handed to `send` that the network has not taken yet. */
+  /** Bytes passed to `send` that are not written to the network yet. */
   readonly bufferedAmount: number
   send(
     data: string | Uint8Array,
@@ -11,7 +11,7 @@ export interface SocketLike {
     done: (error?: Error | null) => void,
   ): void
   ping(): void
-  /** Stops reading; what the other side sends then waits with it. */
+  /** Stops reading; the peer's messages then stay in network buffers (backpressure). */
   pause(): void
   resume(): void
   close(code?: number, reason?: string): void
@@ -19,9 +19,9 @@ export interface SocketLike {
 }
 
 export interface StreamSocketLimits {
-  /** How much may wait to be sent before the sender has to. */
+  /** Bounds the bytes that wait to be sent. */
   readonly buffers: StreamBuffers
-  /** Time between two signs of life, and how long none may come from the other side. */
+  /** `pingMs` is the ping interval; a peer that is silent for `silentMsMax` is disconnected. */
   readonly pingMs: number
   readonly silentMsMax: number
 }
@@ -32,7 +32,7 @@ export interface StreamBufferLimits {
   readonly totalBytesMax: number
 }
 
-/** The bytes that streams may buffer together: the more streams are open, the less each gets. */
+/** Send buffer budget of all streams: the more streams are open, the less each gets. */
 export class StreamBuffers {
   readonly #limits: StreamBufferLimits
   #streams = 0
@@ -41,7 +41,7 @@ export class StreamBuffers {
     this.#limits = limits
   }
 
-  /** Bytes that one stream may buffer now. */
+  /** Current send buffer limit of one stream. */
   get bytesMax(): number {
     const { streamBytesMax, streamBytesMin, totalBytesMax } = this.#limits
     return Math.max(streamBytesMin, Math.min(streamBytesMax, totalBytesMax / this.#streams))
@@ -60,9 +60,9 @@ type Receive = (data: Uint8Array, isText: boolean) => void
 type Closed = (code: number, reason: string) => void
 
 /**
- * One end of a stream over a WebSocket: a sender that can wait, a receiver that can make the other
- * side wait, and an end that is always noticed. Nothing is read before `onMessage`. Whoever made
- * the socket tells it what happened by `received`, `heard` and `closed`.
+ * One end of a stream over a WebSocket, with backpressure in both directions and detection of dead
+ * peers. Nothing is read before `onMessage`. The owner of the socket reports its events with
+ * `handleMessage`, `noteActivity` and `handleClose`.
  */
 export class StreamSocket {
   readonly #socket: SocketLike
@@ -75,7 +75,7 @@ export class StreamSocket {
   #end: { readonly code: number; readonly reason: string } | undefined
   #isPaused = true
   #isClosing = false
-  /** Told how many bytes came; says how long nothing more should be read. */
+  /** Charges received bytes; returns for how many milliseconds reading must pause. */
   #spend: ((bytes: number) => number) | undefined
   #cancelWait: (() => void) | undefined
   #heardMs: number
@@ -95,7 +95,7 @@ export class StreamSocket {
     return this.#end !== undefined
   }
 
-  /** Whether this side does not read at present. */
+  /** Whether reading is paused. */
   get isPaused(): boolean {
     return this.#isPaused
   }
@@ -105,36 +105,37 @@ export class StreamSocket {
     return !this.isClosed && this.#socket.bufferedAmount > this.#limits.buffers.bytesMax
   }
 
-  /** Hands a message over; a stream that has ended drops it. */
+  /** Sends a message. Ignored after the stream has ended. */
   send(data: string | Uint8Array, isText = typeof data === 'string'): void {
     if (this.isClosed) return
     this.#socket.send(data, { binary: !isText }, () => this.#sent())
   }
 
-  /** Settles when there is room again, or nobody reads any more. */
+  /** Resolves when the buffer has drained or the stream has ended. */
   drained(): Promise<void> {
     if (!this.isFull) return Promise.resolve()
     this.#drained ??= Promise.withResolvers<void>()
     return this.#drained.promise
   }
 
-  /** Sets who gets the messages, and begins to read. */
+  /** Sets the message handler and starts reading. */
   onMessage(receive: Receive): void {
     this.#receive = receive
     for (const [data, isText] of this.#unread.splice(0)) receive(data, isText)
-    // Unless the one who listens has had enough already.
+    // The handler may have detached or paused during the buffered messages.
     if (this.#receive === receive) this.resume()
   }
 
-  /** Stops reading and forgets who listened, until the next `onMessage`. */
+  /** Stops reading and removes the handler until the next `onMessage`. */
   hold(): void {
     this.#receive = undefined
     this.pause()
   }
 
   /**
-   * Reads no faster than a budget allows.
-   * @param spend told how many bytes came; says for how many milliseconds nothing is to be read
+   * Limits the rate of reading.
+   * @param chargeBytes receives the number of bytes; returns for how many milliseconds reading must
+   * pause
    */
   throttle(spend: (bytes: number) => number): void {
     this.#spend = spend
@@ -159,25 +160,25 @@ export class StreamSocket {
   }
 
   /**
-   * Ends the stream after everything that was sent. Safe to call twice. A reason that is too long
-   * for a WebSocket is cut.
+   * Closes the stream after all pending messages are sent. May be called twice. A reason that is
+   * too long for a WebSocket is truncated.
    */
   close(code = 1000, reason = ''): void {
     if (this.isClosed || this.#isClosing) return
     this.#isClosing = true
     this.#endWait()
-    // The other side's answer to it is not seen by a socket that does not read.
+    // A paused socket would not read the peer's close frame.
     this.resume()
     this.#socket.close(code, closeReason(reason))
   }
 
-  /** Ends it now. */
+  /** Closes the connection at once. */
   terminate(): void {
     this.#socket.terminate()
     this.closed(1006, 'the connection ended')
   }
 
-  /** A message came. */
+  /** Called for each message from the peer. */
   received(data: Uint8Array, isText: boolean): void {
     this.heard()
     if (this.#isClosing) return
@@ -186,12 +187,12 @@ export class StreamSocket {
     else this.#receive(data, isText)
   }
 
-  /** Something came, if only a sign of life. */
+  /** Called for any sign of life from the peer, such as a pong. */
   heard(): void {
     this.#heardMs = this.#clock.monotonicMs()
   }
 
-  /** The connection is over. */
+  /** Called when the connection has closed. */
   closed(code: number, reason: string): void {
     if (this.isClosed) return
     this.#end = { code, reason }
@@ -203,10 +204,10 @@ export class StreamSocket {
     for (const listener of this.#listeners.splice(0)) listener(code, reason)
   }
 
-  /** Unless its budget is used up: then as soon as it is not. */
+  /** Resumes reading unless it is throttled; the throttle timer then resumes it. */
   #read(): void {
     if (this.#cancelWait !== undefined) return
-    // Silence while this side did not listen says nothing.
+    // Time during which this side did not read does not count as silence of the peer.
     this.#heardMs = this.#clock.monotonicMs()
     this.#socket.resume()
   }
@@ -227,7 +228,7 @@ export class StreamSocket {
   }
 
   #sent(): void {
-    // Half: else a reader that is a little slow would wake the sender for each message.
+    // At half: otherwise a slightly slow reader would wake the sender for every message.
     if (this.#socket.bufferedAmount > this.#limits.buffers.bytesMax / 2) return
     this.#drained?.resolve()
     this.#drained = undefined
@@ -237,7 +238,7 @@ export class StreamSocket {
     this.#cancelPing = this.#clock.after(this.#limits.pingMs, () => {
       const silentMs = this.#clock.monotonicMs() - this.#heardMs
       if (!this.#isPaused && silentMs > this.#limits.silentMsMax) return this.terminate()
-      // A full socket shows by itself whether anybody takes what is in it.
+      // A full buffer already shows whether the peer reads.
       if (!this.isFull) this.#socket.ping()
       this.#pingLater()
     })
@@ -246,7 +247,7 @@ export class StreamSocket {
 
 const CLOSE_BYTES_MAX = 123
 
-/** RFC 6455 §5.5 leaves 123 bytes for the reason; a character is not cut in half. */
+/** RFC 6455 §5.5 allows 123 bytes for the reason. Characters are not split. */
 function closeReason(text: string): string {
   let bytes = 0
   let kept = ''
@@ -258,11 +259,11 @@ function closeReason(text: string): string {
   return kept
 }
 
-/** Passes every message on, each side no faster than the other takes them, until either ends. */
+/** Forwards all messages with backpressure until either stream ends. */
 export function pass(from: StreamSocket, to: StreamSocket): void {
   from.onMessage((data, isText) => {
     to.send(data, isText)
-    // A socket that is paused still delivers what it has read; one wait is enough for all of it.
+    // A paused socket still delivers messages it has read; one wait covers all of them.
     if (!to.isFull || from.isPaused) return
     from.pause()
     void to.drained().then(() => from.resume())

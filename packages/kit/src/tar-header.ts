@@ -1,7 +1,7 @@
 import { err, ok, type Result } from './result.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-/** Headers and bodies of a tar archive are whole blocks. */
+/** Headers and bodies of a tar archive are padded to whole blocks. */
 export const TAR_BLOCK_BYTES = 512
 
 export interface TarHeader {
@@ -9,7 +9,7 @@ export interface TarHeader {
   readonly mode: number
   readonly owner: { readonly uid: number; readonly gid: number }
   readonly size: number
-  /** `0` for a file, `5` for a directory, `L` for a long name… */
+  /** `0` is a file, `5` a directory, `L` a long name. */
   readonly type: string
   readonly target: string
 }
@@ -18,7 +18,7 @@ export function paddedToBlocks(size: number): number {
   return Math.ceil(size / TAR_BLOCK_BYTES) * TAR_BLOCK_BYTES
 }
 
-/** The header in one block: the old, the POSIX and the GNU form. */
+/** Reads a header block in old, POSIX or GNU format. */
 export function readTarHeader(block: Uint8Array): Result<TarHeader, string> {
   const field = (from: number, to: number) => block.subarray(from, to)
   const checksum = readNumber(field(148, 156))
@@ -43,14 +43,14 @@ export function readTarHeader(block: Uint8Array): Result<TarHeader, string> {
 
 const DAMAGED = err('a tar header is damaged')
 
-/** Sum of all bytes of a header, where the checksum's own field counts as blanks. */
+/** Sum of all header bytes; the checksum field itself counts as spaces. */
 function sumOf(block: Uint8Array): number {
   let sum = 0
   for (let at = 0; at < TAR_BLOCK_BYTES; at++) sum += at >= 148 && at < 156 ? 32 : (block[at] ?? 0)
   return sum
 }
 
-/** Octal digits, or for large numbers the bytes themselves behind a set first bit. */
+/** Octal digits or, for large numbers, binary with the first bit set. */
 function readNumber(field: Uint8Array): number | undefined {
   const [first = 0] = field
   if (first < 0x80) {
@@ -62,7 +62,7 @@ function readNumber(field: Uint8Array): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** Lines `<length> <key>=<value>\n`, where the length counts the whole line in bytes. */
+/** Parses `<length> <key>=<value>\n` records. The length counts the whole record in bytes. */
 export function readPaxRecords(body: Uint8Array): Result<ReadonlyMap<string, string>, string> {
   const records = new Map<string, string>()
   for (let at = 0; at < body.length;) {
@@ -78,7 +78,7 @@ export function readPaxRecords(body: Uint8Array): Result<ReadonlyMap<string, str
   return ok(records)
 }
 
-/** The text up to a zero byte; a name that is not UTF-8 is read byte by byte. */
+/** Decodes up to a zero byte. A name that is not UTF-8 is decoded as Latin-1. */
 export function tarText(field: Uint8Array): string {
   const end = field.indexOf(0)
   const bytes = end < 0 ? field : field.subarray(0, end)

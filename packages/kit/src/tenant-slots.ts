@@ -1,20 +1,19 @@
-/** A limit as operators see it: what it is, how much of it is in use, and what it rejected. */
+/** A limit for metrics and diagnostics: its maximum, current use and rejections. */
 export interface LimitUse {
-  /** The setting, without its block, such as `connections`. */
+  /** Name of the setting without its block, such as `connections`. */
   readonly name: string
-  /** Infinity where there is no limit. */
+  /** Infinity if unlimited. */
   readonly max: number
-  /** The use of the tenant that uses most, or of the server where the limit is one of all. */
+  /** Use of the tenant with the highest use or, for a server-wide limit, of the server. */
   readonly used: number
   readonly rejected: number
 }
 
 /**
- * Slots of something that each tenant may hold a bounded number of: streams, sessions, parked
- * queries.
+ * Counts the slots that each tenant holds of a bounded resource: streams, sessions, parked queries.
  */
 export class TenantSlots {
-  /** The setting that bounds them, without its block. */
+  /** Name of the setting that limits the slots, without its block. */
   readonly name: string
   readonly perTenantMax: number
   readonly #heldBy = new Map<string, number>()
@@ -26,12 +25,12 @@ export class TenantSlots {
     this.perTenantMax = perTenantMax
   }
 
-  /** Slots that all tenants hold. */
+  /** Slots held by all tenants. */
   get held(): number {
     return this.#held
   }
 
-  /** Whether the tenant holds as many slots as it may; the request that asked is then counted. */
+  /** Whether the tenant has reached its limit. Counts a rejection if so. */
   isFull(tenant: string): boolean {
     const isFull = (this.#heldBy.get(tenant) ?? 0) >= this.perTenantMax
     if (isFull) this.#rejected++
@@ -51,7 +50,7 @@ export class TenantSlots {
     else this.#heldBy.set(tenant, left)
   }
 
-  /** Looks at every tenant that holds a slot. */
+  /** Iterates over every tenant that holds a slot. */
   use(): LimitUse {
     let used = 0
     for (const held of this.#heldBy.values()) used = Math.max(used, held)

@@ -1,6 +1,6 @@
 import { decodeUtf8 } from './utf8.ts'
 
-/** Bytes as a text; what is no UTF-8 becomes U+FFFD, byte by byte, as a text cannot hold it. */
+/** Decodes UTF-8; each invalid byte becomes U+FFFD. */
 export function textOfBytes(bytes: Uint8Array): string {
   const whole = decodeUtf8(bytes)
   if (whole !== undefined) return whole

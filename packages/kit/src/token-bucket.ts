@@ -1,4 +1,7 @@
-/** Refills by `perSecond` up to `burst`. It may go below zero: debts are paid by waiting. */
+/**
+ * A rate limiter that refills by `perSecond` up to `burst`. It may go below zero; callers then
+ * wait.
+ */
 export class TokenBucket {
   readonly #perSecond: number
   readonly #burst: number
@@ -12,13 +15,13 @@ export class TokenBucket {
     this.#sinceMs = nowMs
   }
 
-  /** Takes it whatever is left. */
+  /** Takes the amount even if too few tokens are left. */
   take(amount: number, nowMs: number): void {
     this.#refill(nowMs)
     this.#left -= amount
   }
 
-  /** Takes it if there is that much left. */
+  /** Takes the amount if enough tokens are left. */
   takeIfLeft(amount: number, nowMs: number): boolean {
     this.#refill(nowMs)
     if (this.#left < amount) return false
@@ -26,7 +29,7 @@ export class TokenBucket {
     return true
   }
 
-  /** How long until there is something left; 0 when there is now. */
+  /** Milliseconds until the balance is no longer negative; 0 if it is not. */
   waitMs(nowMs: number): number {
     this.#refill(nowMs)
     return this.#left >= 0 ? 0 : Math.ceil((-this.#left * 1_000) / this.#perSecond)

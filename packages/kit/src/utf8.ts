@@ -1,6 +1,6 @@
-/** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. Pure code has no `TextEncoder`. */
+/** Encodes text as UTF-8; a lone surrogate becomes U+FFFD. Pure code has no `TextEncoder`. */
 export function encodeUtf8(text: string): Uint8Array {
-  // A UTF-16 code unit never needs more than three bytes; a pair needs four for two units.
+  // A UTF-16 code unit takes at most three bytes; a surrogate pair takes four for two units.
   const bytes = new Uint8Array(text.length * 3)
   let length = 0
   for (const character of text.toWellFormed()) {
@@ -23,7 +23,7 @@ export function encodeUtf8(text: string): Uint8Array {
   return bytes.subarray(0, length)
 }
 
-/** The text of UTF-8 bytes; undefined when they are none. A byte order mark stays in the text. */
+/** Decodes UTF-8; undefined if invalid. A byte order mark is kept. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   let text = ''
   for (let at = 0; at < bytes.length;) {
@@ -41,7 +41,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
       if ((byte & 0xc0) !== 0x80) return undefined
       code = (code << 6) | (byte & 0x3f)
     }
-    // A longer sequence than needed, half of a pair, or beyond the last character.
+    // Overlong sequence, surrogate, or beyond the last code point.
     if (code < sequence.codeMin || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
       return undefined
     text += String.fromCodePoint(code)

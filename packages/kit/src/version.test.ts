@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareVersions, parseVersion, type VersionSyntax } from './version.ts'
 
-/** Whether a text is a version, in the order semver, short, lenient, loose. */
+/** Whether each syntax accepts the text, in the order semver, short, lenient, loose. */
 const readable: readonly (readonly [text: string, answers: string])[] = [
   ['1.2.3', 'yes yes yes yes'],
   ['v1.2.3', 'yes yes yes yes'],

@@ -1,18 +1,17 @@
 /**
- * Versions in the notations that are met: `semver` is Semantic Versioning to the letter, with a
- * leading `v` if you like; `short` lets numbers be missing; `lenient` does not look at the inside
- * of pre-releases and metadata either; `loose` is what package managers print (`v1.2`,
- * `5.10.0-28-amd64`, `1.2rc1`).
+ * Version syntaxes. `semver` is strict Semantic Versioning with an optional `v`; `short` allows
+ * missing numbers; `lenient` also does not check the identifiers of pre-releases and metadata;
+ * `loose` accepts versions of package managers (`v1.2`, `5.10.0-28-amd64`, `1.2rc1`).
  */
 export type VersionSyntax = 'semver' | 'short' | 'lenient' | 'loose'
 
 export interface Version {
-  /** At least three; the ones not given are 0. A bigint where a number would not be exact. */
+  /** At least three; missing segments are 0. A bigint where a number would not be exact. */
   readonly segments: readonly (number | bigint)[]
   readonly segmentsGiven: number
-  /** Identifiers of the pre-release; none when it is a release. */
+  /** Identifiers of the pre-release; empty for a release. */
   readonly prerelease: readonly string[]
-  /** What follows the `+`. */
+  /** The part after `+`. */
   readonly metadata: string
 }
 
@@ -20,15 +19,15 @@ interface Rules {
   readonly segmentsMin: number
   readonly segmentsMax: number
   readonly segment: RegExp
-  /** Pre-releases and metadata, without their `-` and `+`. */
+  /** Allowed identifiers of pre-releases and metadata, without their `-` and `+`. */
   readonly identifiers: RegExp
-  /** A number of a pre-release has no leading zeros. */
+  /** Numeric pre-release identifiers must not have leading zeros. */
   readonly isCanonical?: boolean
-  /** A pre-release that begins with a letter needs no `-`. */
+  /** A pre-release that starts with a letter may omit the `-`. */
   readonly isDashOptional?: boolean
 }
 
-/** With more digits segments would not be exact as numbers. */
+/** Longer segments would not be exact as numbers. */
 const DIGITS = /^[0-9]{1,15}$/
 const DOTTED = /^[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*$/
 const DOTTED_WITH_TILDE = /^[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*$/
@@ -83,7 +82,7 @@ function readSegments(numbers: string, rules: Rules): (number | bigint)[] | unde
   return segments.every((segment) => segment <= INT64_MAX) ? segments : undefined
 }
 
-/** What follows the numbers: nothing, `-identifiers`, or in loose versions letters at once. */
+/** Parses the rest after the numbers: nothing, `-identifiers` or, in loose versions, letters. */
 function readPrerelease(rest: string, rules: Rules): readonly string[] | undefined {
   if (rest === '') return []
   const hasDash = rest.startsWith('-')
@@ -95,7 +94,7 @@ function readPrerelease(rest: string, rules: Rules): readonly string[] | undefin
   return isBad ? undefined : identifiers
 }
 
-/** -1, 0 or 1; metadata does not count. */
+/** Returns -1, 0 or 1. Metadata is ignored. */
 export function compareVersions(a: Version, b: Version): number {
   return compareSegments(a, b) || comparePrereleases(a.prerelease, b.prerelease)
 }
@@ -109,7 +108,7 @@ export function compareSegments(a: Version, b: Version): number {
   return 0
 }
 
-/** Whether the first `count` segments are equal, for `~>`. */
+/** Whether the first `count` segments are equal, for the `~>` operator. */
 export function sharesSegments(a: Version, b: Version, count: number): boolean {
   return a.segments.slice(0, count).every((segment, i) => segment === b.segments[i])
 }
@@ -134,7 +133,7 @@ function compareIdentifiers(a: string | undefined, b: string | undefined): numbe
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** By length first, so that any number of digits is exact. */
+/** Compares lengths first, so that any number of digits is exact. */
 function compareDigits(a: string, b: string): number {
   const [left, right] = [a.replace(/^0+(?=\d)/, ''), b.replace(/^0+(?=\d)/, '')]
   if (left.length !== right.length) return left.length < right.length ? -1 : 1

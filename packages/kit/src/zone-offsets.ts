@@ -1,14 +1,14 @@
 import { LruCache } from './lru-cache.ts'
 
 /**
- * Formatters that are kept: making one takes a hundred times as long as using it. There are some
- * six hundred names of zones, but a name may be spelled in capitals or not.
+ * Maximum number of cached formatters. Creating one takes a hundred times as long as using it.
+ * There are some six hundred zone names, and names are case-insensitive.
  */
 const FORMATTERS_MAX = 1_000
 
 /**
- * How far the wall clocks of time zones are ahead of UTC, from the time zone database of the
- * runtime. Throws a RangeError for a zone that it does not know.
+ * Returns a function that computes UTC offsets in milliseconds from the runtime's time zone
+ * database. It throws a RangeError for an unknown zone.
  */
 export function createZoneOffsets(): (zone: string, ms: number) => number {
   const formatters = new LruCache<string, Intl.DateTimeFormat>({ weightMax: FORMATTERS_MAX })
@@ -38,7 +38,7 @@ function wallClock(timeZone: string): Intl.DateTimeFormat {
   })
 }
 
-/** What the clock shows, written as if it were UTC. */
+/** The local time as milliseconds since 1970, as if it were UTC. */
 function readWallClock(formatter: Intl.DateTimeFormat, ms: number): number {
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatter.formatToParts(ms)) shown[type] = Number(value)

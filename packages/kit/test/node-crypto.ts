@@ -1,2 +1,2 @@
-/** Keys and signatures for tests of the pure folders, which cannot import the host's. */
+/** The crypto implementation for tests of pure packages, which may not import the host's. */
 export { nodeCrypto } from '../node/index.ts'

@@ -5,12 +5,12 @@ import * as path from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-/** Inside node_modules, so that the examples find the packages by their names. */
+/** Inside node_modules, so that examples can import packages by name. */
 const PLACE = path.join(import.meta.dirname, '../../../node_modules/.cache/reeve')
 
 /**
- * Runs each TypeScript example of a README as a module of its own. What it prints must be what the
- * comments behind and directly below the code say.
+ * Runs each TypeScript example of a README as a module. Its output must equal the comments after
+ * `console.log` calls and directly below the code.
  */
 export function testExamples(readme: string): void {
   const blocks = [...fs.readFileSync(readme, 'utf8').matchAll(/^```ts\n([^]*?)^```$/gm)]
@@ -31,7 +31,10 @@ function title(readme: string): string {
   return path.basename(path.dirname(readme))
 }
 
-/** Comments behind a call, and comments that stand directly below code; others explain. */
+/**
+ * Expected output: comments after calls and comments directly below code. Other comments are
+ * explanations.
+ */
 function wantedLines(code: string): readonly string[] {
   const wanted: string[] = []
   let above = ''
@@ -50,7 +53,7 @@ async function runModule(code: string): Promise<void> {
   const folder = fs.mkdtempSync(path.join(PLACE, 'example-'))
   try {
     const file = path.join(folder, 'example.mjs')
-    // The runtime does not read types inside node_modules.
+    // The runtime does not strip types inside node_modules.
     fs.writeFileSync(file, stripTypeScriptTypes(code))
     await import(pathToFileURL(file).href)
   } finally {

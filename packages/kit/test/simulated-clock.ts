@@ -6,11 +6,14 @@ interface Timer {
   readonly wake: () => void
 }
 
-/** A clock that moves only when told. Timers fire in order of their time, then of their setting. */
+/**
+ * A clock that advances only when told. Timers fire in the order of their due time, then of
+ * creation.
+ */
 export class SimulatedClock implements Clock {
   readonly #timers = new Set<Timer>()
   #nowMs: number
-  /** How far the machine's clock was set forward since the beginning. */
+  /** Total of all system clock adjustments. */
   #jumpedMs = 0
   #order = 0
 
@@ -26,7 +29,7 @@ export class SimulatedClock implements Clock {
     return this.#nowMs
   }
 
-  /** Somebody sets the machine's clock; no time passes. */
+  /** Simulates setting the system clock; no time passes. */
   jump(byMs: number): void {
     this.#jumpedMs += byMs
   }
@@ -37,7 +40,7 @@ export class SimulatedClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Moves on and fires what becomes due, timers set by timers included. */
+  /** Advances the time and fires due timers, including those set by timers. */
   advance(byMs: number): void {
     const endMs = this.#nowMs + byMs
     for (let next = this.#nextDue(endMs); next !== undefined; next = this.#nextDue(endMs)) {
@@ -48,7 +51,7 @@ export class SimulatedClock implements Clock {
     this.#nowMs = endMs
   }
 
-  /** The process stands still meanwhile: what became due fires afterwards, late. */
+  /** Simulates a suspended process: timers that become due fire late, at the end. */
   pause(forMs: number): void {
     this.#nowMs += forMs
     this.advance(0)

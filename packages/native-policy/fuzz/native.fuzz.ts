@@ -1,8 +1,8 @@
 /**
- * Native policies that are nearly right, and random ones that are. Each must be evaluated or
- * refused in time and with a place, nothing may be thrown, and a second engine must come to the
- * same answer.
- * `node packages/native-policy/fuzz/native.fuzz.ts [--seconds N] [--seed S]`.
+ * Fuzzes the engine with nearly valid policies and random valid ones. Each must be evaluated or
+ * rejected with a position, within the time limit and without an exception, and an independent
+ * interpreter must return the same result. `node packages/native-policy/fuzz/native.fuzz.ts
+ * [--seconds N] [--seed S]`.
  */
 import {
   compilePolicy,

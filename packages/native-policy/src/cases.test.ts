@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { readNativeCases, runNativeCase } from '../test/native-cases.ts'
 
 /**
- * The rules of the language, one case each: see `cases/*.txt`, and `test/native-cases.ts`
- * for how a case is written.
+ * The rules of the language, one case each: see `cases/*.txt`. `test/native-cases.ts` describes
+ * their format.
  */
 for (const wanted of readNativeCases())
   test(`${wanted.file}: ${wanted.note}`, () => {

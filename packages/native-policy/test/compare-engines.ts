@@ -6,7 +6,7 @@ import { interpret } from './native-interpreter.ts'
 const STEPS_MAX = 2_000_000
 const SHOWN_MAX = 1_000_000
 
-/** What both engines say of a policy without imports; `difference` when they do not agree. */
+/** Evaluates a policy without imports in both engines; `difference` describes a mismatch. */
 export function compareEngines(text: string): {
   readonly outcome: string
   readonly difference: string | undefined

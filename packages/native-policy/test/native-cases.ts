@@ -130,7 +130,7 @@ function programCase({ file, note, lines, want }: Block): NativeCase {
   return { file, note, text, modules, statics, params, globals, isExpression: false, want }
 }
 
-/** What comes of a case, in the words of its `want` and as precisely as that says. */
+/** Describes the outcome of a case with the precision of its `want`. */
 export function runNativeCase(wanted: NativeCase): string {
   const compiled = compileCase(wanted)
   if (!compiled.ok) return refusalText(compiled.error, wanted.want)

@@ -32,7 +32,7 @@ function chanceOf(seed: number) {
   }
 }
 
-/** Builtins and texts that the slow engine does not have. */
+/** Builtins and strings that the reference interpreter does not support. */
 const BEYOND =
   /import |param |job\b|range\(|float\(|bool\(|compare\(|print\(|length\)|types|[^\0-\x7f]|\\x|\\u|matches/
 

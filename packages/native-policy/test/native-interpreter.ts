@@ -33,9 +33,9 @@ import {
 } from './native-values.ts'
 
 /**
- * The native language once more, written independently and slow on purpose: it walks the tree,
- * looks names up in maps and shares nothing with the engine but the parser. Texts are ASCII. Both
- * must give the same result.
+ * A reference interpreter, written independently and deliberately simple: it walks the tree, looks
+ * up names in maps and shares only the parser with the engine. Strings are ASCII. Both must return
+ * the same result.
  */
 export interface Interpretation {
   readonly result: 'pass' | 'fail' | 'undefined' | 'error' | 'too-long'

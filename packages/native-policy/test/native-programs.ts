@@ -1,4 +1,4 @@
-/** Draws numbers below a bound; the same seed draws the same. */
+/** Returns random numbers below a bound; equal seeds give equal sequences. */
 export interface Chance {
   below(bound: number): number
 }
@@ -11,7 +11,7 @@ const MAPS = ['p', 'q'] as const
 const FUNCTIONS = ['f', 'g'] as const
 const RULES = ['r', 's'] as const
 
-/** A program that is well formed and, most of the time, gets its types right. */
+/** Generates a well-formed program whose types are mostly correct. */
 export function makeProgram(chance: Chance): string {
   return new Writer(chance).program()
 }
@@ -19,7 +19,7 @@ export function makeProgram(chance: Chance): string {
 class Writer {
   readonly #chance: Chance
   #depth = 0
-  /** How many functions and loops are open. */
+  /** Nesting of functions and loops. */
   #loops = 0
   #functions = 0
 
@@ -140,7 +140,7 @@ class Writer {
     return `rule${when} { ${this.#expression(this.#pick(['bool', 'bool', 'bool', 'list']))} }`
   }
 
-  /** Undefined would end the policy here; most are made sure of. */
+  /** Undefined would abort the policy here, so most conditions are guarded. */
   #condition(): string {
     return this.#below(5) === 0
       ? this.#expression('bool')

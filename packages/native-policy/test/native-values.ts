@@ -1,4 +1,4 @@
-/** Values and operators of the slow engine, see native-interpreter.ts. */
+/** Values and operators of the reference interpreter, see native-interpreter.ts. */
 export class Failure extends Error {}
 
 class Nothing {
@@ -17,7 +17,7 @@ export class List {
     this.items = items
   }
 }
-/** By the text of the key. */
+/** Entries by key text. */
 export class Dict {
   readonly entries = new Map<string, { key: Key; value: V }>()
 }
@@ -39,7 +39,7 @@ export function fail(message: string): never {
   throw new Failure(message)
 }
 
-/** A key that cannot be there is not there. */
+/** Removing an invalid key has no effect. */
 export function remove(map: V, key: V): V {
   if (!(map instanceof Dict)) return fail('delete')
   if (isKey(key)) map.entries.delete(keyText(key))
@@ -164,7 +164,7 @@ const FLOATS: Readonly<Record<string, (a: number, b: number) => number>> = {
   '%': (a, b) => a % b,
 }
 
-/** NOTHING wherever a part of either is undefined, when nothing before it decides. */
+/** NOTHING if a compared part of either is undefined and no earlier part decides. */
 export function equal(left: V, right: V): boolean | Nothing {
   if (left === NOTHING || right === NOTHING) return NOTHING
   if (isNumber(left) && isNumber(right))
@@ -311,7 +311,7 @@ export function show(value: V): string {
   return typeof value === 'object' ? 'func' : String(value)
 }
 
-/** A program that gets a whole key back gets an int. */
+/** A policy that reads back an integral key receives an int. */
 function plainKey(key: Key): Key {
   return key instanceof Flo && Number.isSafeInteger(key.number) ? BigInt(key.number) : key
 }

@@ -5,7 +5,7 @@ import { PathsOnlyWorkspace } from '../src/agent/store/workspace.ts'
 import type { Draws } from './draws.ts'
 import type { ProcessClock } from './virtual-clock.ts'
 
-/** Most writes are fast; some take long enough for their agent to die before they are durable. */
+/** Most writes are fast; some take long enough for the agent to die before they are durable. */
 const SLOW_WRITE_CHANCE = 0.2
 const SLOW_WRITE_MS_MAX = 5
 
@@ -15,7 +15,9 @@ export interface AgentDiskOptions {
   readonly draws: Draws
 }
 
-/** The disk of a machine: what its agents must not lose. It outlives agents and boots. */
+/**
+ * The disk of a machine with the persistent state of its agents. It survives agents and reboots.
+ */
 export class AgentDisk {
   readonly #options: AgentDiskOptions
   readonly #store = new MemoryStore()
@@ -28,12 +30,12 @@ export class AgentDisk {
     this.#secret = options.secret
   }
 
-  /** The allocation as its agent last saved it. */
+  /** The allocation as last saved by the agent. */
   findAssignment(allocationId: string): Assignment | undefined {
     return this.#assignments.get(allocationId)
   }
 
-  /** The disk as one agent uses it. A write whose agent has died meanwhile never happens. */
+  /** The storage of one agent process. Writes of a dead agent never happen. */
   storageFor(clock: ProcessClock, bootId: string): AgentStorage {
     const { nodeId } = this.#options
     const write = async (change: () => void | Promise<void>): Promise<void> => {

@@ -1,23 +1,23 @@
 import type { Channel } from '../src/agent/index.ts'
 import type { NodeSocket } from '../src/http/agent/node-channel.ts'
 
-/** A stream of the network, which can also tell whether its other end is there. */
+/** A channel of the simulated network that can ping its other end. */
 export interface ServerChannel extends Channel {
-  /** Asks the other end; `pong` is called when the answer has come back. */
+  /** Pings the other end; `pong` is called when the response arrives. */
   ping(pong: () => void): void
 }
 
 export interface ChannelSocketOptions {
   readonly channel: ServerChannel
-  /** The process of this end has died: it neither reads nor writes any more. */
+  /** The process of this end has died: it no longer reads or writes. */
   readonly isDead: () => boolean
-  /** A message goes to a node. */
+  /** Called for each message to a node. */
   readonly sent: (text: string) => void
 }
 
 type Listener = (data: Buffer) => void
 
-/** The server's end of a node's stream, as the WebSocket that `NodeChannelServer` expects. */
+/** The server's end of a node channel, as the WebSocket that `NodeChannelServer` expects. */
 export class ChannelSocket implements NodeSocket {
   readonly bufferedAmount = 0
   readonly OPEN = 1
@@ -35,7 +35,7 @@ export class ChannelSocket implements NodeSocket {
     return this.#isClosed ? 3 : this.OPEN
   }
 
-  /** Reads from here on: whoever listens does so by now. */
+  /** Starts reading; all listeners are registered by now. */
   open(): void {
     const { channel } = this.#options
     channel.onClose(() => {
@@ -50,7 +50,7 @@ export class ChannelSocket implements NodeSocket {
 
   on(event: 'message' | 'close' | 'pong' | 'error', listener: (data: never) => void): void {
     const listeners = this.#listeners.get(event) ?? new Set<Listener>()
-    // Messages are given as buffers, as text frames are; the other events give nothing.
+    // Proof: messages are buffers, as for text frames; the other events have no data.
     this.#listeners.set(event, listeners.add(listener as Listener))
   }
 

@@ -2,8 +2,8 @@ import type { IdSource, Random } from '@reeve/kit/clock.ts'
 import { seededRandom } from '../test/build/ids.ts'
 
 /**
- * Random draws of one part of the world. Each part has its own stream, so that a new consumer does
- * not shift what the others draw.
+ * Random numbers for one part of the world. Each part has its own stream, so that a new consumer
+ * does not shift the numbers of others.
  */
 export class Draws implements Random {
   readonly #random: Random
@@ -16,7 +16,7 @@ export class Draws implements Random {
     return this.#random.next()
   }
 
-  /** A whole number from `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both included. */
   between(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1))
   }
@@ -29,13 +29,13 @@ export class Draws implements Random {
     return list[Math.floor(this.next() * list.length)]
   }
 
-  /** One of a list that is not empty. */
+  /** One item of a non-empty list. */
   choose<T>(...list: readonly [T, ...T[]]): T {
     return this.pick(list) ?? list[0]
   }
 }
 
-/** Identifiers that say in which order they were made, all different in one world. */
+/** Identifiers in the order of creation, unique within one world. */
 export class NumberedIds implements IdSource {
   readonly #digit: string
   #count = 0
@@ -44,7 +44,7 @@ export class NumberedIds implements IdSource {
     this.#digit = digit
   }
 
-  /** The front differs, so that what is named by the first characters of an ID differs too. */
+  /** The first characters differ, so that abbreviated ids differ too. */
   uuid(): string {
     this.#count += 1
     const hex = this.#count.toString(16).padStart(8, '0')
@@ -52,7 +52,7 @@ export class NumberedIds implements IdSource {
   }
 }
 
-/** FNV-1a over the name, so that streams of neighbouring seeds have nothing in common. */
+/** FNV-1a over the name, so that streams of adjacent seeds are unrelated. */
 function mixed(seed: number, text: string): number {
   let hash = 0x811c9dc5
   for (const character of `${seed}/${text}`)

@@ -11,7 +11,7 @@ interface Strike {
 
 type FaultKind = (strike: Strike) => void
 
-/** What goes wrong besides servers, and how often. */
+/** Faults outside of servers, with their weights. */
 const FAULTS: readonly (readonly [number, FaultKind])[] = [
   [2, badNetwork],
   [4, partNode],
@@ -27,7 +27,7 @@ const CLOCK_FAULTS: readonly (readonly [number, FaultKind])[] = [
   [4, jumpNodeClock],
   [1, restartAgent],
 ]
-/** Silences around the time after which a node counts as gone. */
+/** Durations around the heartbeat timeout of a node. */
 const AWAY_MS_MAX = 40_000
 const NODES_MAX_GROWTH = 5
 
@@ -101,7 +101,7 @@ function joinNode({ world }: Strike): void {
   world.trace.say(`${world.addNode().id} joins`)
 }
 
-/** For good: nobody hears of it again. */
+/** Removes the node permanently. */
 function leaveNode(one: Strike): void {
   const node = pickNode(one)
   if (node === undefined || one.world.nodes.size < 3) return

@@ -24,7 +24,7 @@ import { ChannelSocket, type ServerChannel } from './channel-socket.ts'
 import { GrowthCheck, memoryUse, type SimMemory } from './memory.ts'
 import { Violation } from './trace.ts'
 
-/** Short, so that a short life sees things go. */
+/** Short, so that garbage collection happens within a short simulation. */
 const AGES: GarbageAges = {
   evaluationMs: 60_000,
   batchEvaluationMs: 90_000,
@@ -32,11 +32,11 @@ const AGES: GarbageAges = {
   deploymentMs: 60_000,
   nodeMs: 180_000,
 }
-/** Less than a world writes, so that readers who come late find a gap. */
+/** Less than a world writes, so that late readers see a gap. */
 const RETENTION = { ageMsMax: 120_000, commitsMax: 400 } as const
-/** Nobody's acts are recorded in a world: the loop finds nothing to remove. */
+/** Worlds have no audit records: the loop finds nothing to remove. */
 const AUDIT = { ageMsMax: 600_000, recordsMax: 100 } as const
-/** How long nodes wait between two signs of life once nothing goes wrong any more. */
+/** Heartbeat interval once faults have ended. */
 const CALM_HEARTBEAT_MS = 600_000
 const CALM_SEEN_MS = 10_000
 const UNDER_WAY_MS = 1_000
@@ -51,31 +51,33 @@ const SEALER: Sealer = {
   openBytes: (sealed) => sealed,
 }
 
-/** What is the same for every leader of a world. */
+/** Options that all leaders of a world share. */
 export interface LeaderParts {
   readonly ids: IdSource
   readonly random: Random
   readonly say: (text: string) => void
-  /** Told of every message to a node. */
+  /** Called for every message to a node. */
   readonly sent: (text: string) => void
   readonly blame: (violation: Violation) => void
-  /** A loop has met a mistake of ours. */
+  /** A loop has encountered a programming error. */
   readonly mistake: (text: string) => void
 }
 
 export interface LeaderOptions extends LeaderParts {
   readonly engine: StorageEngine
-  /** That of its process, which may end. */
+  /** The clock of its process, which may die. */
   readonly clock: Clock & { die(): void }
   readonly memory: SimMemory
-  /** Told of every commit that is durable, before anybody else. */
+  /** Called with every durable commit before anyone else sees it. */
   readonly revealed: (commits: readonly Commit[]) => void
   readonly failed: (fault: Fault) => void
-  /** Another server leads: it does so when `lead` is called. */
+  /** Another server leads: this one leads only after `lead` is called. */
   readonly follows?: boolean
 }
 
-/** The server of a world: state, loops and use cases as `main/server.ts` joins them, no HTTP. */
+/**
+ * The server of a world: state, loops and use cases composed as in `main/server.ts`, without HTTP.
+ */
 export class Leader {
   readonly context: WorkloadContext
   readonly store: Store
@@ -125,13 +127,13 @@ export class Leader {
       sealer: SEALER,
       jobFiles: new JobFileReader({ clock }),
       planGate: createPlanGate(clock),
-      // No world of the simulation has policies: the thread never starts.
+      // Simulated worlds have no policies: the worker never starts.
       policyAsker,
       guard: new PolicyGuard({ source: NO_POLICIES, asker: policyAsker }),
       region: 'global',
       offsetAt: () => 0,
       aclEnabled: false,
-      // Hundreds of nodes may join at once, all from one address.
+      // Hundreds of nodes may join at once from one address.
       nodeAdmission: { allowsSharedToken: true, newNodesPerMinuteMax: 0, newNodesPerAddressMax: 0 },
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
@@ -165,7 +167,7 @@ export class Leader {
     return this.#isDead
   }
 
-  /** Its loops run, and its storage works. */
+  /** Whether its loops run and its storage works. */
   get isWorking(): boolean {
     return !this.#isDead && this.#loops.length > 0 && this.store.fault === undefined
   }
@@ -175,14 +177,14 @@ export class Leader {
     return this.#starts
   }
 
-  /** Begins to work. Whoever watches has subscribed by now. */
+  /** Starts the loops. All subscribers are registered by now. */
   async start(): Promise<void> {
     this.#growth.leads(this.store.index)
     await ensureBuiltIns(this.context)
     this.#startLoops()
   }
 
-  /** As the watch does several times a second; here only when the memory has changed. */
+  /** The memory watcher checks several times a second; here only when usage has changed. */
   checkMemory(): void {
     const { capacity } = this.context
     const wasShort = capacity.shortage !== undefined
@@ -191,7 +193,7 @@ export class Leader {
     if (wasShort && !isShort) this.#growth.end(this.store.index)
     if (wasShort || !isShort) return
     const shortage = ++this.#shortages
-    // A registration that was accepted before may still place what it asked for.
+    // A registration accepted earlier may still place its allocations.
     this.#options.clock.after(UNDER_WAY_MS, () => {
       if (capacity.shortage !== undefined && shortage === this.#shortages)
         this.#growth.begin(this.store.index)
@@ -214,7 +216,7 @@ export class Leader {
     return { info: say, warn: say, error: say }
   }
 
-  /** A follower begins to lead, as `main/server.ts` does. */
+  /** A follower becomes leader, as in `main/server.ts`. */
   async lead(upTo: number): Promise<void> {
     await this.store.lead(upTo)
     await this.start()
@@ -225,7 +227,7 @@ export class Leader {
     this.store.onFault(tell)
   }
 
-  /** As `main/server.ts` does while the storage takes no commits. */
+  /** As in `main/server.ts` while the storage accepts no commits. */
   async pause(): Promise<void> {
     const loops = this.#loops
     this.#loops = []
@@ -236,7 +238,7 @@ export class Leader {
     this.#startLoops()
   }
 
-  /** Stops in order: requests first, then the loops, then the storage. */
+  /** Stops gracefully: requests first, then the loops, then the storage. */
   async stop(): Promise<void> {
     this.#isDead = true
     for (const socket of this.#sockets) socket.terminate()
@@ -269,7 +271,7 @@ export class Leader {
     for (const loop of this.#loops) loop.start()
   }
 
-  /** A node has dialled this server. All dial from one address. */
+  /** Accepts the connection of a node. All nodes have one address. */
   accept(channel: ServerChannel): void {
     const isDead = (): boolean => this.#isDead
     const socket = new ChannelSocket({ channel, isDead, sent: this.#options.sent })
@@ -280,8 +282,8 @@ export class Leader {
   }
 
   /**
-   * Nothing goes wrong from here on. Nodes that are connected count as heard without a message for
-   * each time: only so is a quiet hour cheap.
+   * Ends fault injection. Connected nodes then count as alive without heartbeat messages, which
+   * makes a quiet hour cheap.
    */
   calm(): void {
     this.#isCalm = true
@@ -293,7 +295,7 @@ export class Leader {
     again()
   }
 
-  /** The process dies between two of its steps. */
+  /** The process dies between two steps. */
   die(): void {
     this.#isDead = true
     this.#options.clock.die()
@@ -308,7 +310,7 @@ export class Leader {
       info: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       warn: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
       error: (fields: object, message: string) => {
-        // A storage that fails is the world's doing.
+        // A storage failure is an injected fault, not a bug.
         if (this.store.fault === undefined && !this.#isDead) mistake(line(fields, message))
         else say(`leader: ${messageOf(this.store.fault)} ${message}`)
       },

@@ -2,7 +2,7 @@ import type { Input, Job, TaskGroup } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import type { Draws } from './draws.ts'
 
-/** The jobs of a world: a few names of each kind, registered again and again. */
+/** The jobs of a world: a few names of each type, registered repeatedly. */
 export const JOB_NAMES = [
   'service-1',
   'service-2',
@@ -16,7 +16,7 @@ export const JOB_NAMES = [
   'parameterized-1',
 ] as const
 
-/** A new version of the job of that name, as somebody might submit it. */
+/** Creates a new version of a job, as a user might submit it. */
 export function makeJob(draws: Draws, id: string): Input<Job> {
   const kind = id.split('-')[0] ?? ''
   const type = kind === 'periodic' || kind === 'parameterized' ? 'batch' : kind
@@ -72,7 +72,7 @@ function makeGroup(draws: Draws, type: string, name: string): Input<TaskGroup> {
         Name: 'main',
         Driver: 'mock',
         Config: {},
-        // What a new version of a job usually changes.
+        // The change that most new versions make.
         Env: { VERSION: String(draws.between(1, 4)) },
         Resources: makeResources(draws),
       },
@@ -94,7 +94,7 @@ function makeUpdate(draws: Draws, type: string) {
   }
 }
 
-/** Mostly none: what fails on a node is the servers' concern then. */
+/** Mostly no restarts: failures on a node then reach the scheduler. */
 function makeRestart(draws: Draws) {
   return {
     Attempts: draws.choose(0, 0, 0, 1),

@@ -10,7 +10,7 @@ const GPU = {
   Attributes: null,
 } as const
 
-/** A machine of one of a few kinds. */
+/** Creates a machine of one of several types. */
 export function makeMachine(draws: Draws, number: number): Machine {
   const base = aNode()
   const cores = draws.choose(2, 4)
@@ -43,7 +43,7 @@ export function makeMachine(draws: Draws, number: number): Machine {
         Disk: { DiskMB: 10_000 },
         Devices: draws.chance(0.3) ? [GPU] : null,
         NodeNetworks: network === undefined ? null : [{ ...network, Addresses }],
-        // So few that they run out.
+        // Few enough to run out.
         MinDynamicPort: 20_000,
         MaxDynamicPort: 20_010,
       },
@@ -51,7 +51,7 @@ export function makeMachine(draws: Draws, number: number): Machine {
   }
 }
 
-/** The same machine with other facts: a rack, or a driver that comes and goes. */
+/** Changes the attributes of the machine: its rack, or the health of a driver. */
 export function changeNode(draws: Draws, node: SimNode): void {
   if (draws.chance(0.5)) node.moveTo(draws.choose('r1', 'r2', 'r3'))
   else node.setDriverHealthy()

@@ -5,7 +5,7 @@ import type { VirtualClock } from './virtual-clock.ts'
 
 /** The memory of a server's machine. It outlives the process. */
 export interface SimMemory {
-  /** The used share of what the process may use. */
+  /** The used fraction of the available memory. */
   share: number
 }
 
@@ -15,12 +15,15 @@ const SHORT_MS_MAX = 60_000
 interface Pressure {
   readonly draws: Draws
   readonly clock: VirtualClock
-  /** Nothing goes wrong any more. */
+  /** Whether fault injection has ended. */
   readonly isOver: () => boolean
   readonly changed: () => void
 }
 
-/** Memory is nearly or entirely used for a while, then less; not always by enough to grow again. */
+/**
+ * Uses nearly all or all memory for a while, then less; not always little enough for the state to
+ * grow again.
+ */
 export function pressMemory(memory: SimMemory, { draws, clock, isOver, changed }: Pressure): void {
   memory.share = draws.choose(0.82, 0.92, 0.96)
   const after = draws.choose(0.5, 0.8, 0.87)
@@ -47,10 +50,10 @@ interface Shortage {
   toIndex: number
 }
 
-/** Knows which commits a leader made while its memory was short: none of them places anything. */
+/** Invariant: a leader places nothing while its memory is short. */
 export class GrowthCheck {
   readonly #shortages: Shortage[] = []
-  /** What others wrote while this server followed them is theirs. */
+  /** Earlier commits were made by other leaders. */
   #leadsFrom = Number.POSITIVE_INFINITY
 
   leads(index: number): void {
@@ -66,7 +69,7 @@ export class GrowthCheck {
     if (last !== undefined) last.toIndex = Math.min(last.toIndex, toIndex)
   }
 
-  /** The allocation that was placed though memory was short; undefined when all is well. */
+  /** The allocation that was placed during a shortage; undefined if there is none. */
   findPlaced({ index, rows }: Commit): string | undefined {
     if (index <= this.#leadsFrom) return undefined
     if (!this.#shortages.some(({ fromIndex, toIndex }) => fromIndex < index && index <= toIndex))

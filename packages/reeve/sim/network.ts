@@ -4,11 +4,11 @@ import { Fault } from '@reeve/kit/fault.ts'
 import type { Draws } from './draws.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-/** How bad the network is just now. */
+/** Current conditions of the network. */
 export interface NetworkTrouble {
-  /** The longest that a message takes. */
+  /** Maximum delay of a message. */
   delayMsMax: number
-  /** How often a message is lost, and its connection with it: a stream never lacks its middle. */
+  /** Probability that a message is lost together with its connection: a stream never has gaps. */
   lossChance: number
 }
 
@@ -16,14 +16,14 @@ export interface NetworkOptions {
   readonly clock: VirtualClock
   readonly draws: Draws
   readonly trouble: NetworkTrouble
-  /** Who answers; undefined while nobody does. */
+  /** The accepting server; undefined if none accepts. */
   readonly accept: (nodeId: string) => ((channel: ServerChannel) => void) | undefined
 }
 
 /**
- * Streams between nodes and the leader, each in order until it breaks. Either side learns of a
- * break in its own time, and what was sent before it may arrive long after a newer connection was
- * made: that is how messages come late, twice or out of order in the real world.
+ * Connections between nodes and the leader, each ordered until it breaks. Either side notices a
+ * break at a different time, and messages sent before may arrive after a newer connection exists:
+ * that is how messages arrive late, twice or out of order in reality.
  */
 export class Network {
   readonly #options: NetworkOptions
@@ -35,8 +35,8 @@ export class Network {
   }
 
   /**
-   * A connection from a node to the leader. A caller that died meanwhile never has one: nobody is
-   * left who could speak on it, or close it.
+   * Connects a node to the leader. Never resolves for a caller that has died, because nobody could
+   * use or close the connection.
    */
   async dial(nodeId: string, isAlive: () => boolean): Promise<Channel> {
     const { clock, accept } = this.#options
@@ -50,7 +50,7 @@ export class Network {
     return wire.agent
   }
 
-  /** Messages between a node and the leader wait until they are joined again. */
+  /** Holds messages between a node and the leader until `heal`. */
   part(nodeId: string): void {
     this.#apart.add(nodeId)
   }
@@ -64,7 +64,7 @@ export class Network {
     return this.#apart.has(nodeId)
   }
 
-  /** Breaks the connections of a node, or of everybody. */
+  /** Breaks the connections of one node, or all. */
   cut(nodeId?: string): void {
     for (const wire of this.#wires)
       if (nodeId === undefined || wire.nodeId === nodeId) wire.breakUp('connection reset')
@@ -99,7 +99,7 @@ type Packet =
   | { readonly ping: () => void }
   | { readonly pong: () => void }
 
-/** One connection: two ends, and what is on its way between them. */
+/** One connection: two ends and the packets in transit. */
 class Wire {
   readonly nodeId: string
   readonly agent: End
@@ -150,7 +150,7 @@ class End implements ServerChannel {
     this.#push({ text })
   }
 
-  /** Answered by the other end itself, as those of WebSockets are. */
+  /** Answered by the other end's socket, as WebSocket pings are. */
   ping(pong: () => void): void {
     this.#push({ ping: pong })
   }
@@ -171,7 +171,7 @@ class End implements ServerChannel {
     if (this.#reason !== undefined) closed(this.#reason)
   }
 
-  /** What was sent before still arrives; then the other side learns of the end. */
+  /** Pending messages still arrive; then the other side sees the close. */
   close(): void {
     if (this.#reason !== undefined) return
     this.#end('closed by this side')
@@ -179,7 +179,7 @@ class End implements ServerChannel {
     this.pump()
   }
 
-  /** This side learns of the break after a while; what it still sends goes nowhere. */
+  /** This side notices the break after a delay; anything it still sends is lost. */
   breakUp(reason: string): void {
     this.#isBroken = true
     this.#network.later(this.#network.delayMs() * 3, () => {
@@ -189,7 +189,7 @@ class End implements ServerChannel {
     })
   }
 
-  /** One packet after the other, each in its own time, and none while the two are apart. */
+  /** Delivers packets in order, each with its own delay, and none during a partition. */
   pump(): void {
     if (this.#isPumping || this.#outgoing.length === 0) return
     if (this.#network.isApart(this.#wire.nodeId)) return
@@ -197,7 +197,7 @@ class End implements ServerChannel {
     this.#network.later(this.#network.delayMs(), () => {
       this.#isPumping = false
       if (this.#network.isApart(this.#wire.nodeId)) return
-      // Those that were sent meanwhile have caught up: a stream is not slower than its messages.
+      // Deliver everything that was queued meanwhile: delays do not add up in a stream.
       for (const packet of this.#outgoing.splice(0)) this.peer?.deliver(packet)
       this.pump()
     })

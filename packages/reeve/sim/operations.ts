@@ -43,7 +43,7 @@ export const CALLER: RequestCaller = {
   expiresMs: undefined,
 }
 const namespace = 'default'
-/** Jobs that nobody but their own clients touches. */
+/** Prefix of jobs that only their own clients modify. */
 export const REGISTER_PREFIX = 'register-'
 
 interface Call {
@@ -59,7 +59,7 @@ interface Answer {
 type Outcome = Promise<Result<Answer, Refusal> | undefined> | undefined
 type Operation = (call: Call) => Outcome
 
-/** What people ask for, by which route, and how often. */
+/** User operations with their routes and weights. */
 const OPERATIONS: readonly (readonly [number, keyof typeof v1Routes, Operation])[] = [
   [16, 'registerJob', register],
   [5, 'scaleJob', scale],
@@ -82,7 +82,7 @@ const OPERATIONS: readonly (readonly [number, keyof typeof v1Routes, Operation])
 ]
 const WEIGHT = OPERATIONS.reduce((sum, [weight]) => sum + weight, 0)
 
-/** Somebody asks for something. What is acknowledged must be known to everybody by then. */
+/** Runs a random user operation. Its acknowledged result must be visible to everybody. */
 export function operate(world: World, draws: Draws): void {
   const { leader } = world
   if (leader === undefined) return
@@ -99,14 +99,14 @@ export function operate(world: World, draws: Draws): void {
       return undefined
     },
     (thrown: unknown) => {
-      // The storage failed; whoever asked does not know what became of it.
+      // The storage failed; the client does not know the outcome.
       if (thrown instanceof Fault) return world.trace.say(`${name}: ${thrown.kind}`)
       world.blame(new Violation('use cases make no mistakes', `${name}: ${stackOf(thrown)}`))
     },
   )
 }
 
-/** Why a request to the route is rejected before its use case begins, as the pipeline does. */
+/** Why the pipeline rejects a request before its use case; undefined if it does not. */
 export function findRejection(
   { capacity: { shortage } }: WorkloadContext,
   id: keyof typeof v1Routes,
@@ -137,7 +137,9 @@ function stackOf(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
-/** One tenant, whose work is never interrupted: real time must not decide what happens. */
+/**
+ * A single tenant whose work is never interrupted, because real time must not affect the result.
+ */
 export const SIMULATED_ORIGIN = {
   tenant: 'simulation',
   nextTurn: () => Promise.resolve(),

@@ -17,19 +17,19 @@ export interface PoisonResult {
   readonly violation: string | undefined
   readonly nodesLost: number
   readonly isQuarantined: boolean
-  /** Jobs beside it that were quarantined or are not complete. */
+  /** Other jobs that were quarantined or are incomplete. */
   readonly harmed: readonly string[]
   readonly crashes: number
 }
 
 /**
- * A world with a job that stops every machine on which it starts, beside jobs that do not. The
- * leader dies now and then: what it has learned of the job must survive that.
+ * Simulates a job that stops every machine on which it starts, next to healthy jobs. The leader
+ * dies now and then: the record of node losses must survive.
  */
 export async function livePoison(seed: number, nodes: number): Promise<PoisonResult> {
   const world = new World({ seed, nodes, serve: (one) => new SingleServer(one) })
   const crashes = world.draws('poison crashes')
-  // Tasks are well, so that a job that is not complete was harmed.
+  // Tasks are healthy from here on, so an incomplete job was affected by the poison job.
   world.calm()
   await world.serving.open()
   await pass(world, 2 * STEP_MS)

@@ -1,9 +1,9 @@
 /**
- * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many, `--minutes 5` as many as fit from `--seed` on, `--cluster` those of three
- * servers on one database, `--losses` those whose database loses commits, `--clocks` those whose
- * clocks jump, `--cluster --clocks` those of three servers alone.
- * See docs/contributing/simulation.md.
+ * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` repeats one seed, `--seeds
+ * 1..2000` runs many, `--minutes 5` runs seeds from `--seed` on for that time, `--cluster` uses
+ * three servers on one database, `--losses` a database that loses commits, `--clocks` clocks that
+ * jump, `--cluster --clocks` jumping clocks with three servers only. See
+ * docs/contributing/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { messageOf } from '@reeve/kit/fault.ts'
@@ -71,7 +71,7 @@ print(progress())
 if (failures.length > 0) print(`failed seeds: ${failures.map(({ seed }) => seed).join(' ')}`)
 process.exitCode = failures.length > 0 ? 1 : 0
 
-/** Every tenth world twice: the second time must give the very same commits. */
+/** Runs every tenth world twice: both runs must give identical commits. */
 async function lived(seed: number): Promise<SimulationResult> {
   if (values.losses) return await simulateLoss({ seed, print: values.verbose ? print : undefined })
   const options = {

@@ -2,12 +2,12 @@ import type { ServerChannel } from './channel-socket.ts'
 import type { Draws } from './draws.ts'
 import type { Leader } from './leader.ts'
 
-/** Something that goes wrong with servers, and how often. */
+/** A fault of servers with its weight. */
 export type ServerFault = readonly [weight: number, strike: (draws: Draws) => void]
 
 /**
- * How far a clock may be wrong. Hours are more than any deadline of a world, and more than it waits
- * for quiet.
+ * How far a clock may be wrong. Hours exceed every deadline of a world and the time it waits for
+ * quiet.
  */
 export const CLOCK_SKEWS_MS = [
   -6 * 3_600_000,
@@ -22,22 +22,22 @@ export const CLOCK_SKEWS_MS = [
   6 * 3_600_000,
 ] as const
 
-/** Whoever serves a world: one server, or several. */
+/** The servers of a world: one server or a cluster. */
 export interface Serving {
-  /** Who leads; undefined while nobody does. */
+  /** The current leader, if any. */
   readonly leader: Leader | undefined
-  /** How often a server went. */
+  /** Number of server crashes. */
   readonly crashes: number
   readonly faults: readonly ServerFault[]
-  /** Those of them that concern clocks, and what makes them worse. */
+  /** The faults that concern clocks, and those that aggravate them. */
   readonly clockFaults: readonly ServerFault[]
   open(): Promise<void>
-  /** Who takes a connection of a node; undefined while nobody does. */
+  /** The acceptor for connections of a node; undefined if there is no leader. */
   accept(nodeId: string): ((channel: ServerChannel) => void) | undefined
-  /** All that leads dies now, and comes back after a while. */
+  /** Kills all leading servers and restarts them after a while. */
   crash(reason: string): Promise<void>
-  /** From here on nothing goes wrong with servers. */
+  /** Ends fault injection for servers. */
   calm(): void
-  /** Looks at the end whether all is well with them. */
+  /** Checks the servers at the end of the simulation. */
   judge(): Promise<void>
 }

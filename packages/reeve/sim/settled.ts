@@ -14,7 +14,7 @@ import { checkServiceCounts } from './invariants/service-counts.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
-/** What must hold once nothing goes wrong any more and everything had its time. */
+/** Invariants that must hold after faults have ended and the world has settled. */
 export function checkSettled(world: World): void {
   if (world.leader !== undefined) checkNothingWaits(world.leader)
   checkEvaluations(world)
@@ -28,7 +28,7 @@ export function checkSettled(world: World): void {
   }
 }
 
-/** What is due was carried out; what waits for room is one evaluation for each job. */
+/** All due evaluations are processed; each job has at most one blocked evaluation. */
 function checkEvaluations({ model, leader }: World): void {
   const nowMs = leader?.context.clock.nowMs() ?? 0
   const blocked = new Set<string>()
@@ -53,7 +53,7 @@ function checkNodesObey({ model, nodes }: World): void {
       const isRunning = running.delete(allocation.ID)
       const exit = node.driver.exitOf(allocation.ID)
       const isTold = allocation.ClientStatus === 'running'
-      // One that is stopped while it waits to be restarted after a failure has not failed.
+      // A task that was stopped while waiting for a restart counts as complete, not as failed.
       const isDone = allocation.ClientStatus === 'complete' && allocation.DesiredStatus === 'run'
       const isMistold = isDone && exit?.exitCode === 1
       if (isRunning !== isTold || isMistold)
@@ -80,7 +80,10 @@ function checkAllocationsEnd({ model }: World): void {
   }
 }
 
-/** Drained nodes are empty. Only who has nowhere to go keeps a drain without a deadline open. */
+/**
+ * Drained nodes are empty. Only allocations without another feasible node keep a drain without a
+ * deadline open.
+ */
 function checkDrains({ model }: World): void {
   for (const node of model.nodes.byKey.values()) {
     if (node.DrainStrategy === null || node.Status !== 'ready') continue
@@ -96,7 +99,7 @@ function checkDrains({ model }: World): void {
   }
 }
 
-/** Its group has fewer than it should, so that none of them may be missing for a while. */
+/** Its group is below its count, so `migrate` allows no further missing allocation. */
 function isShort(model: World['model'], row: AllocationRow): boolean {
   const key = namespacedKey(row.Namespace, row.JobID)
   const job = model.jobs.find(key)
@@ -107,12 +110,12 @@ function isShort(model: World['model'], row: AllocationRow): boolean {
   return live.length < (group?.Count ?? 0) || isWaiting(model, key)
 }
 
-/** Something of the job waits for room or for its time. */
+/** An evaluation of the job is blocked or delayed. */
 function isWaiting(model: World['model'], key: string): boolean {
   return model.evaluations.in(`job ${key}`).some(isOpenEvaluation)
 }
 
-/** A deployment has ended, or waits for somebody or for room. */
+/** Deployments have ended, or wait for a promotion or for capacity. */
 function checkDeployments({ model }: World): void {
   for (const row of model.deployments.byKey.values()) {
     if (!isActiveDeployment(row) || row.Status === 'paused' || awaitsPromotion(row)) continue

@@ -11,34 +11,34 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import { Violation } from './trace.ts'
 import type { ProcessClock } from './virtual-clock.ts'
 
-/** How one start of a task goes. */
+/** The course of one start of a task. */
 export interface TaskPlan {
   readonly startMs: number
-  /** How long it runs; undefined: until it is stopped. */
+  /** Run time; undefined means until stopped. */
   readonly runMs: number | undefined
   readonly fails: boolean
   readonly killMs: number
-  /** The machine stops when it starts. */
+  /** Starting the task stops the machine. */
   readonly takesNodeDown?: boolean
 }
 
 export interface SimDriverOptions {
-  /** Of the machine: tasks go on without their agent. */
+  /** The clock of the machine: tasks continue without their agent. */
   readonly clock: Clock
   readonly planOf: (launch: TaskLaunch) => TaskPlan
-  /** The machine stops, with everything on it. */
+  /** Stops the machine with everything on it. */
   readonly takeNodeDown: () => void
   readonly blame: (violation: Violation) => void
 }
 
 /**
- * The mock driver of one machine, with tasks that do what the world draws for them. Its tasks end
- * with the machine, their recorded exits do not.
+ * The mock driver of one machine with randomly planned tasks. Its tasks end with the machine; their
+ * recorded exits persist.
  */
 export class SimDriver {
   readonly #options: SimDriverOptions
   readonly #mock: MockDriver
-  /** Starts that really happened: an agent that asks for another is told so, on any boot. */
+  /** Successful starts: an agent that requests a second start is told so, on any boot. */
   readonly #started = new Set<string>()
   readonly #exits = new Map<string, TaskExit>()
 
@@ -47,12 +47,12 @@ export class SimDriver {
     this.#mock = new MockDriver({ clock: options.clock })
   }
 
-  /** Allocations that have a task that runs now. */
+  /** Allocations with a running task. */
   get running(): ReadonlySet<string> {
     return new Set(this.#mock.running.map(({ launch }) => launch.handle.allocationId))
   }
 
-  /** How the last task of an allocation ended here. */
+  /** How the last task of an allocation ended on this machine. */
   exitOf(allocationId: string): TaskExit | undefined {
     return this.#exits.get(allocationId)
   }
@@ -63,12 +63,12 @@ export class SimDriver {
     this.#mock.setHealth({ detected: true, healthy, description, attributes })
   }
 
-  /** The machine stops: what runs is gone, and nobody knows how it would have ended. */
+  /** Powers off the machine: running tasks are gone without an exit result. */
   powerOff(): void {
     for (const { launch } of this.#mock.running) this.#mock.lose(launch.handle.id)
   }
 
-  /** The driver as one agent uses it. A start whose agent has died meanwhile never happens. */
+  /** The driver as seen by one agent. Starts of a dead agent never happen. */
   forAgent(clock: ProcessClock): TaskDriver {
     return {
       name: this.#mock.name,
@@ -96,7 +96,10 @@ export class SimDriver {
     return running
   }
 
-  /** However often agents and machines die, no task of an allocation runs twice at once. */
+  /**
+   * Invariant: no task of an allocation runs twice at once, regardless of agent and machine
+   * restarts.
+   */
   #checkAlone({ id, allocationId, task }: TaskHandle): void {
     const twin = this.#mock.running.find(({ launch: { handle } }) => {
       return handle.allocationId === allocationId && handle.task === task

@@ -10,7 +10,7 @@ import { SimDriver, type TaskPlan } from './sim-driver.ts'
 import { Violation } from './trace.ts'
 import { ProcessClock, type VirtualClock } from './virtual-clock.ts'
 
-/** What an operator and a machine say about a node. */
+/** Configuration and fingerprint of a node. */
 export interface Machine {
   readonly settings: NodeSettings
   readonly fingerprint: Fingerprint
@@ -31,8 +31,8 @@ export interface SimNodeOptions {
 }
 
 /**
- * A machine with the product's own agent (`src/agent`) and the mock driver. The agent has the
- * machine's clock, disk and network; tasks outlive their agent, the disk outlives both.
+ * A machine with the product's agent (`src/agent`) and the mock driver. The agent uses the
+ * machine's clock, disk and network; tasks outlive their agent, and the disk outlives both.
  */
 export class SimNode {
   readonly #options: SimNodeOptions
@@ -42,7 +42,7 @@ export class SimNode {
   #clock: ProcessClock
   #agent: ProcessClock | undefined
   #boots = 0
-  /** How far the machine's clock is ahead; behind where it is negative. */
+  /** How far the machine's clock is ahead; negative if behind. */
   readonly #skew: { ms: number }
   #isOn = false
   #isDriverHealthy = true
@@ -54,7 +54,7 @@ export class SimNode {
     this.#settings = options.machine.settings
     this.#clock = this.#newClock()
     this.#disk = new AgentDisk({ nodeId: id, secret, draws })
-    // Timers of tasks are those of the boot in which they run.
+    // Timers of tasks belong to the boot in which they run.
     const clock: Clock = {
       nowMs: () => this.#clock.nowMs(),
       monotonicMs: () => this.#clock.monotonicMs(),
@@ -80,7 +80,7 @@ export class SimNode {
     return this.#driver
   }
 
-  /** The machine starts, its agent with it. Tasks that ran have to start again. */
+  /** Powers on the machine and starts its agent. Tasks must be started again. */
   powerOn(): void {
     if (this.#isOn) return
     this.#isOn = true
@@ -108,7 +108,7 @@ export class SimNode {
       drivers: [this.#driver.forAgent(clock)],
       clock,
       random: draws,
-      // An agent makes ids for its first start only, and this disk has an identity.
+      // An agent creates ids only on its first start, and this disk already has an identity.
       ids: new NumberedIds('9'),
       log: this.#log(isAlive),
       dial: () => network.dial(this.id, isAlive),
@@ -118,14 +118,14 @@ export class SimNode {
     agent.start().catch((thrown: unknown) => say(`agent not started: ${messageOf(thrown)}`))
   }
 
-  /** The agent is gone; what it ran goes on. */
+  /** Kills the agent; its tasks continue. */
   killAgent(): void {
     this.#agent?.die()
     this.#agent = undefined
     this.#options.network.cut(this.id)
   }
 
-  /** The operator writes another rack into the agent's configuration and restarts it. */
+  /** Changes the rack in the agent's configuration and restarts the agent. */
   moveTo(rack: string): void {
     this.#settings = { ...this.#settings, Meta: { rack } }
     if (this.#agent === undefined) return
@@ -133,13 +133,13 @@ export class SimNode {
     this.startAgent()
   }
 
-  /** The driver breaks or works again; the agent learns of it when it looks. */
+  /** Changes the health of the driver; the agent notices at its next fingerprint. */
   setDriverHealthy(isHealthy = !this.#isDriverHealthy): void {
     this.#isDriverHealthy = isHealthy
     this.#driver.setHealthy(isHealthy)
   }
 
-  /** Somebody sets the machine's clock: so far ahead of what it showed at first. */
+  /** Sets the clock of the machine to be ahead of its initial setting. */
   setClock(aheadMs: number): void {
     this.#skew.ms = this.#options.skewMs + aheadMs
   }
@@ -157,7 +157,7 @@ export class SimNode {
       warn: silent,
       error: (fields: object, message: string) => {
         const text = `${id} ${message} ${JSON.stringify(fields)}`
-        // A leader may refuse a node for reasons of its own, such as a storage that fails.
+        // A leader may reject a node because its storage fails.
         if (message === REFUSED || !isAlive()) say(text)
         else blame(new Violation('agents make no mistakes', text))
       },

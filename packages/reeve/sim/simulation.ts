@@ -20,22 +20,22 @@ import { World } from './world.ts'
 
 export interface SimulationOptions {
   readonly seed: number
-  /** How many times somebody does something. */
+  /** Number of user operations and faults. */
   readonly steps: number
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
-  /** Who serves the world; one server by default. */
+  /** Creates the servers; default: one server. */
   readonly serve?: (world: World) => Serving
-  /** Nothing goes wrong but clocks. */
+  /** Only clock faults are injected. */
   readonly isAboutClocks?: boolean
 }
 
 export interface SimulationResult {
   readonly seed: number
   readonly violation: Violation | undefined
-  /** The last lines of what happened. */
+  /** The last lines of the trace. */
   readonly tail: readonly string[]
-  /** Of every commit that was ever durable: equal seeds have equal ones. */
+  /** Hash of all durable commits: equal for equal seeds. */
   readonly commitHash: string
   readonly commits: number
   readonly crashes: number
@@ -47,13 +47,13 @@ export interface SimulationResult {
 
 const TAIL_LINES = 60
 const STEP_MS_MAX = 4_000
-/** Longer than any delay of a job, a node or a deployment of this world. */
+/** Longer than any delay of a job, node or deployment in this world. */
 const QUIET_MS = 150_000
 const SETTLE_MS_MAX = 3_600_000
-/** How often a leader may go while things are mended. */
+/** Maximum number of leader changes during one repair. */
 const ASKED_MAX = 20
 
-/** Lives one world from its seed to its end. */
+/** Runs one world from its seed to its end. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = new World({ serve: (one) => new SingleServer(one), ...options })
   await world.serving.open()
@@ -76,12 +76,12 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   }
 }
 
-/** People ask for things and things go wrong. */
+/** Runs user operations and injects faults. */
 async function live(world: World, steps: number): Promise<void> {
   const operations = world.draws('operations')
   const faults = world.draws('faults')
   const readers = world.draws('readers')
-  // Some worlds are calm, so that what goes wrong by itself is seen by itself.
+  // Some worlds have no injected faults, so that spontaneous errors are visible.
   const faultChance = world.isAboutClocks ? 0.5 : faults.choose(0, 0.1, 0.3, 0.5)
   for (let step = 0; step < steps && !world.isOver(); step++) {
     operate(world, operations)
@@ -94,7 +94,7 @@ async function live(world: World, steps: number): Promise<void> {
   }
 }
 
-/** Everything that was broken is mended. */
+/** Ends all faults and restores everything. */
 async function heal(world: World): Promise<void> {
   world.trace.say('everything is mended')
   world.calm()
@@ -112,13 +112,13 @@ async function heal(world: World): Promise<void> {
     await byLeader(world, ({ context }) =>
       setPaused(context, CALLER, { id: ID, body: { DeploymentID: ID, Pause: false } }),
     )
-  // Nodes went away for reasons that no job has.
+  // The nodes failed because of injected faults, not because of a job.
   for (const { ID, Namespace, Quarantine } of world.model.jobs.byKey.values())
     if (Quarantine !== undefined)
       await byLeader(world, ({ context }) =>
         releaseJob(context, CALLER, { namespace: Namespace, jobId: ID }),
       )
-  // It would go on for ever.
+  // Periodic jobs would run forever.
   for (const { ID, Namespace, Periodic } of world.model.jobs.byKey.values())
     if (Periodic !== null)
       await byLeader(world, ({ context }) =>
@@ -132,7 +132,7 @@ async function heal(world: World): Promise<void> {
       )
 }
 
-/** Asks whoever leads, and whoever leads then when that one does not any more. */
+/** Runs work on the leader, and again on the next one after a change of leader. */
 async function byLeader(world: World, work: (leader: Leader) => Promise<unknown>): Promise<void> {
   for (let round = 0; round < ASKED_MAX && !world.isOver(); round++) {
     await untilLed(world)
@@ -141,7 +141,7 @@ async function byLeader(world: World, work: (leader: Leader) => Promise<unknown>
   }
 }
 
-/** Lets time pass until somebody leads whose storage works. */
+/** Advances time until there is a leader with working storage. */
 async function untilLed(world: World): Promise<void> {
   for (let seconds = 0; seconds < 60 && !world.isOver(); seconds++) {
     await world.clock.advance(1_000, world.isOver)
@@ -150,7 +150,7 @@ async function untilLed(world: World): Promise<void> {
   world.blame(new Violation('a leader comes back', 'nobody leads after a minute'))
 }
 
-/** Waits for an answer while time passes. False when the leader could not say. */
+/** Advances time until the work is done. Returns false if the leader could not complete it. */
 async function acknowledged(world: World, work: Promise<unknown>): Promise<boolean> {
   const state: { outcome: 'open' | 'done' | 'failed' } = { outcome: 'open' }
   void work.then(
@@ -189,16 +189,18 @@ async function judge(world: World): Promise<void> {
   await untilLed(world)
 }
 
-/** What has settled is what is wanted: to ask every job's scheduler again changes nothing. */
+/**
+ * Invariant: the settled state is the desired state. Evaluating every job again changes nothing.
+ */
 async function checkNothingToDo(world: World): Promise<void> {
   const { leader, model } = world
   if (leader === undefined) return
   const before = wishes(world)
   const jobs = [...model.jobs.byKey.values()]
   for (const job of jobs) {
-    // A sysbatch job runs where it could when it was registered, not on nodes that came later.
+    // A sysbatch job runs only on nodes that existed at registration.
     if (isParent(job) || job.Stop || job.Type === 'sysbatch') continue
-    // What failed for good and was collected since is begun anew.
+    // Allocations that failed permanently and were garbage-collected would be recreated.
     if (job.TaskGroups.some((group) => mayHaveGivenUp(model, job, group))) continue
     const request = { namespace: job.Namespace, jobId: job.ID, body: undefined }
     await acknowledged(world, evaluateJob(leader.context, CALLER, request))

@@ -10,12 +10,12 @@ import { Violation } from './trace.ts'
 import { ProcessClock } from './virtual-clock.ts'
 import type { World } from './world.ts'
 
-/** A leader that was found dead is started again after at most this long. */
+/** Maximum delay before a dead leader is restarted. */
 const RESTART_MS_MAX = 5_000
-/** A process whose append has failed is gone after this long. */
+/** Maximum lifetime of a process after its append has failed. */
 const END_MS_MAX = 1_000
 
-/** One server with a disk of its own, started again whenever it dies. */
+/** One server with a disk, restarted whenever it dies. */
 export class SingleServer implements Serving {
   readonly faults: readonly ServerFault[] = [
     [4, (draws) => this.#crashLeader(draws)],
@@ -32,7 +32,7 @@ export class SingleServer implements Serving {
   readonly #disk = new MemoryDisk()
   readonly #diskDraws: Draws
   readonly #trouble: DiskTrouble = { slowMsMax: 5, next: undefined }
-  /** How far the clock of the leader's machine is ahead; behind where it is negative. */
+  /** How far the clock of the leader's machine is ahead; negative if behind. */
   readonly #skew = { ms: 0 }
   readonly #memory: SimMemory = { share: 0 }
   #leader: Leader | undefined
@@ -53,7 +53,7 @@ export class SingleServer implements Serving {
     return this.#crashes
   }
 
-  /** Starts the leader on what the disk holds, and compares that with what was told. */
+  /** Starts the leader from the disk and compares its state with the published commits. */
   async open(): Promise<void> {
     const world = this.#world
     const clock = new ProcessClock(world.clock, this.#skew)
@@ -75,14 +75,14 @@ export class SingleServer implements Serving {
       revealed: (commits) => world.committed(commits),
       failed: (fault) => this.#crashSoon(`the storage failed: ${fault.kind}`),
     })
-    // What survived though nobody was told of it is true from now on.
+    // Entries that survived unpublished are valid from now on.
     const found = this.#disk.entries(world.model.index + 1, this.#disk.lastIndex)
     world.committed(found.map((entry) => decodeCommit(entry.text)))
     world.guard(() => world.model.compare(leader.store))
     this.#leader = leader
     this.#engine = engine
     world.reader.reopen(leader.hub, () => leader.store.log.firstIndex)
-    // Its first write takes its time; if that fails it is found dead like any other.
+    // Its first write takes time; a failure is found like any other death.
     leader.start().catch((thrown: unknown) => world.trace.say(`start failed: ${String(thrown)}`))
     if (this.#isCalm) leader.calm()
     world.trace.say(`leader up at index ${leader.store.index}`)
@@ -94,7 +94,7 @@ export class SingleServer implements Serving {
     return leader.accept.bind(leader)
   }
 
-  /** The leader dies now; another one starts after a while. */
+  /** Kills the leader and starts another one after a while. */
   async crash(reason: string): Promise<void> {
     const world = this.#world
     const leader = this.#leader
@@ -114,7 +114,7 @@ export class SingleServer implements Serving {
     this.#isCalm = true
     this.#trouble.slowMsMax = 1
     this.#trouble.next = undefined
-    // Its clock is set right: one that was ahead jumps back.
+    // Corrects the clock: one that was ahead jumps back.
     this.#setClock(0)
     this.useMemory(0)
     this.#leader?.calm()
@@ -122,14 +122,17 @@ export class SingleServer implements Serving {
 
   async judge(): Promise<void> {}
 
-  /** So much of the memory of its machine is used from now on. */
+  /** Sets the used fraction of the machine's memory. */
   useMemory(share: number): void {
     this.#memory.share = share
     this.#world.trace.say(`the leader's memory is used to ${share}`)
     this.#leader?.checkMemory()
   }
 
-  /** What a disk refused to sync is unknown until the next start: the process must not go on. */
+  /**
+   * After a failed fsync the disk contents are unknown until the next start: the process must not
+   * continue.
+   */
   #expectEnd(engine: SlowEngine): void {
     this.#world.clock.after(END_MS_MAX, () => {
       if (this.#engine === engine && this.#leader !== undefined)
@@ -137,12 +140,12 @@ export class SingleServer implements Serving {
     })
   }
 
-  /** For whoever cannot wait for it. */
+  /** For callers that cannot wait. */
   #crashSoon(reason: string): void {
     this.#world.clock.after(0, () => void this.crash(reason))
   }
 
-  /** In the middle of whatever the next moments bring. */
+  /** Kills the leader at a random moment soon. */
   #crashLeader(draws: Draws): void {
     this.#world.clock.after(draws.between(0, 200), () => void this.crash('the power went'))
   }

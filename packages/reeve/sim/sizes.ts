@@ -2,20 +2,20 @@ import { ServerCluster } from './cluster/server-cluster.ts'
 import { Draws } from './draws.ts'
 import type { SimulationOptions } from './simulation.ts'
 
-/** How large the world of a seed is: most are small and short, a few have hundreds of nodes. */
+/** Options of a seed: most worlds are small and short, a few have hundreds of nodes. */
 export function optionsOf(seed: number): SimulationOptions {
   const draws = new Draws(seed, 'size')
   if (seed % 100 === 50) return { seed, nodes: draws.between(100, 300), steps: 60 }
   return { seed, nodes: draws.between(2, 12), steps: draws.between(10, 80) }
 }
 
-/** Worlds so small that hundreds of them are lived with every run of the tests. */
+/** Small worlds for the test suite, which runs hundreds of them. */
 export function smallOptionsOf(seed: number): SimulationOptions {
   const draws = new Draws(seed, 'size')
   return { seed, nodes: draws.between(2, 6), steps: draws.between(10, 40) }
 }
 
-/** Worlds whose clocks jump, of one server and of three by turns. */
+/** Worlds with jumping clocks, alternating between one server and three. */
 export function clockOptionsOf(seed: number): SimulationOptions {
   const options = seed % 2 === 0 ? smallOptionsOf(seed) : clusterOptionsOf(seed)
   return { ...options, isAboutClocks: true }

@@ -16,30 +16,30 @@ export interface SlowEngineOptions {
   readonly disk: MemoryDisk
   readonly clock: ProcessClock
   readonly draws: Draws
-  /** How bad the disk is just now. */
+  /** Current conditions of the disk. */
   readonly trouble: DiskTrouble
-  /** Told the text of every entry that the disk holds for good, in order. */
+  /** Called with the text of every durable entry, in order. */
   readonly written: (text: string) => void
-  /** An append has failed: the process must end, and write nothing more. */
+  /** An append has failed: the process must exit and write nothing more. */
   readonly appendFailed: () => void
-  /** It wrote all the same. */
+  /** The process wrote nevertheless. */
   readonly wroteAfterFailure: () => void
 }
 
-/** What the world does to a disk. It outlives the process. */
+/** Injected disk faults. They outlive the process. */
 export interface DiskTrouble {
-  /** The longest that a write takes. */
+  /** Maximum delay of a write. */
   slowMsMax: number
-  /** The next append fails so. */
+  /** The failure of the next append. */
   next: AppendTrouble | undefined
 }
 
-/** `fsync`: written and not synced, so that any first part of it may be on the disk. */
+/** `fsync`: written but not synced, so that any prefix of it may be on the disk. */
 export type AppendTrouble = 'full' | 'torn-all' | 'torn-none' | 'fsync'
 
 /**
- * The memory engine on a disk that takes its time: a crash finds writes that were begun, written
- * and not confirmed, or half of a checkpoint.
+ * The memory engine on a slow, faulty disk: a crash may find incomplete writes, unconfirmed writes,
+ * or half of a checkpoint.
  */
 export class SlowEngine implements StorageEngine {
   readonly opened: EnginePosition
@@ -76,7 +76,7 @@ export class SlowEngine implements StorageEngine {
     } finally {
       for (const entry of entries) if (entry.index > lastIndex) this.#tell(entry)
     }
-    // On the disk, and nobody knows it yet.
+    // Durable, but not acknowledged yet.
     if (draws.chance(0.3)) await clock.pass(this.#delayMs())
   }
 
@@ -119,8 +119,8 @@ export class SlowEngine implements StorageEngine {
   }
 
   /**
-   * The power goes. What was being written is there as a whole or not at all, of a checkpoint any
-   * part of the rows, and nothing that this process still does reaches the disk.
+   * Power failure. A pending append is on the disk completely or not at all, a pending checkpoint
+   * with any of its rows, and later writes of this process never reach the disk.
    */
   async crash(): Promise<void> {
     const { disk, draws } = this.#options

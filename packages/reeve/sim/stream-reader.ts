@@ -17,13 +17,12 @@ interface Line {
 const EVERYTHING = { signature: 'everything', wants: () => true }
 
 /**
- * Follows the event stream over reconnections and crashes, and holds it against the commits:
- * nothing is missing, nothing comes twice, a gap is announced and is one of commits that are no
- * longer kept.
+ * Follows the event stream across reconnections and crashes and compares it with the commits: no
+ * event is missing or duplicated, and gaps are announced and cover only commits beyond retention.
  */
 export class StreamReader {
   readonly #draws: Draws
-  /** The events of each commit, in order, as the commits themselves say. */
+  /** Expected events of each commit, in order. */
   readonly #wanted = new Map<number, string>()
   #lastIndex = 0
   #close: () => void = () => undefined
@@ -34,7 +33,7 @@ export class StreamReader {
     this.#draws = draws
   }
 
-  /** A commit that everybody may know of. */
+  /** Registers a published commit. */
   expect({ index, events }: Commit): void {
     if (events.length > 0)
       this.#wanted.set(
@@ -43,7 +42,7 @@ export class StreamReader {
       )
   }
 
-  /** Reads on where it stopped. */
+  /** Resumes at the last position. */
   open(hub: EventHub, firstKept: () => number): void {
     this.#firstKept = firstKept
     let isOpen = true
@@ -75,14 +74,14 @@ export class StreamReader {
     this.#close()
   }
 
-  /** Comes back somewhat before where it stopped, now and then: the overlap is its own affair. */
+  /** Sometimes reconnects at an earlier position and ignores the overlap. */
   reopen(hub: EventHub, firstKept: () => number): void {
     this.close()
     if (this.#draws.chance(0.2)) this.#lastIndex = Math.max(0, this.#lastIndex - 3)
     this.open(hub, firstKept)
   }
 
-  /** Throws what was found, and whether everything up to the index has come. */
+  /** Throws a violation if one was found or events up to the index are missing. */
   check(upTo: number): void {
     if (this.#violation !== undefined) throw this.#violation
     for (const index of this.#wanted.keys())
@@ -97,7 +96,7 @@ export class StreamReader {
   #read(text: string): void {
     try {
       for (const line of text.split('\n'))
-        // The hub writes nothing else.
+        // Proof: the hub writes only such lines.
         if (line !== '' && line !== '{}') this.#take(JSON.parse(line) as Line)
     } catch (thrown) {
       if (!(thrown instanceof Violation)) throw thrown
@@ -128,7 +127,7 @@ export class StreamReader {
     this.#lastIndex = Index
   }
 
-  /** The last line of a stream means what every line means: all up to its index has come. */
+  /** The last line confirms that everything up to its index was received. */
   #resumeBehind(index: number): void {
     this.#checkUpTo(index)
     this.#lastIndex = Math.max(this.#lastIndex, index)

@@ -1,7 +1,7 @@
-/** Lines that are kept for whoever looks at a failure. */
+/** Maximum number of lines kept for the report of a failure. */
 const KEPT_MAX = 400
 
-/** What happened in a world, for people. */
+/** A log of the events in a world. */
 export class Trace {
   readonly #print: ((line: string) => void) | undefined
   readonly #seconds: () => number
@@ -12,7 +12,7 @@ export class Trace {
     this.#print = print
   }
 
-  /** A text that takes long to make is made when somebody looks. */
+  /** An expensive text is computed only when it is printed. */
   say(text: string | (() => string)): void {
     const seconds = this.#seconds()
     const line = (): string => lineOf(seconds, typeof text === 'string' ? text : text())
@@ -30,7 +30,7 @@ function lineOf(seconds: number, text: string): string {
   return `${seconds.toFixed(3).padStart(9)}  ${text}`
 }
 
-/** An invariant does not hold. */
+/** A violated invariant. */
 export class Violation extends Error {
   readonly invariant: string
 

@@ -10,8 +10,8 @@ interface Timer {
 const START_MS = Date.parse('2026-01-01T00:00:00Z')
 
 /**
- * The time of a simulated world. It stands still while anything works: a timer fires, everything
- * that follows from it happens, and only then comes the next.
+ * Simulated time. It stands still during work: a timer fires, all its consequences happen, and only
+ * then the next timer fires.
  */
 export class VirtualClock {
   readonly #timers = new Heap<Timer>((a, b) => a.dueMs - b.dueMs || a.order - b.order)
@@ -23,12 +23,12 @@ export class VirtualClock {
     return this.#nowMs
   }
 
-  /** Since the world began. */
+  /** Time since the start of the world. */
   get elapsedMs(): number {
     return this.#nowMs - START_MS
   }
 
-  /** Timers that have fired: what a simulation costs. */
+  /** Number of fired timers: the cost of a simulation. */
   get fired(): number {
     return this.#fired
   }
@@ -42,7 +42,7 @@ export class VirtualClock {
     }
   }
 
-  /** Moves on, firing what becomes due, until the time has come or `isOver` says so. */
+  /** Advances the time and fires due timers until the time is reached or `isOver` returns true. */
   async advance(byMs: number, isOver: () => boolean): Promise<void> {
     const endMs = this.#nowMs + byMs
     await turn()
@@ -67,16 +67,16 @@ export class VirtualClock {
 }
 
 /**
- * Everything that can happen without time passing happens: an immediate runs when no promise is
- * left to go on. Immediates of the product take their turn in the order in which they were set.
+ * Lets all work happen that needs no time: an immediate runs when no promise can continue. The
+ * product's own immediates run in order.
  */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
 /**
- * The clock of one process. Its timers die with it, and what it shows may be set forwards without
- * disturbing them, as on a real machine.
+ * The clock of one process. Its timers die with it, and its wall clock can be set without affecting
+ * them, as on a real machine.
  */
 export class ProcessClock implements Clock {
   readonly #world: VirtualClock
@@ -103,7 +103,7 @@ export class ProcessClock implements Clock {
     })
   }
 
-  /** Resolves after the time; never, when the process has died by then. */
+  /** Resolves after the delay; never if the process has died by then. */
   pass(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.after(delayMs, resolve))
   }

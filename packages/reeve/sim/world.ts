@@ -20,21 +20,21 @@ export interface WorldOptions {
   readonly seed: number
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
-  /** Who serves it. */
+  /** Creates the servers. */
   readonly serve: (world: World) => Serving
-  /** Nothing goes wrong but clocks. */
+  /** Only clock faults are injected. */
   readonly isAboutClocks?: boolean | undefined
 }
 
 const CLOCK_SKEW_MS_MAX = 3_000
-/** After the healthy deadline of every job of a world. */
+/** Longer than the healthy deadline of every job of a world. */
 const LATE_START_MS = 25_000
-/** The job that stops every machine on which it starts. No other scenario registers it. */
+/** A job that stops every machine on which it starts. No other scenario registers it. */
 export const POISON = 'poison'
 
 /**
- * One cluster in one process: servers, storage, network, machines and time. Everything that happens
- * in it follows from the seed.
+ * A simulated cluster in one process: servers, storage, network, machines and time. Everything in
+ * it is determined by the seed.
  */
 export class World {
   readonly clock = new VirtualClock()
@@ -47,7 +47,7 @@ export class World {
   readonly serving: Serving
   readonly nodesAtFirst: number
   readonly isAboutClocks: boolean
-  /** How often something went wrong. */
+  /** Number of injected faults. */
   faults = 0
   readonly #seed: number
   readonly #hash = createHash('sha256')
@@ -82,17 +82,17 @@ export class World {
     for (let i = 0; i < nodes; i++) this.addNode()
   }
 
-  /** Random draws for one purpose, the same for the same seed. */
+  /** A random stream for one purpose; equal for equal seeds. */
   draws(stream: string): Draws {
     return new Draws(this.#seed, stream)
   }
 
-  /** Who leads; undefined while nobody does. */
+  /** The current leader, if any. */
   get leader(): Leader | undefined {
     return this.serving.leader
   }
 
-  /** What every leader of this world is made with. */
+  /** Options for every leader of this world. */
   get leaderParts(): LeaderParts {
     return {
       ids: this.#ids,
@@ -104,17 +104,17 @@ export class World {
     }
   }
 
-  /** What was found wrong first. */
+  /** The first violation. */
   get violation(): Violation | undefined {
     return this.#violation
   }
 
-  /** Of all commits, in order: equal worlds have equal ones. */
+  /** Hash of all commits in order: equal for equal worlds. */
   get commitHash(): string {
     return this.#hash.copy().digest('hex')
   }
 
-  /** How long nothing but what was collected has changed. */
+  /** Time since the last change other than garbage collection. */
   get quietMs(): number {
     return this.clock.nowMs - this.#changedMs
   }
@@ -128,7 +128,7 @@ export class World {
     this.#violation ??= violation
   }
 
-  /** Runs something that may find a violation. */
+  /** Runs a check that may throw a violation. */
   guard(work: () => void): void {
     try {
       work()
@@ -158,7 +158,7 @@ export class World {
     return node
   }
 
-  /** From here on nothing goes wrong, tasks are well, and work ends. */
+  /** Ends fault injection: tasks are healthy and finish. */
   calm(): void {
     this.#isCalm = true
     this.networkTrouble.delayMsMax = 3
@@ -166,12 +166,12 @@ export class World {
     this.serving.calm()
   }
 
-  /** A commit is on the disk, or in the database, for good. */
+  /** A commit is durable on the disk or in the database. */
   written(text: string): void {
     this.#hash.update(text)
   }
 
-  /** Commits that anybody may know of from now on, in order. */
+  /** Commits that are published from now on, in order. */
   committed(commits: readonly Commit[]): void {
     for (const commit of commits)
       this.guard(() => {
@@ -194,7 +194,7 @@ export class World {
       })
   }
 
-  /** Nodes are told of nothing that a crash could take back. */
+  /** Invariant: nodes receive nothing that a crash could undo. */
   #checkSent(text: string): void {
     if (!text.startsWith('{"kind":"desired"')) return
     for (const [, index] of text.matchAll(/"AllocModifyIndex":(\d+)/g))
@@ -247,7 +247,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
 function summaryOf(table: string, body: string): string {
   const names = SHOWN[table]
   if (names === undefined) return ''
-  // The body was encoded from a row.
+  // Proof: the body was encoded from a row.
   const row = JSON.parse(body) as object
   return ` (${names.map((name) => String(Reflect.get(row, name))).join(' ')})`
 }

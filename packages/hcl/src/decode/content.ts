@@ -15,17 +15,15 @@ import { joinSpans } from '../text/source.ts'
 import type { AttributeSchema, BlockSchema, BodySchema } from './schema.ts'
 import { relabelBlock, unpackBlocks } from './unpack.ts'
 
-/**
- * The items of a body sorted into attributes and blocks as the schema says, nothing evaluated yet.
- */
+/** The items of a body, classified as attributes and blocks by a schema. Nothing is evaluated. */
 export interface Content {
   readonly attributes: ReadonlyMap<string, Attribute>
-  /** In source order, types mixed, each with the labels its schema asks for. */
+  /** In source order with types mixed; each has the labels that its schema requires. */
   readonly blocks: readonly Block[]
 }
 
 /**
- * For readers that evaluate parts of a body first, such as variables before the job. Checks names
+ * For callers that evaluate parts of a body first, such as variables before the job. Checks names
  * and labels, not counts.
  */
 export function readContent(
@@ -38,11 +36,14 @@ export function readContent(
 }
 
 export interface SortedContent extends Content {
-  /** Types of which a block was written but refused, so that it is not also called missing. */
+  /** Types with a rejected block, so that the type is not also reported as missing. */
   readonly refusedTypes: ReadonlySet<string>
 }
 
-/** The same for a reader who goes on with what was understood, to find more problems. */
+/**
+ * Like `readContent`, but returns valid content together with diagnostics, so that the caller can
+ * go on and find more errors.
+ */
 export function inspectContent(
   body: Body,
   schema: BodySchema,
@@ -52,7 +53,7 @@ export function inspectContent(
   return { content, diagnostics: toDiagnostics(problems) }
 }
 
-/** The same with problems left to the caller; what was understood is in the result. */
+/** Like `readPartialContent`, but reports to the caller's collector. */
 export function sortContent(body: Body, schema: BodySchema, problems: Problems): SortedContent {
   const refusedTypes = new Set<string>()
   const sorter: Sorter = { body, schema, problems, attributes: new Map(), blocks: [], refusedTypes }
@@ -72,7 +73,7 @@ interface Sorter {
   readonly body: Body
   readonly schema: BodySchema
   readonly problems: Problems
-  /** The native parser has refused repeated names; the other syntaxes keep them all. */
+  /** The native parser has already rejected duplicate names; the other syntaxes keep them all. */
   readonly attributes: Map<string, Attribute[]>
   readonly blocks: Block[]
   readonly refusedTypes: Set<string>
@@ -91,11 +92,11 @@ export function findBlockSchema(schema: BodySchema, type: string): BlockSchema |
 function sortAttribute(sorter: Sorter, attribute: Attribute): void {
   const { body, schema, problems } = sorter
   const { name } = attribute
-  // A JSON body has no comments; a property with this name stands in for them.
+  // JSON has no comments; a property of this name stands in for them.
   if (body.syntax === 'json' && name === '//') return
   const known = findAttributeSchema(schema, name)
   const block = findBlockSchema(schema, name)
-  // Where both are allowed an object is the value itself; only a list can stand for blocks.
+  // If the schema allows both, an object is the value; only a list can stand for blocks.
   const isValue = block === undefined || attribute.expression.kind !== 'tuple'
   if (known !== undefined && (isValue || body.syntax === 'native'))
     return addAttribute(sorter, attribute)
@@ -132,8 +133,8 @@ function addAttribute(sorter: Sorter, attribute: Attribute): void {
 }
 
 /**
- * A property may appear once in JSON. In the legacy syntax objects merge, and any other value
- * replaces what was before.
+ * JSON allows a property only once. In HCL 1 objects are merged, and any other value replaces the
+ * previous one.
  */
 function resolveRepeated(
   { body, problems }: Sorter,
@@ -171,7 +172,7 @@ function sortBlock(sorter: Sorter, block: Block): void {
     return
   }
   const detail = () => {
-    // Labels make it a block that somebody meant as one.
+    // Labels suggest that a block was intended.
     const hint =
       isAttribute && block.labels.length === 0
         ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
@@ -187,9 +188,7 @@ function blockAsAttribute(block: Block): Attribute {
   return { name, nameSpan, expression, span: joinSpans(nameSpan, expression.span) }
 }
 
-/**
- * `env = {…}` and `env {…}` mean the same, so both at once would be two answers to one question.
- */
+/** `env = {…}` and `env {…}` mean the same, so having both is ambiguous. */
 function checkBothWays({ attributes, blocks }: Content, problems: Problems): void {
   for (const block of blocks) {
     const attribute = attributes.get(block.type)

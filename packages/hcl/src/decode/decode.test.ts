@@ -59,7 +59,7 @@ function bodyOf(text: string, syntax: 'native' | 'json' | 'legacy'): Body {
   return parsed.value
 }
 
-/** Types, labels and values in one line per block. */
+/** Summarizes types, labels and values, one line per block. */
 function outline(body: DecodedBody): unknown {
   return {
     ...Object.fromEntries([...body.attributes].map(([name, one]) => [name, one.value])),
@@ -333,8 +333,7 @@ test('readContent sorts items without evaluating them', () => {
 })
 
 /**
- * The smallest `dynamic`: `repeat "port" { over = [...]  content { … } }` with the element as
- * `each`.
+ * A minimal `dynamic`: `repeat "port" { over = [...] content { … } }` with the element as `each`.
  */
 const repeat: BlockExpander = {
   type: 'repeat',

@@ -34,7 +34,7 @@ import {
 import { relabelBlock } from './unpack.ts'
 
 /**
- * Checks a body against a schema and evaluates everything in it. All problems are reported
+ * Checks a body against a schema and evaluates all its expressions. All errors are reported
  * together.
  */
 export function decodeBody(
@@ -51,13 +51,13 @@ export function decodeBody(
 interface Decoding {
   readonly problems: Problems
   readonly expander: BlockExpander | undefined
-  /** By schema: expanded blocks share theirs by the ten thousand. */
+  /** Cached by schema: tens of thousands of expanded blocks may share one. */
   readonly rules: Map<BodySchema, BodyRules>
 }
 
-/** What of a schema is looked at for every body, taken out once. */
+/** Data derived from a schema that every body needs. */
 interface BodyRules {
-  /** The names a native body may hold, the expander's included. */
+  /** Names that a native body may contain, including the expander's. */
   readonly withExpander: BodySchema
   readonly required: readonly string[]
   readonly counted: readonly { readonly type: string; readonly min: number; readonly max: number }[]
@@ -90,7 +90,7 @@ interface Work {
 function decode(work: Work, decoding: Decoding): DecodedBody {
   const { body } = work
   const rules = rulesOf(work.schema, decoding)
-  // An open JSON object is a value, in which no name has a meaning.
+  // An open JSON object is plain data: its names have no special meaning.
   const isValue = body.syntax === 'json' && work.schema.isOpen === true
   const schema = isValue ? work.schema : rules.withExpander
   const content = sortContent(body, schema, decoding.problems)
@@ -156,8 +156,9 @@ function convertAttribute(
     return report(problems, { span: expression.span, summary: 'Incorrect value type', detail })
   }
   if (value === null && wanted.isRequired === true) return invalid('it must not be null')
-  // Whoever reads the body writes the value out, however often it is shared. A failing charge is
-  // seen by the next evaluation; this one is at most as large as the value limit.
+  // The caller will write out the value in full even where it is shared, so charge its full size.
+  // The next evaluation reports an exhausted budget; this value is at most as large as the value
+  // limit.
   charge(scope.meter, stepsOf(measure(scope.meter, value)))
   const converted = convert(value, wanted.type ?? ANY, { weak: body.syntax === 'legacy' })
   if (!converted.ok) return invalid(formatConversionProblem(converted.error))
@@ -180,7 +181,7 @@ function checkRequired(
   }
 }
 
-/** The block itself, or what it stands for, checked against the schema like a written block. */
+/** Returns the block itself or its expansion, checked against the schema like a written block. */
 function expandBlock(
   scoped: ScopedBlock,
   schema: BodySchema,

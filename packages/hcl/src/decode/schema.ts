@@ -6,7 +6,10 @@ import type { Span } from '../text/source.ts'
 import type { Type } from '../value/type.ts'
 import type { Value } from '../value/value.ts'
 
-/** What a body may hold. A name may be listed as both; one body then uses it one way only. */
+/**
+ * The allowed contents of a body. A name may be both an attribute and a block type; one body uses
+ * only one of them.
+ */
 export interface BodySchema {
   readonly attributes?: Readonly<Record<string, AttributeSchema>>
   readonly blocks?: Readonly<Record<string, BlockSchema>>
@@ -16,34 +19,34 @@ export interface BodySchema {
    */
   readonly isOpen?: boolean
   /**
-   * The names are data, as in the block form of a map: any attribute is allowed, each of this
-   * kind, and no block.
+   * The names are data, as in the block form of a map: any attribute of this schema is allowed, and
+   * no block.
    */
   readonly otherAttributes?: AttributeSchema
 }
 
 export interface AttributeSchema {
-  /** What the value is converted to. Default: any type, no conversion. */
+  /** The value is converted to this type. Default: any type, without conversion. */
   readonly type?: Type
   /**
-   * What becomes of the converted value, null included; fails with the words that follow
-   * `Inappropriate value for argument "x":`. For kinds that the language has no type for.
+   * Maps the converted value, including null. An error is the text after `Inappropriate value for
+   * argument "x":`. For kinds that the language has no type for.
    */
   readonly read?: (value: Value) => Result<Value, string>
-  /** It must be there and must not be null. */
+  /** The attribute must be present and not null. */
   readonly isRequired?: boolean
 }
 
 export interface BlockSchema {
-  /** What each label means, in the words of messages: `['name']`. Default: none. */
+  /** The meaning of each label, for messages: `['name']`. Default: no labels. */
   readonly labels?: readonly string[]
   readonly countMin?: number
   readonly countMax?: number
-  /** Default: open. */
+  /** Default: an open body. */
   readonly body?: BodySchema
 }
 
-/** The schema that allows everything, for bodies whose reader comes later. */
+/** Allows everything, for bodies that are decoded later. */
 export const OPEN_BODY: BodySchema = { isOpen: true }
 
 export interface DecodeOptions {
@@ -51,12 +54,13 @@ export interface DecodeOptions {
   readonly expander?: BlockExpander
 }
 
-/** A block type that stands for other blocks wherever it appears, such as `dynamic`. */
+/** A block type that expands to other blocks wherever it appears, such as `dynamic`. */
 export interface BlockExpander {
   readonly type: string
   readonly labels: readonly string[]
   /**
-   * The blocks it stands for, each with the scope for its body. They may hold such blocks again.
+   * The resulting blocks, each with the scope for its body. They may contain expandable blocks
+   * again.
    */
   expand(block: Block, scope: Scope): Result<readonly ScopedBlock[], readonly Diagnostic[]>
 }
@@ -66,12 +70,12 @@ export interface ScopedBlock {
   readonly scope: Scope
 }
 
-/** A body with every expression evaluated. */
+/** A body with all expressions evaluated. */
 export interface DecodedBody {
   readonly attributes: ReadonlyMap<string, DecodedAttribute>
-  /** In source order, types mixed. */
+  /** In source order, with types mixed. */
   readonly blocks: readonly DecodedBlock[]
-  /** Where to point when something is missing. */
+  /** Position for diagnostics about missing items. */
   readonly anchor: Span
 }
 

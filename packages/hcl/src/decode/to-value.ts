@@ -5,7 +5,10 @@ import { makeObject, type ObjectValue, type Value } from '../value/value.ts'
 import { decodeBody } from './decode.ts'
 import { OPEN_BODY, type DecodedBlock, type DecodedBody, type DecodeOptions } from './schema.ts'
 
-/** Any body as an object: attributes are members, blocks of one type a list of objects. */
+/**
+ * Converts any body to an object: attributes become members, the blocks of one type a list of
+ * objects.
+ */
 export function bodyToValue(
   body: Body,
   options: DecodeOptions,
@@ -15,7 +18,7 @@ export function bodyToValue(
 }
 
 /**
- * A list even for a single block, so that a reader meets one shape only. Labels are levels of
+ * Even a single block becomes a list, so that callers handle one shape. Labels become nested
  * objects.
  */
 export function decodedToValue(body: DecodedBody): ObjectValue {

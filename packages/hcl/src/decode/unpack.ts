@@ -13,8 +13,8 @@ interface ObjectUnpackOptions extends UnpackOptions {
 }
 
 /**
- * The blocks that a property stands for: one level of objects per label, then the body. A list at
- * any level stands for several; null and the empty list stand for none.
+ * Expands a property to blocks: one level of objects per label, then the body. A list at any level
+ * means several blocks; null and the empty list mean none.
  */
 export function unpackBlocks(property: Attribute, options: ObjectUnpackOptions): readonly Block[] {
   const blocks: Block[] = []
@@ -56,8 +56,8 @@ function unpackLevel(value: Expression, labels: readonly Label[], unpacking: Unp
 }
 
 /**
- * The block with as many labels as its schema asks for. Only the legacy syntax writes labels as
- * levels of blocks.
+ * Gives a block the number of labels that its schema requires. Only HCL 1 writes labels as nested
+ * blocks.
  */
 export function relabelBlock(block: Block, options: UnpackOptions): readonly Block[] {
   const { labelNames, problems } = options
@@ -84,7 +84,7 @@ function hasItems(body: Body): boolean {
   return body.attributes.length + body.blocks.length > 0
 }
 
-/** `job { web { … } }` for `job "web" { … }`. */
+/** Reads `job { web { … } }` as `job "web" { … }`. */
 function labelByItems(block: Block, options: UnpackOptions): readonly Block[] {
   const { type, typeSpan, labels, headerSpan, body } = block
   const labelNames = options.labelNames.slice(labels.length)

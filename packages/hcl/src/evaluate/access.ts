@@ -25,7 +25,10 @@ export function evaluateVariable(
   return fail(context, { span, summary: 'Unknown variable', detail })
 }
 
-/** True for `attr`, `attr.x` and `attr["x"]` when the scope leaves `attr` to a later reader. */
+/**
+ * Whether `attr`, `attr.x` or `attr["x"]` refers to a root that the scope defers to a later
+ * evaluation.
+ */
 export function isDeferredReference(expression: Expression, context: Context): boolean {
   const root = expression.kind === 'access' ? expression.base : expression
   if (root.kind !== 'variable') return false
@@ -33,8 +36,7 @@ export function isDeferredReference(expression: Expression, context: Context): b
 }
 
 /**
- * What a deferred reference yields outside a template: the interpolation that the later reader will
- * see.
+ * A deferred reference outside a template yields its own interpolation, for the later evaluation.
  */
 function deferredText(expression: Expression): string {
   return `\${${textOf(expression.span)}}`
@@ -47,7 +49,10 @@ export function evaluateAccess(expression: AccessExpression, context: Context): 
   return isDeclared(base, expression, context) ? follow(base, expression.steps, context) : undefined
 }
 
-/** Says what `x` of `var.x` would be, where the scope knows; everything else is told later. */
+/**
+ * For `x` in `var.x`: if it is missing, reports how to declare it, provided the scope describes the
+ * root.
+ */
 function isDeclared(value: Value, { base, steps }: AccessExpression, context: Context): boolean {
   const [step] = steps
   if (base.kind !== 'variable' || step?.kind !== 'attribute' || !isObject(value)) return true
@@ -137,7 +142,7 @@ function elementAt(
   return fail(place.context, { span: place.step.span, summary: 'Invalid index', detail })
 }
 
-/** A value that is no list counts as a list of itself, and null as an empty one. */
+/** A value that is not a list is treated as a list with that value, and null as an empty list. */
 function followSplat(value: Value, step: SplatStep, context: Context): Value | undefined {
   const elements = isList(value) ? value : value === null ? [] : [value]
   const results: Value[] = []

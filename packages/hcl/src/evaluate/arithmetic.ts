@@ -21,7 +21,7 @@ export function isArithmetic(expression: Expression): expression is ArithmeticEx
   return expression.kind === 'binary' && ARITHMETIC.has(expression.operator)
 }
 
-/** Sums, products and negations. Rounded once, at the end: see `Rational`. */
+/** Evaluates sums, products and negations exactly and rounds once at the end: see `Rational`. */
 export function evaluateArithmetic(
   expression: Expression,
   context: Context,
@@ -46,7 +46,7 @@ function evaluateExact(expression: Expression, context: Context): Rational | und
 }
 
 /**
- * `a + b - c …` leans to the left, as long as the user likes: collected in a loop, not by
+ * `a + b - c …` is left-associative and unbounded, so the chain is collected in a loop, not by
  * recursion.
  */
 function evaluateChain(expression: ArithmeticExpression, context: Context): Rational | undefined {

@@ -26,7 +26,7 @@ export function evaluateCall(expression: CallExpression, context: Context): Valu
     : callLazy(expression, definition, context)
 }
 
-/** An argument with the expression to point at; expanded arguments share one. */
+/** An argument value and the expression for diagnostics; expanded arguments share one. */
 interface Argument {
   readonly value: Value
   readonly expression: Expression

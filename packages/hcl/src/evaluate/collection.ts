@@ -11,7 +11,7 @@ import { describeValue, entriesOf, makeObject, type Value } from '../value/value
 import { checkSize, fail, spend, withVariables, type Context } from './context.ts'
 import { evaluateBool } from './logic.ts'
 
-/** Every element is evaluated even after one has failed, so that all problems are seen at once. */
+/** Evaluates all elements even after an error, so that all errors are reported together. */
 export function evaluateTuple(expression: TupleExpression, context: Context): Value | undefined {
   const values: Value[] = []
   for (const element of expression.elements) {
@@ -79,7 +79,7 @@ export function evaluateFor(expression: ForExpression, context: Context): Value 
   return checkSize(context, makeObject(entries), span)
 }
 
-/** False when the name was there already. */
+/** Returns false if the name already exists. */
 function addToGroup(groups: Map<string, Value[]>, name: string, value: Value): boolean {
   const group = groups.get(name)
   if (group === undefined) groups.set(name, [value])
@@ -92,7 +92,7 @@ function reportDuplicateResult(key: Expression, name: string, context: Context):
   return fail(context, { span: key.span, summary: 'Duplicate object key', detail })
 }
 
-/** The variables of each round, for `for` in expressions and in templates. */
+/** The variables of each iteration of `for`, in expressions and templates. */
 export function evaluateRounds(
   binding: ForBinding,
   context: Context,

@@ -8,8 +8,8 @@ import { evaluateBool } from './logic.ts'
 import { measure } from './meter.ts'
 
 /**
- * Both sides are evaluated, because the result has the type that both convert to: `c ? 1 : "x"` is
- * a string either way. Problems of the side that is not selected are dropped.
+ * Evaluates both branches, because the result has their common type: `c ? 1 : "x"` is always a
+ * string. Diagnostics of the branch that is not selected are dropped.
  */
 export function evaluateConditional(
   expression: ConditionalExpression,
@@ -32,10 +32,7 @@ export function evaluateConditional(
   return toCommonType(expression, { value, otherValue }, context)
 }
 
-/**
- * Running out of steps is not a matter of the other side alone: there is nothing left to go on
- * with.
- */
+/** An exhausted budget affects the whole evaluation, not just the dropped branch. */
 function isSpent(context: Context, aside: Context): boolean {
   const { meter } = context.scope
   if (meter.stepsUsed <= meter.limits.stepsMax) return false

@@ -12,11 +12,11 @@ import type { Value } from '../value/value.ts'
 import { charge, isTooLarge, measure } from './meter.ts'
 import { childScope, type Scope } from './scope.ts'
 
-/** One evaluation. Evaluating functions give nothing after they have reported a problem. */
+/** The state of one evaluation. Evaluating functions return undefined after reporting an error. */
 export interface Context {
   readonly scope: Scope
   readonly problems: Problems
-  /** Parts of expressions are expressions; this closes the loop without a cycle of imports. */
+  /** Evaluates a subexpression. A field, because direct imports would be cyclic. */
   readonly evaluate: (expression: Expression, context: Context) => Value | undefined
 }
 
@@ -27,7 +27,7 @@ export function withVariables(
   return { ...context, scope: childScope(context.scope, variables) }
 }
 
-/** The same evaluation with problems of its own, which the caller may drop. */
+/** The same evaluation with a separate collector, which the caller may drop. */
 export function apart(context: Context): Context {
   return { ...context, problems: noProblems() }
 }
@@ -36,7 +36,7 @@ export function fail(context: Context, problem: Problem): undefined {
   return report(context.problems, problem)
 }
 
-/** False, and reported, when the budget of the scope is used up. */
+/** Charges steps to the budget. Reports and returns false if it is exhausted. */
 export function spend(context: Context, steps: number, span: Span): boolean {
   const { meter } = context.scope
   if (charge(meter, steps)) return true
@@ -45,7 +45,7 @@ export function spend(context: Context, steps: number, span: Span): boolean {
   return false
 }
 
-/** The value, if it is within the limits; otherwise reported. */
+/** Returns the value if it is within the limits; otherwise reports an error. */
 export function checkSize(context: Context, value: Value, span: Span): Value | undefined {
   const { meter } = context.scope
   if (!isTooLarge(meter, measure(meter, value))) return value
@@ -54,7 +54,7 @@ export function checkSize(context: Context, value: Value, span: Span): Value | u
   return fail(context, { span, summary: 'Value too large', detail })
 }
 
-/** Joins text and pays for the characters. */
+/** Joins text and charges its length. */
 export function joinText(
   context: Context,
   parts: readonly string[],

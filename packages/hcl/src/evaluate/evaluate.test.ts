@@ -11,10 +11,10 @@ import { makeScope } from './scope.ts'
 interface Case {
   readonly note: string
   readonly source: string
-  /** What comes out, as data or, where data would round it, as JSON text. */
+  /** The expected result as data or, where data would round it, as JSON text. */
   readonly value?: unknown
   readonly json?: string
-  /** The only problem, its place and its detail; or the summaries of all problems. */
+  /** The only diagnostic with position and detail, or the summaries of all diagnostics. */
   readonly error?: string
   readonly at?: string
   readonly detail?: string

@@ -12,7 +12,7 @@ import { evaluateLogic, evaluateNot } from './logic.ts'
 import type { Scope } from './scope.ts'
 import { evaluateTemplate } from './template.ts'
 
-/** The value of an expression, or everything that is wrong with it. */
+/** Returns the value of an expression, or all its errors. */
 export function evaluate(
   expression: Expression,
   scope: Scope,
@@ -22,7 +22,7 @@ export function evaluate(
   return value === undefined ? err(toDiagnostics(problems)) : ok(value)
 }
 
-/** The same with problems left to the caller. */
+/** Like `evaluate`, but reports to the caller's collector. */
 export function evaluateInto(
   expression: Expression,
   scope: Scope,

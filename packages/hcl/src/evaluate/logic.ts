@@ -12,7 +12,7 @@ export function evaluateNot(expression: UnaryExpression, context: Context): bool
   return operand === undefined ? undefined : !operand
 }
 
-/** Comparisons, `&&` and `||`. The chain leans to the left and is collected in a loop. */
+/** Evaluates comparisons, `&&` and `||`. The left-associative chain is collected in a loop. */
 export function evaluateLogic(expression: BinaryExpression, context: Context): Value | undefined {
   const chain: BinaryExpression[] = []
   let first: Expression = expression
@@ -41,7 +41,7 @@ function applyLogic(link: BinaryExpression, left: Value, context: Context): Valu
   }
 }
 
-/** The right side is evaluated only when it decides: `x != null && x.enabled` is safe. */
+/** Short-circuits: `x != null && x.enabled` is safe. */
 function applyConnective(
   link: BinaryExpression,
   left: Value,

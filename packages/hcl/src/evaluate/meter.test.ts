@@ -102,7 +102,7 @@ for (const c of cases)
   })
 
 test('sharing does not hide the size of a value', () => {
-  // Each level holds the level below twice: small in memory, without end on the wire.
+  // Each level contains the previous one twice: small in memory, exponential when serialized.
   let value: Value = ['x']
   for (let level = 0; level < 60; level++) value = [value, value]
   assert.deepEqual(summaries(run('bomb', {}, { bomb: value })), ['Value too large'])

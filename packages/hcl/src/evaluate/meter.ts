@@ -14,15 +14,15 @@ export interface EvaluationLimits {
   readonly valueDepthMax: number
 }
 
-/** Counts the work of one scope and everything evaluated in it. */
+/** Counts the evaluation steps of a scope and its children. */
 export interface Meter {
   readonly limits: EvaluationLimits
   stepsUsed: number
-  /** Shapes already measured: shared parts are visited once, however often they are used. */
+  /** Sizes of values that are already measured: shared parts are visited only once. */
   readonly shapes: WeakMap<object, Shape>
 }
 
-/** How large a value is when it is written out. */
+/** Size of a value when serialized. */
 export interface Shape {
   readonly nodeCount: number
   readonly characterCount: number
@@ -42,13 +42,13 @@ export function makeMeter(limits: Partial<EvaluationLimits> = {}): Meter {
   }
 }
 
-/** False when the budget is used up. */
+/** Returns false if the budget is exhausted. */
 export function charge(meter: Meter, steps: number): boolean {
   meter.stepsUsed += steps
   return meter.stepsUsed <= meter.limits.stepsMax
 }
 
-/** Steps that a pass over the whole value takes. */
+/** Steps for one traversal of the value. */
 export function stepsOf(shape: Shape): number {
   return shape.nodeCount + Math.floor(shape.characterCount / CHARACTERS_PER_STEP)
 }
@@ -69,7 +69,7 @@ function measureAt(meter: Meter, value: Value, level: number): Shape {
   if (!isList(value) && !isObject(value)) return { nodeCount: 1, characterCount: 0, depth: 0 }
   const known = meter.shapes.get(value)
   if (known !== undefined) return known
-  // Also what ends the walk over a value that contains itself.
+  // Also terminates on cyclic values.
   if (level > meter.limits.valueDepthMax) return TOO_DEEP
   const shape = measureMembers(meter, value, level)
   if (shape !== TOO_DEEP) meter.shapes.set(value, shape)
@@ -83,7 +83,7 @@ function measureMembers(meter: Meter, value: readonly Value[] | ObjectValue, lev
   if (!isList(value)) for (const name of Object.keys(value)) characterCount += name.length
   for (const member of isList(value) ? value : Object.values(value)) {
     const shape = measureAt(meter, member, level + 1)
-    // At once: going on would visit a shared part that is too deep once per way to it.
+    // Stop here: continuing would visit a shared, too deep part once per path to it.
     if (shape === TOO_DEEP) return TOO_DEEP
     nodeCount += shape.nodeCount
     characterCount += shape.characterCount

@@ -5,27 +5,27 @@ import type { Type } from '../value/type.ts'
 import { getAttribute, type ObjectValue, type Value } from '../value/value.ts'
 import { makeMeter, type EvaluationLimits, type Meter } from './meter.ts'
 
-/** What names mean while an expression is evaluated. */
+/** The variables and functions visible to an expression. */
 export interface Scope {
   variable(name: string): Value | undefined
   variableNames(): readonly string[]
   function(name: string): FunctionDefinition | undefined
   functionNames(): readonly string[]
   /**
-   * True for a root that is unknown here and is left for a later reader: `${attr.x}` then stays in
-   * the text exactly as written, and `attr.x` alone yields the text `${attr.x}`.
+   * Whether the root is resolved by a later evaluation: `${attr.x}` then stays in the text as
+   * written, and `attr.x` alone yields the string `${attr.x}`.
    */
   isDeferred(rootName: string): boolean
-  /** What an attribute of a root stands for, said when it is not there: `var.x` is a variable. */
+  /** Describes the attributes of a root for messages about missing ones: `var.x` is a variable. */
   readonly kindOf?: ((rootName: string) => AttributeKind | undefined) | undefined
-  /** Counts everything evaluated in the scope and its children; one job file, one meter. */
+  /** Counts all evaluation in this scope and its children. A job file has one budget. */
   readonly meter: Meter
 }
 
 export interface AttributeKind {
-  /** `variable` */
+  /** For example `variable`. */
   readonly noun: string
-  /** How one of the name comes to be. */
+  /** How to declare an attribute of this name. */
   readonly howToDeclare: (name: string) => string
 }
 
@@ -50,10 +50,7 @@ export function makeScope(options: ScopeOptions = {}): Scope {
   }
 }
 
-/**
- * The scope with more variables; they hide those of the same name. Work is counted in the same
- * meter.
- */
+/** A scope with additional variables, which shadow outer ones. It shares the parent's budget. */
 export function childScope(parent: Scope, variables: ObjectValue): Scope {
   return {
     ...parent,
@@ -64,15 +61,14 @@ export function childScope(parent: Scope, variables: ObjectValue): Scope {
 
 export type FunctionDefinition = EagerFunction | LazyFunction
 
-/** Arguments are evaluated, counted and converted before the call. */
+/** A function whose arguments are evaluated, charged and converted before the call. */
 export interface EagerFunction {
   readonly kind: 'eager'
   readonly parameters: readonly Parameter[]
-  /** Takes the arguments after the last parameter, any number of them. */
+  /** Type of additional arguments (variadic). */
   readonly rest?: Parameter
   /**
-   * The evaluator charges the sizes of arguments and result; work beyond that is for the function
-   * to charge.
+   * The evaluator charges the sizes of arguments and result; the function charges any other work.
    */
   call(args: readonly Value[], meter: Meter): Result<Value, FunctionProblem>
 }
@@ -80,34 +76,34 @@ export interface EagerFunction {
 export interface Parameter {
   readonly name: string
   readonly type: Type
-  /** Whether null may be given. Default false. */
+  /** Whether null is allowed. Default: false. */
   readonly isNullable?: boolean
 }
 
-/** The 0-based argument to point at; without it the call as a whole. */
+/** The 0-based argument at fault; undefined for the call as a whole. */
 export interface FunctionProblem {
   readonly message: string
   readonly argument?: number
 }
 
 /**
- * For functions about expressions, such as `try`: the arguments are evaluated when, and if, the
- * function says.
+ * A function on expressions, such as `try`: it decides whether and when its arguments are
+ * evaluated.
  */
 export interface LazyFunction {
   readonly kind: 'lazy'
   readonly parameterCountMin: number
   readonly parameterCountMax: number
-  /** Fails with a problem of its own, or with those of its arguments. */
+  /** Fails with an error of its own or with those of its arguments. */
   call(args: readonly LazyArgument[]): Result<Value, FunctionProblem | readonly LazyProblem[]>
 }
 
 export interface LazyArgument {
   readonly expression: Expression
-  /** Nothing when it fails; `problems` then says why. Evaluated once. */
+  /** Undefined on failure; `problems` then has the errors. Evaluated only once. */
   evaluate(): Value | undefined
   problems(): readonly LazyProblem[]
 }
 
-/** Not yet written out, as most are dropped: see `Problem`. */
+/** Not rendered yet, because most are dropped: see `PendingDiagnostic`. */
 export type LazyProblem = Problem | Diagnostic

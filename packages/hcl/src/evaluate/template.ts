@@ -8,8 +8,7 @@ import { fail, joinText, spend, withVariables, type Context } from './context.ts
 import { evaluateBool } from './logic.ts'
 
 /**
- * A template that is one interpolation yields the value itself, whatever its type; any other yields
- * text.
+ * A template that is a single interpolation yields its value unchanged; any other yields a string.
  */
 export function evaluateTemplate(
   expression: TemplateExpression,
@@ -25,7 +24,7 @@ export function evaluateTemplate(
   return joinText(context, texts, expression.span)
 }
 
-/** False after a failure; the parts after it were tried all the same. */
+/** Returns false after an error; the remaining parts are evaluated all the same. */
 function render(parts: readonly TemplatePart[], texts: string[], context: Context): boolean {
   let isComplete = true
   for (const part of parts) if (!renderPart(part, texts, context)) isComplete = false
@@ -76,8 +75,8 @@ function renderInterpolation(part: InterpolationPart, texts: string[], context: 
 }
 
 /**
- * Exactly as written, inner blanks included. Strip markers have done their work and would confuse
- * the later reader.
+ * The source text of a deferred interpolation, unchanged except for strip markers, which are
+ * already applied.
  */
 function interpolationText(part: InterpolationPart): string {
   return textOf(part.span)

@@ -27,7 +27,7 @@ const COLLECTIONS: ReadonlyMap<string, (element: Type) => Type> = new Map([
   ['map', mapOf],
 ])
 
-/** A type written as an expression: `list(string)`, `object({ a = number })`. */
+/** Parses a type expression: `list(string)`, `object({ a = number })`. */
 export function readType(expression: Expression): Result<Type, readonly Diagnostic[]> {
   if (expression.kind === 'literal' && typeof expression.value === 'string')
     return readQuotedType(expression, expression.value)
@@ -43,7 +43,7 @@ export function readType(expression: Expression): Result<Type, readonly Diagnost
   return invalid(expression)
 }
 
-/** JSON has no bare words, so there the type is the text of a string. */
+/** JSON has no bare words, so the type is the text of a string. */
 function readQuotedType(expression: Expression, text: string): Result<Type, readonly Diagnostic[]> {
   const parsed = parseExpression(text, expression.span.source.file)
   if (!parsed.ok || parsed.value.kind === 'literal') return invalid(expression)
@@ -92,7 +92,7 @@ function readObject(
   return ok({ kind: 'object', attributes, ...(optional.size === 0 ? {} : { optional }) })
 }
 
-/** The type in `optional(type)`, which only an attribute of an object may have. */
+/** The type inside `optional(type)`, which is only allowed for attributes of an object type. */
 function optionalType(expression: Expression): Expression | undefined {
   if (expression.kind !== 'call' || expression.name !== 'optional') return undefined
   const [type, second] = expression.arguments

@@ -5,28 +5,29 @@ import { describeToken, type Token, type TokenKind } from './token.ts'
 import type { Expression } from './tree.ts'
 
 /**
- * The place of the parser in the tokens. Parsing functions give nothing after they have reported a
- * problem.
+ * The parser's position in the tokens. Parsing functions return undefined after reporting an error.
  */
 export interface Cursor {
   readonly source: Source
   readonly tokens: readonly Token[]
   readonly problems: Problems
   index: number
-  /** Line ends separate items in bodies and objects; between other brackets they are blanks. */
+  /**
+   * Line breaks separate items in bodies and objects; inside other brackets they are whitespace.
+   */
   seesNewlines: boolean
   depth: number
   /**
-   * Collections and templates hold expressions and the reverse; this closes the loop without a
-   * cycle of imports.
+   * Parses any expression. A field, because collections and templates contain expressions and
+   * direct imports would be cyclic.
    */
   readonly parseExpression: (cursor: Cursor) => Expression | undefined
   /**
-   * Recovery ran over lines between brackets that may never have been closed, so blocks found open
-   * at the end of the text say nothing new.
+   * Recovery skipped lines inside brackets that may never have been closed, so unclosed blocks at
+   * the end of the text are not reported.
    */
   isLost: boolean
-  /** A block that is closed by a brace which, by its indentation, belongs to one around it. */
+  /** A block whose closing brace belongs, by its indentation, to an outer block. */
   suspect: Suspect | undefined
 }
 
@@ -41,13 +42,13 @@ export function makeCursor(start: CursorStart): Cursor {
   return { ...start, index: 0, seesNewlines: true, depth: 0, isLost: false, suspect: undefined }
 }
 
-/** The next token. The last one is always `end` and is never passed. */
+/** The next token. The last token is always `end` and is never consumed. */
 export function peek(cursor: Cursor): Token {
   if (!cursor.seesNewlines) while (tokenAt(cursor, 0).kind === 'newline') cursor.index++
   return tokenAt(cursor, 0)
 }
 
-/** The token some places after the next one, line ends included. */
+/** The token `ahead` positions after the next one, counting line breaks. */
 export function tokenAt(cursor: Cursor, ahead: number): Token {
   const { tokens, source } = cursor
   const end = source.text.length
@@ -60,7 +61,7 @@ export function take(cursor: Cursor): Token {
   return token
 }
 
-/** Takes the token if it is of this kind. */
+/** Consumes the next token if it is of this kind. */
 export function takeIf(cursor: Cursor, kind: TokenKind): Token | undefined {
   return peek(cursor).kind === kind ? take(cursor) : undefined
 }
@@ -73,7 +74,7 @@ export function tokenText(cursor: Cursor, token: Token): string {
   return cursor.source.text.slice(token.start, token.end)
 }
 
-/** True when the next token is this word, which is a keyword only where it is expected. */
+/** Whether the next token is this word. Keywords are only reserved where they are expected. */
 export function isWord(cursor: Cursor, word: string): boolean {
   const token = peek(cursor)
   return token.kind === 'identifier' && tokenText(cursor, token) === word
@@ -84,18 +85,18 @@ export function spanFrom(cursor: Cursor, start: number): Span {
   return { source: cursor.source, start, end: Math.max(start, last?.end ?? start) }
 }
 
-/** Reports at the next token; `{found}` in the detail is replaced by what it is. */
+/** Reports an error at the next token. `{found}` in the detail is replaced by its description. */
 export function reportNext(cursor: Cursor, summary: string, detail: string): undefined {
   const token = peek(cursor)
   const found = describeToken(cursor.source, token)
-  // A line end is shown as a place, not as a range that reaches into the next line.
+  // A line break is shown as a position, not as a range into the next line.
   const end = token.kind === 'newline' ? token.start : token.end
   const span = { source: cursor.source, start: token.start, end }
   return report(cursor.problems, { span, summary, detail: detail.replace('{found}', () => found) })
 }
 
 /**
- * Counts one level of nesting; false when there are too many. Every success is followed by `leave`.
+ * Enters a nesting level; false if there are too many. Every success is followed by `leaveLevel`.
  */
 export function enter(cursor: Cursor): boolean {
   if (cursor.depth >= NESTING_DEPTH_MAX) {
@@ -111,7 +112,7 @@ export function leave(cursor: Cursor): void {
   cursor.depth--
 }
 
-/** Runs a parsing function with line ends visible or not, and restores what was. */
+/** Runs a parsing function with or without significant line breaks, then restores the setting. */
 export function withNewlines<T>(cursor: Cursor, seesNewlines: boolean, parse: () => T): T {
   const before = cursor.seesNewlines
   cursor.seesNewlines = seesNewlines
@@ -139,13 +140,13 @@ const CLOSING: ReadonlySet<TokenKind> = new Set<TokenKind>([
 ])
 
 /**
- * After a problem in an item of a body: goes to the end of the item, which is the first line end
- * outside all brackets opened since its first token, or the closing brace of the body. Every token
- * is passed at most twice.
+ * Recovers from an error inside an item of a body: skips to the first line break outside all
+ * brackets opened since its first token, or to the closing brace of the body. Every token is
+ * skipped at most twice.
  */
 export function skipItem(cursor: Cursor, firstIndex: number): void {
-  // What is open at the end of the text is open wherever one begins to skip: going back would pass
-  // everything once for each block around it.
+  // Unclosed brackets at the end of the text are unclosed from every start: going back would skip
+  // everything again for each outer block.
   if (tokenAt(cursor, 0).kind === 'end') {
     cursor.isLost = true
     return

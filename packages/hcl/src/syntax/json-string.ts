@@ -2,18 +2,15 @@ import { report, type Problems } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 
 export interface JsonString {
-  /** Decoded. */
+  /** The decoded string. */
   readonly text: string
-  /** With the quotes. */
+  /** The span including the quotes. */
   readonly span: Span
-  /** Where in the source the character at this offset of the decoded text was written. */
+  /** Maps an offset in the decoded text to its offset in the source. */
   readonly offsetOf: (inner: number) => number
 }
 
-/**
- * One step of the way from decoded to written offsets: from `inner` on, text was written at
- * `outer`.
- */
+/** From decoded offset `inner` on, characters were written at source offset `outer`. */
 interface Anchor {
   readonly inner: number
   readonly outer: number
@@ -23,7 +20,7 @@ interface Anchor {
 // oxlint-disable-next-line no-control-regex
 const PLAIN = /[^"\\\u0000-\u001f]+/y
 
-/** The string whose opening quote is at `start`. */
+/** Scans the string whose opening quote is at `start`. */
 export function scanJsonString(
   source: Source,
   start: number,

@@ -16,13 +16,12 @@ import type { Body, Expression, ObjectExpression, ObjectItem } from './tree.ts'
 
 export interface JsonOptions {
   /**
-   * Strings are templates, as the JSON form of the language says; false keeps `${…}` as text.
-   * Default true.
+   * Whether strings are templates, as in HCL JSON; otherwise `${…}` is plain text. Default: true.
    */
   readonly hasTemplates?: boolean
 }
 
-/** A whole file of the JSON syntax: an object, or a list of objects that are read as one. */
+/** Parses a file in JSON syntax: an object, or a list of objects that are merged. */
 export function parseJson(
   text: string,
   file: string,
@@ -82,7 +81,7 @@ function rootAsBody(reader: Reader, root: Expression): Body | undefined {
   return objectAsBody(object, 'json', { ...root.span, end: root.span.start })
 }
 
-/** Reports at the next character. */
+/** Reports an error at the next character. */
 function fail(reader: Reader, summary: string, detail: string): undefined {
   const end = Math.min(reader.text.length, reader.at + 1)
   return report(reader.problems, { span: spanTo(reader, reader.at, end), summary, detail })
@@ -110,7 +109,7 @@ const WORD = /true|false|null/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
 function readValue(reader: Reader): Expression | undefined {
-  // The value and the sign after it.
+  // One token for the value and one for the separator after it.
   if (!countTokens(reader, 2)) return undefined
   skipBlanks(reader)
   const { text, at } = reader
@@ -195,7 +194,7 @@ function readMember(reader: Reader): ObjectItem | undefined {
       'Expected the name of a property in double quotes.',
     )
   const name = readString(reader)
-  // The name and the colon.
+  // One token for the name and one for the colon.
   if (name === undefined || !countTokens(reader, 2)) return undefined
   const key = stringAsExpression(reader, name)
   if (key === undefined) return undefined
@@ -228,13 +227,10 @@ function readString(reader: Reader): JsonString | undefined {
   return string
 }
 
-/** The shortest templates: `${a}` is three tokens. */
+/** The shortest template has three tokens in four characters: `${a}`. */
 const TEMPLATE_CHARACTERS_PER_TOKEN = 1.3
 
-/**
- * The template is parsed in the decoded text, whose offsets lead back to where the characters were
- * written.
- */
+/** Parses the template in the decoded text, whose offsets map back to the source. */
 function stringAsExpression(reader: Reader, string: JsonString): Expression | undefined {
   const { text, span } = string
   const mayBeTemplate = reader.hasTemplates && (text.includes('${') || text.includes('%{'))
@@ -242,6 +238,6 @@ function stringAsExpression(reader: Reader, string: JsonString): Expression | un
   if (!countTokens(reader, Math.ceil(text.length / TEMPLATE_CHARACTERS_PER_TOKEN))) return undefined
   const outer = { source: reader.source, offsetOf: string.offsetOf }
   const expression = parseTemplateOf(makeSource(reader.source.file, text, outer), reader.problems)
-  // A literal came from escaped sequences only; it belongs to the JSON text like any other.
+  // A literal consists of escape sequences only; its span is the JSON string.
   return expression?.kind === 'literal' ? { ...expression, span } : expression
 }

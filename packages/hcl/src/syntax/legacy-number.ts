@@ -7,7 +7,7 @@ const NUMBER =
 const HEX = /^(-?)0[xX](.*)$/
 const OCTAL = /^(-?)0([0-9]+)$/
 
-/** Decimal with fraction and exponent, hexadecimal after `0x`, octal after `0`. */
+/** Decimal with fraction and exponent, hexadecimal with `0x`, octal with `0`. */
 export function readLegacyNumber(reader: LegacyReader): NumberValue | undefined {
   const start = reader.at
   const text = takeMatch(reader, NUMBER)
@@ -31,7 +31,9 @@ function toNumber(text: string): NumberValue | undefined {
   return /^[0-7]+$/.test(octal[2] ?? '') ? fromDigits(octal, '0o') : undefined
 }
 
-/** 1024 bits are 256 hexadecimal and 342 octal digits; more are out of range or only zeros. */
+/**
+ * 1024 bits are 256 hexadecimal or 342 octal digits; longer ones are out of range or leading zeros.
+ */
 const DIGITS_MAX = 342
 
 function fromDigits(match: RegExpExecArray, prefix: '0x' | '0o'): NumberValue | undefined {

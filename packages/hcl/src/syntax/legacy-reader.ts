@@ -1,21 +1,18 @@
 import { report, type Problems } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 
-/**
- * The place in a text of the legacy syntax. Reading functions give nothing after they have reported
- * a problem.
- */
+/** The position in an HCL 1 text. Reading functions return undefined after reporting an error. */
 export interface LegacyReader {
   readonly source: Source
   readonly text: string
   readonly problems: Problems
   at: number
   depth: number
-  /** Names, values and signs read so far, as far as they are counted. */
+  /** Number of names, values and separators so far. */
   tokenCount: number
 }
 
-/** Reports at the next character. */
+/** Reports an error at the next character. */
 export function failNext(reader: LegacyReader, summary: string, detail: string): undefined {
   const end = Math.min(reader.text.length, reader.at + 1)
   return report(reader.problems, { span: spanTo(reader, reader.at, end), summary, detail })
@@ -31,7 +28,7 @@ export function takeSign(reader: LegacyReader, sign: string): boolean {
   return true
 }
 
-/** Takes what a sticky pattern matches here. */
+/** Consumes a match of a sticky regular expression. */
 export function takeMatch(reader: LegacyReader, pattern: RegExp): string | undefined {
   pattern.lastIndex = reader.at
   const match = pattern.exec(reader.text)
@@ -42,7 +39,9 @@ export function takeMatch(reader: LegacyReader, pattern: RegExp): string | undef
 
 const BLANKS = /[ \t\r\n]+/y
 
-/** Blanks, line ends and comments; false after an unterminated comment was reported. */
+/**
+ * Skips whitespace, line breaks and comments. Reports an unterminated comment and returns false.
+ */
 export function skipBlanks(reader: LegacyReader): boolean {
   const { text } = reader
   for (;;) {

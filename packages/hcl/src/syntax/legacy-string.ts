@@ -1,7 +1,7 @@
 import { report } from '../text/diagnostic.ts'
 import { failNext, spanTo, type LegacyReader } from './legacy-reader.ts'
 
-/** A quoted string. `${…}` is kept exactly as written, with the quotes and line ends inside it. */
+/** Reads a quoted string. `${…}` is kept as written, including quotes and line breaks inside it. */
 export function readLegacyString(reader: LegacyReader): string | undefined {
   const { text } = reader
   const start = reader.at
@@ -42,7 +42,7 @@ function reportUnterminated(reader: LegacyReader, start: number): undefined {
   return report(reader.problems, { span, summary: 'Unterminated string', detail })
 }
 
-/** Behind the brace that closes the sequence at `start`, or -1. Braces inside it must balance. */
+/** Index after the brace that closes the sequence at `start`, or -1. Inner braces must balance. */
 function findSequenceEnd(text: string, start: number): number {
   let openCount = 0
   for (let at = start; at < text.length; at++) {
@@ -86,7 +86,7 @@ function readEscape(
 const HEREDOC = /<<(-?)([\p{L}\p{Nd}_]+)\r?\n/uy
 
 /**
- * `<<ID` keeps the text; `<<-ID` drops the indentation of the closing marker when every line has
+ * `<<ID` keeps the text; `<<-ID` removes the indentation of the closing marker if every line has
  * it.
  */
 export function readLegacyHeredoc(reader: LegacyReader): string | undefined {

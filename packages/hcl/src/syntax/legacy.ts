@@ -16,8 +16,8 @@ import { bodyAsObject } from './object-body.ts'
 import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 
 /**
- * A whole file of the older syntax: no expressions, `${…}` is text, keys may be quoted and may
- * repeat, several items may share a line. Reading stops at the first problem.
+ * Parses a file in HCL 1 syntax: no expressions, `${…}` is text, keys may be quoted or repeated,
+ * and several items may share a line. Stops at the first error.
  */
 export function parseLegacy(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)
@@ -52,7 +52,7 @@ interface Items {
   readonly blocks: Block[]
 }
 
-/** The items up to a closing brace, which is left, or the end of the text. */
+/** Reads items up to the closing brace, which is not consumed, or the end of the text. */
 function readItems(reader: LegacyReader): Items | undefined {
   const items: Items = { attributes: [], blocks: [] }
   for (;;) {
@@ -60,13 +60,13 @@ function readItems(reader: LegacyReader): Items | undefined {
     if (reader.at >= reader.text.length || reader.text[reader.at] === '}') return items
     if (!readItem(reader, items)) return undefined
     if (!skipBlanks(reader)) return undefined
-    // A comma between items is allowed but never needed.
+    // Commas between items are optional.
     takeSign(reader, ',')
   }
 }
 
 function readItem(reader: LegacyReader, items: Items): boolean {
-  // A name, a sign, a value and what ends it.
+  // A name, a separator, a value and its terminator.
   if (!countTokens(reader, 4)) return false
   const keys = readKeys(reader)
   const [first, second] = keys ?? []
@@ -95,7 +95,7 @@ function countTokens(reader: LegacyReader, count: number): boolean {
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy
 
-/** At least one name or string, up to `=` or `{`. */
+/** Reads at least one name or string before `=` or `{`. */
 function readKeys(reader: LegacyReader): readonly Label[] | undefined {
   const keys: Label[] = []
   for (;;) {
@@ -121,7 +121,7 @@ function readAttribute(reader: LegacyReader, key: Label): Attribute | undefined 
 
 function readBlock(reader: LegacyReader, type: Label, labels: readonly Label[]): Block | undefined {
   const headerSpan = { ...type.span, end: labels.at(-1)?.span.end ?? type.span.end }
-  // Labels count as levels: a reader without schema makes one object of each.
+  // Each label is a nesting level: a reader without a schema creates an object for each.
   reader.depth += labels.length
   const body = readBraces(reader, headerSpan)
   reader.depth -= labels.length

@@ -1,7 +1,7 @@
 import { joinSpans, type Span } from '../text/source.ts'
 import type { Attribute, Block, Body, Expression, ObjectExpression, ObjectItem } from './tree.ts'
 
-/** An object read as the body of a block, as the JSON and legacy syntaxes write blocks. */
+/** Converts an object to the body of a block, which is how JSON and HCL 1 write blocks. */
 export function objectAsBody(
   object: ObjectExpression,
   syntax: 'json' | 'legacy',
@@ -12,15 +12,15 @@ export function objectAsBody(
 }
 
 function itemAsAttribute(item: ObjectItem): readonly Attribute[] {
-  // Both syntaxes give every item a name; a computed key exists in native expressions only.
+  // Both syntaxes name every item; computed keys exist only in native expressions.
   if (item.name === undefined) return []
   const { keySpan, value, span } = item
   return [{ name: item.name, nameSpan: keySpan, expression: value, span }]
 }
 
 /**
- * The reverse, for a legacy block where an attribute is wanted: `meta { a = 1 }` for `meta = { a =
- * 1 }`.
+ * Converts an HCL 1 block to an object where the schema has an attribute: `meta { a = 1 }` for
+ * `meta = { a = 1 }`.
  */
 export function bodyAsObject(body: Body): ObjectExpression {
   const items = [
@@ -33,7 +33,7 @@ export function bodyAsObject(body: Body): ObjectExpression {
   return { kind: 'object', items, uniqueNames: false, span: body.span }
 }
 
-/** Labels become levels of objects. */
+/** Labels become nested objects. */
 export function blockAsExpression(block: Block): Expression {
   let expression: Expression = bodyAsObject(block.body)
   for (const label of block.labels.toReversed()) {

@@ -27,8 +27,8 @@ interface Items {
 }
 
 /**
- * The items up to the end of the text or the closing brace, which is left. A broken item is
- * skipped.
+ * Parses items up to the end of the text or the closing brace, which is not consumed. Invalid items
+ * are skipped.
  */
 export function parseItems(cursor: Cursor, end: 'end' | '}'): Items {
   const items: Items = { attributes: [], blocks: [] }
@@ -108,7 +108,7 @@ function parseAttribute(cursor: Cursor, name: Token): Attribute | undefined {
   }
 }
 
-/** The line end itself is left for the loop over the items. */
+/** The line break itself is consumed by the loop over the items. */
 function expectLineEnd(cursor: Cursor, rule: string, advice = ''): boolean {
   const { kind } = peek(cursor)
   if (kind === 'newline' || kind === 'end') return true
@@ -116,7 +116,7 @@ function expectLineEnd(cursor: Cursor, rule: string, advice = ''): boolean {
   return false
 }
 
-/** What people mean who go on after a value; empty when that is anybody's guess. */
+/** A hint on what may have been intended after a value; empty if that is unclear. */
 function adviceOn(cursor: Cursor): string {
   const { kind } = peek(cursor)
   if (kind === ',') return ' Nothing separates the arguments of a block but newlines.'
@@ -147,7 +147,7 @@ function parseBlock(cursor: Cursor, type: Token): Block | undefined {
   }
 }
 
-/** Labels count as levels: a reader without schema makes one object of each. */
+/** Each label is a nesting level: a reader without a schema creates an object for each. */
 function parseNested<T>(cursor: Cursor, levels: number, parse: () => T): T | undefined {
   const depthBefore = cursor.depth
   let isEntered = true
@@ -165,7 +165,7 @@ function parseLabel(cursor: Cursor): Label | undefined {
 
 function reportNoLabel(cursor: Cursor, labels: readonly Label[]): undefined {
   const { kind } = peek(cursor)
-  // A quoted label that failed has reported already.
+  // An invalid quoted label is already reported.
   if (kind === 'text' || kind === 'interpolation-open' || kind === 'directive-open')
     return undefined
   const after = labels.length === 0 ? AFTER_NAME : AFTER_LABEL
@@ -203,8 +203,8 @@ function parseBlockBody(cursor: Cursor, anchor: Span): Body | undefined {
 }
 
 /**
- * `{ }` or `{ name = value }`: more than one argument on a line would need a separator, and there
- * is none.
+ * Parses `{ }` or `{ name = value }`. One line may have only one argument, because there is no
+ * separator.
  */
 function parseOneLineItems(cursor: Cursor): Items | undefined {
   const items: Items = { attributes: [], blocks: [] }
@@ -226,9 +226,10 @@ function parseOneLineItems(cursor: Cursor): Items | undefined {
 }
 
 /**
- * A forgotten brace is missed at the end of the text only, where the first block is still open.
- * The indentation tells which one was meant: the first whose brace stands further left than its own
- * line. When a block around it is closed in the right column, it was only untidy.
+ * A missing closing brace is only noticed at the end of the text, where the first block is still
+ * open. Indentation shows which block was intended: the first whose closing brace is indented less
+ * than its own line. If an enclosing block is closed in the right column, the block was merely
+ * badly indented.
  */
 function compareIndentation(cursor: Cursor, { open, close }: Suspect): void {
   const opening = indentationAt(cursor, open)
@@ -239,7 +240,7 @@ function compareIndentation(cursor: Cursor, { open, close }: Suspect): void {
     cursor.suspect = undefined
 }
 
-/** How far the line of a token is indented, and where what is written on it begins. */
+/** Indentation of a token's line, and where its first character is. */
 function indentationAt(
   { source }: Cursor,
   { start }: Token,

@@ -87,7 +87,7 @@ function reportAmbiguousKey(cursor: Cursor, key: Expression): undefined {
   return report(cursor.problems, { span: key.span, summary: 'Ambiguous attribute key', detail })
 }
 
-/** A bare name is the key itself, not a variable; so are `true` and `null`. */
+/** A bare name is the key itself, not a variable. The same holds for `true` and `null`. */
 function staticName(key: Expression): string | undefined {
   if (key.kind === 'variable') return key.name
   if (key.kind !== 'literal') return undefined
@@ -127,7 +127,8 @@ function parseForCondition(cursor: Cursor): { readonly condition?: Expression } 
 }
 
 /**
- * `for k, v in collection`, in collections and in template directives; begins at the word `for`.
+ * Parses `for k, v in collection`, in collections and template directives; starts at the word
+ * `for`.
  */
 export function parseForBinding(cursor: Cursor): ForBinding | undefined {
   take(cursor)

@@ -19,7 +19,7 @@ import { parseHeredoc, parseQuoted } from './parse-template.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
 import type { BinaryOperator, Expression, Step } from './tree.ts'
 
-/** Any expression, from a conditional down. */
+/** Parses any expression, starting at the conditional operator. */
 export function parseExpressionAt(cursor: Cursor): Expression | undefined {
   if (!enter(cursor)) return undefined
   const expression = parseConditional(cursor)
@@ -60,7 +60,9 @@ const OPERATORS: ReadonlyMap<
   ),
 )
 
-/** Operators of this level and above; those of one level associate to the left. */
+/**
+ * Parses operators of at least this precedence. Operators of equal precedence are left-associative.
+ */
 function parseBinary(cursor: Cursor, levelMin: number): Expression | undefined {
   let left = parseUnary(cursor)
   while (left !== undefined) {
@@ -199,7 +201,7 @@ function parseParentheses(cursor: Cursor): Expression | undefined {
   return reportNext(cursor, 'Unbalanced parentheses', detail)
 }
 
-/** Everything that may follow a term: `.name`, `.0`, `.*`, `[key]`, `[*]`. */
+/** Parses everything that may follow a term: `.name`, `.0`, `.*`, `[key]`, `[*]`. */
 function parseSteps(cursor: Cursor): readonly Step[] | undefined {
   const steps: Step[] = []
   for (;;) {
@@ -227,7 +229,7 @@ function parseDotStep(cursor: Cursor, mayBeSplat: boolean): readonly Step[] | un
   return reportNext(cursor, 'Invalid attribute name', detail)
 }
 
-/** `a.0.1` is scanned as the number 0.1 but means two steps. */
+/** `a.0.1` is scanned as the number 0.1 but means two index steps. */
 function parseLegacyIndex(cursor: Cursor): readonly Step[] | undefined {
   const token = peek(cursor)
   const text = tokenText(cursor, token)
@@ -247,7 +249,7 @@ function parseLegacyIndex(cursor: Cursor): readonly Step[] | undefined {
   return steps
 }
 
-/** `.*` takes the attributes and legacy indexes that follow it along, but no bracket. */
+/** `.*` applies to the attributes and legacy indexes after it, but not to brackets. */
 function parseAttributeSplat(cursor: Cursor, dot: Token): readonly Step[] | undefined {
   take(cursor)
   const each: Step[] = []
@@ -280,7 +282,7 @@ function takeSplatBrackets(cursor: Cursor): boolean {
   return true
 }
 
-/** `[*]` takes everything that follows along, another splat included. */
+/** `[*]` applies to everything after it, including another splat. */
 function parseFullSplat(cursor: Cursor, open: Token): readonly Step[] | undefined {
   if (!enter(cursor)) return undefined
   const each = parseSteps(cursor)

@@ -20,18 +20,18 @@ import { buildTemplate, layOut, type Piece } from './template-pieces.ts'
 import { spanOfToken, type Token, type TokenKind } from './token.ts'
 import type { Expression, ForBinding, Label } from './tree.ts'
 
-/** `"…"` with escapes and sequences. */
+/** Parses a quoted template with escapes and sequences. */
 export function parseQuoted(cursor: Cursor): Expression | undefined {
   return parseTemplateBetween(cursor, { end: 'quote-close', isQuoted: true, isIndented: false })
 }
 
-/** `<<ID` or `<<-ID`: no escapes, and the second form drops the common indentation. */
+/** Parses a heredoc: no escapes; `<<-` removes the common indentation. */
 export function parseHeredoc(cursor: Cursor): Expression | undefined {
   const isIndented = tokenText(cursor, peek(cursor)).startsWith('<<-')
   return parseTemplateBetween(cursor, { end: 'heredoc-close', isQuoted: false, isIndented })
 }
 
-/** The whole text is the template; the cursor is at its first token. */
+/** Parses a text that is a template as a whole, from its first token. */
 export function parseBareTemplate(cursor: Cursor): Expression | undefined {
   const shape: Shape = { end: 'end', isQuoted: false, isIndented: false }
   const pieces = parsePieces(cursor, shape, peek(cursor))
@@ -40,7 +40,7 @@ export function parseBareTemplate(cursor: Cursor): Expression | undefined {
   return buildTemplate(layOut(pieces, shape), span, cursor.problems)
 }
 
-/** A quoted string where only plain text is allowed. */
+/** Parses a quoted string that must not contain sequences. */
 export function parsePlainQuoted(cursor: Cursor, what: string): Label | undefined {
   const open = take(cursor)
   let text = ''
@@ -74,8 +74,8 @@ function parseTemplateBetween(cursor: Cursor, shape: Shape): Expression | undefi
 }
 
 /**
- * Up to the closing token, which is left. Open directives count as levels: what they enclose is
- * evaluated inside them.
+ * Parses up to the closing token, which is not consumed. Open directives count as nesting levels,
+ * because their contents are evaluated inside them.
  */
 function parsePieces(cursor: Cursor, shape: Shape, open: Token): readonly Piece[] | undefined {
   const pieces: Piece[] = []

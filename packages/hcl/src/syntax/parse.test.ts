@@ -5,7 +5,7 @@ import { rangeOf, textOf } from '../text/source.ts'
 import { parse, parseExpression, parseTemplate } from './parse.ts'
 import type { Body, Expression } from './tree.ts'
 
-/** The structure of a body in a few words; expressions as their source text. */
+/** Summarizes the structure of a body, with expressions as source text. */
 function outline(body: Body): unknown {
   return {
     ...Object.fromEntries(body.attributes.map((one) => [one.name, textOf(one.expression.span)])),
@@ -91,7 +91,7 @@ for (const c of bodies)
     assert.deepEqual(outline(parsed.value), c.outline)
   })
 
-/** An expression with every grouping written out. */
+/** The expression with all implied parentheses. */
 function grouped(node: Expression): string {
   switch (node.kind) {
     case 'binary':

@@ -13,7 +13,7 @@ import { parseBareTemplate } from './parse-template.ts'
 import { scan } from './scan.ts'
 import type { Body, Expression } from './tree.ts'
 
-/** A whole file of the native syntax. */
+/** Parses a file in native syntax. */
 export function parse(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   return run(makeSource(file, text), (cursor) => {
     const { source } = cursor
@@ -23,7 +23,7 @@ export function parse(text: string, file: string): Result<Body, readonly Diagnos
   })
 }
 
-/** One expression, such as the value of a variable given on a command line. */
+/** Parses a single expression, such as the value of a variable on a command line. */
 export function parseExpression(
   text: string,
   file: string,
@@ -39,7 +39,7 @@ export function parseExpression(
   })
 }
 
-/** A text that is a template as a whole, without quotes and escapes. */
+/** Parses a text that is a template as a whole, without quotes and escapes. */
 export function parseTemplate(
   text: string,
   file: string,
@@ -49,7 +49,7 @@ export function parseTemplate(
   return finish(expression, problems)
 }
 
-/** The same for a text inside another one; problems go to the caller. */
+/** Parses a template inside another text; reports to the caller's collector. */
 export function parseTemplateOf(source: Source, problems: Problems): Expression | undefined {
   const tokens = scan(source, 'template', problems)
   if (tokens === undefined) return undefined

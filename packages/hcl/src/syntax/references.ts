@@ -2,9 +2,7 @@ import type { Span } from '../text/source.ts'
 import type { NumberValue } from '@reeve/kit/number.ts'
 import type { Expression, ForBinding, Step, TemplatePart } from './tree.ts'
 
-/**
- * A variable that an expression reads, with the steps after it that are known without evaluating.
- */
+/** A reference to a variable, with the steps that are known without evaluation. */
 export interface Reference {
   readonly root: string
   readonly path: readonly (string | NumberValue)[]
@@ -12,8 +10,8 @@ export interface Reference {
 }
 
 /**
- * Every reference in the expression, except to names that the expression itself binds with `for`.
- * Work list instead of recursion: binary expressions lean to the left without limit.
+ * Finds all references in an expression, except to names bound by its own `for`. Uses a work list
+ * instead of recursion, because chains of binary operators are unbounded.
  */
 export function findReferences(expression: Expression): readonly Reference[] {
   const references: Reference[] = []
@@ -35,7 +33,8 @@ interface Visit {
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * `var.a[0]` as root and path; for other expressions nothing. Steps that are computed end the path.
+ * `var.a[0]` as root and path; undefined for other expressions. The path ends at the first computed
+ * step.
  */
 function asReference(node: Expression | TemplatePart): Reference | undefined {
   if (node.kind === 'variable') return { root: node.name, path: [], span: node.span }
@@ -56,10 +55,7 @@ function staticKey(step: Step): string | NumberValue | undefined {
   return value === null || typeof value === 'boolean' ? undefined : value
 }
 
-/**
- * The expression as a reference whose every step is known, or nothing: what a reader may take as a
- * bare word.
- */
+/** The expression as a reference with only static steps; otherwise undefined. */
 export function asTraversal(expression: Expression): Reference | undefined {
   const reference = asReference(expression)
   if (reference === undefined) return undefined
@@ -70,8 +66,8 @@ export function asTraversal(expression: Expression): Reference | undefined {
 const WORD = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
 
 /**
- * The expression as a single word, such as the name after `iterator =`. JSON has no bare words, so
- * a string will do.
+ * The expression as a keyword, such as the name after `iterator =`. JSON has no bare words, so it
+ * uses a string.
  */
 export function asKeyword(expression: Expression): string | undefined {
   if (expression.kind === 'variable') return expression.name
@@ -94,7 +90,7 @@ function childrenOf(node: Expression | TemplatePart, bound: ReadonlySet<string>)
     case 'if':
       return visits([node.condition, ...node.whenTrue, ...node.whenFalse])
     case 'access':
-      // The root was taken together with its steps.
+      // The root was visited together with its steps.
       return visits([
         ...(node.base.kind === 'variable' ? [] : [node.base]),
         ...node.steps.flatMap(keysOf),

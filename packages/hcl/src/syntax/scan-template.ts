@@ -1,7 +1,7 @@
 import { report } from '../text/diagnostic.ts'
 import { push, type Scanner, type TemplateMode } from './scanner.ts'
 
-/** Reads one token of a template: text, the opening of a sequence, or the end. */
+/** Scans one token of a template: text, the start of a sequence, or the end. */
 export function scanTemplate(scanner: Scanner, mode: TemplateMode): void {
   const { text, at } = scanner
   if (mode.kind === 'heredoc' && mode.isAtLineStart && scanHeredocClose(scanner, mode.marker))
@@ -35,7 +35,7 @@ function scanSequenceOpen(scanner: Scanner): void {
   push(scanner, kind, text[at + 2] === '~' ? 3 : 2)
 }
 
-/** The marker may be indented, but must be alone on its line. */
+/** The marker may be indented but must be alone on its line. */
 function scanHeredocClose(scanner: Scanner, marker: string): boolean {
   const { text, at } = scanner
   const newline = text.indexOf('\n', at)
@@ -47,9 +47,9 @@ function scanHeredocClose(scanner: Scanner, marker: string): boolean {
 }
 
 /**
- * Closes the string at the end of its line, so that the next line is read as code again. So are the
- * strings around it: what was forgotten is most likely the brace before a closing quote, which then
- * opened this string.
+ * Closes an unterminated string at the end of its line, so that the next line is scanned as code.
+ * Enclosing strings are closed too: usually the brace before a closing quote is missing, and that
+ * quote opened this string.
  */
 function cutQuoted(scanner: Scanner): void {
   const { source, at, problems } = scanner
@@ -67,7 +67,7 @@ function cutQuoted(scanner: Scanner): void {
   }
 }
 
-/** At least one character: the caller has ruled out every other token. */
+/** At least one character: the caller has excluded every other token. */
 function findTextEnd(text: string, start: number, kind: TemplateMode['kind']): number {
   let at = start
   while (at < text.length) {
@@ -83,7 +83,7 @@ function findTextEnd(text: string, start: number, kind: TemplateMode['kind']): n
   return at
 }
 
-/** `$${` and `%%{` stand for `${` and `%{`. */
+/** `$${` and `%%{` are escapes for `${` and `%{`. */
 export function isEscapedSequence(text: string, at: number): boolean {
   const unit = text[at]
   return (unit === '$' || unit === '%') && text[at + 1] === unit && text[at + 2] === '{'

@@ -7,7 +7,7 @@ import { push, type CodeMode, type Scanner } from './scanner.ts'
 import { PUNCTUATION, type Punctuation, type Token } from './token.ts'
 
 /**
- * Text to tokens; comments and blanks are dropped. Gives nothing when the text is beyond the
+ * Splits text into tokens, without comments and whitespace. Undefined if the text exceeds the
  * limits.
  */
 export function scan(
@@ -25,7 +25,7 @@ export function scan(
   scanner.modes.push(
     start === 'code' ? { kind: 'code', isSequence: false, openBraceCount: 0 } : { kind: 'bare' },
   )
-  // A byte order mark is an artefact of an editor, not a part of the text.
+  // Editors may add a byte order mark; it is not part of the text.
   if (text.startsWith('\uFEFF')) scanner.at = 1
   while (scanner.at < text.length) {
     if (scanner.tokens.length >= TOKEN_COUNT_MAX) {
@@ -86,7 +86,7 @@ function matchLength(pattern: RegExp, scanner: Scanner): number {
   return pattern.test(scanner.text) ? pattern.lastIndex - scanner.at : 0
 }
 
-/** The line end stays: it ends the attribute before the comment. */
+/** The line break is kept: it terminates the attribute before the comment. */
 function skipLineComment(scanner: Scanner): void {
   const newline = scanner.text.indexOf('\n', scanner.at)
   const end = newline === -1 ? scanner.text.length : newline
@@ -126,7 +126,7 @@ function scanHeredocOpen(scanner: Scanner): void {
   push(scanner, 'heredoc-open', match[0].length)
 }
 
-/** By their first character, longer signs first. */
+/** Grouped by first character, longest first. */
 const SIGNS: ReadonlyMap<string, readonly Punctuation[]> = Map.groupBy(PUNCTUATION, (sign) =>
   sign.slice(0, 1),
 )
@@ -151,7 +151,7 @@ function braceCountAfter(sign: Punctuation, count: number): number {
 
 const TYPOGRAPHIC = 'Typographic quotes are not valid. Use double quotes (") to enclose strings.'
 
-/** What people write out of habit, and what the language has instead. */
+/** Operators of other languages and their HCL equivalents. */
 const HABITS: ReadonlyMap<string, string> = new Map([
   ["'", 'Single quotes are not valid. Use double quotes (") to enclose strings.'],
   ['`', 'Backticks are not valid. Use a heredoc for a string of several lines.'],
@@ -166,7 +166,7 @@ const HABITS: ReadonlyMap<string, string> = new Map([
 
 const INVALID_RUN = /[^\p{ID_Start}_0-9\s{}[\]()=,.:?!<>+\-*/%"#&|'`;^~]+/uy
 
-/** One report for a run of them: binary data is one problem, not a million. */
+/** Reports a run of invalid characters once: binary data is one error, not a million. */
 function skipInvalid(scanner: Scanner): void {
   const { source, text, at, problems } = scanner
   const first = text[at] ?? ''

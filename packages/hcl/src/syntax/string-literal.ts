@@ -2,10 +2,7 @@ import { report, type Problems } from '../text/diagnostic.ts'
 import { textOf, type Span } from '../text/source.ts'
 import { isEscapedSequence } from './scan-template.ts'
 
-/**
- * The characters that a piece of a heredoc or of a bare template stands for: only `$${` and `%%{`
- * are escapes.
- */
+/** Decodes a part of a heredoc or bare template: only `$${` and `%%{` are escapes. */
 export function decodeTemplateText(span: Span): string {
   const text = textOf(span)
   return text.includes('{') ? text.replaceAll(/([$%])\1\{/g, '$1{') : text
@@ -19,9 +16,7 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\\', '\\'],
 ])
 
-/**
- * The characters that a piece of a quoted string stands for. A bad escape is reported and left out.
- */
+/** Decodes a part of a quoted string. An invalid escape is reported and omitted. */
 export function decodeQuotedText(span: Span, problems: Problems): string {
   const text = textOf(span)
   if (!text.includes('\\')) return decodeTemplateText(span)
@@ -52,7 +47,7 @@ export function decodeQuotedText(span: Span, problems: Problems): string {
 
 interface Escape {
   readonly character: string | undefined
-  /** Of the escape in the source, the backslash included. */
+  /** Length in the source, including the backslash. */
   readonly length: number
 }
 

@@ -2,7 +2,7 @@ import { report, type Problems } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Expression, ForBinding, TemplatePart } from './tree.ts'
 
-/** A template as a flat row of pieces, before directives are joined into a tree. */
+/** A template as a flat list, before directives are nested into a tree. */
 export type Piece =
   | {
       readonly kind: 'text'
@@ -23,7 +23,7 @@ interface SequencePiece {
 
 /**
  * Applies the indentation of `<<-` and then the strip markers. A marker strips the adjacent text
- * piece only, which in a heredoc ends with its line: `~}` removes the line end but not the
+ * piece only, which in a heredoc ends with its line: `~}` removes the line break but not the
  * indentation of the next line.
  */
 export function layOut(
@@ -42,7 +42,7 @@ export function layOut(
   })
 }
 
-/** The smallest indentation of a line is removed from all; lines of blanks only do not count. */
+/** Removes the smallest indentation from all lines; blank lines do not count. */
 function removeIndentation(pieces: readonly Piece[]): readonly Piece[] {
   let indentation = Infinity
   let isAtLineStart = true
@@ -71,7 +71,7 @@ interface OpenDirective {
   elseParts?: TemplatePart[]
 }
 
-/** Joins directives with what they enclose. A template without sequences is a literal. */
+/** Nests the pieces inside directives. A template without sequences is a literal. */
 export function buildTemplate(
   pieces: readonly Piece[],
   span: Span,
@@ -116,10 +116,7 @@ function partsOf(open: OpenDirective | undefined, root: TemplatePart[]): Templat
   return open === undefined ? root : (open.elseParts ?? open.parts)
 }
 
-/**
- * The lines of a heredoc are one text again. Joined at the end of the list only, so the cost stays
- * linear.
- */
+/** Joins the lines of a heredoc. Only appends to the last part, so the cost stays linear. */
 function addText(parts: TemplatePart[], text: string, span: Span): void {
   if (text === '') return
   const last = parts.at(-1)

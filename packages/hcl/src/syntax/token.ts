@@ -4,7 +4,7 @@ const LONG_SIGNS = ['...', '&&', '||', '==', '!=', '<=', '>=', '=>', '::'] as co
 const BRACKETS = ['{', '}', '[', ']', '(', ')'] as const
 const SHORT_SIGNS = ['=', ',', '.', ':', '?', '!', '<', '>', '+', '-', '*', '/', '%'] as const
 
-/** Longer signs first. Punctuation is its own kind of token. */
+/** Longest first. Each is its own token kind. */
 export const PUNCTUATION = [...LONG_SIGNS, ...BRACKETS, ...SHORT_SIGNS] as const
 
 export type Punctuation = (typeof PUNCTUATION)[number]
@@ -14,15 +14,15 @@ export type TokenKind =
   | 'identifier'
   | 'number'
   | 'newline'
-  /** The closing quote of a string that was cut by the end of its line is empty. */
+  /** The closing quote of an unterminated string is empty. */
   | 'quote-open'
   | 'quote-close'
-  /** Marker and line end. */
+  /** The marker with its line break. */
   | 'heredoc-open'
   | 'heredoc-close'
   /** Literal characters of a template; one token per line in a heredoc. */
   | 'text'
-  /** `${`, `%{`, and the brace that closes either; with `~` when it strips. */
+  /** `${`, `%{`, and their closing brace; with `~` if it strips whitespace. */
   | 'interpolation-open'
   | 'directive-open'
   | 'sequence-close'
@@ -47,7 +47,7 @@ const DESCRIPTIONS: Partial<Record<TokenKind, string>> = {
   end: 'the end of the text',
 }
 
-/** The token in the words of messages. */
+/** Describes the token for messages. */
 export function describeToken(source: Source, token: Token): string {
   return (
     DESCRIPTIONS[token.kind] ??

@@ -2,18 +2,17 @@ import type { Span } from '../text/source.ts'
 import type { NumberValue } from '@reeve/kit/number.ts'
 
 /**
- * The items between the braces of a block, or of a whole file. In the native syntax an item is an
- * attribute or a block. In the other two a property is an attribute here, and becomes blocks when
- * the schema says so.
+ * The items of a block or file. In native syntax an item is an attribute or a block. In JSON and
+ * HCL 1 a property is an attribute here and may become blocks by the schema.
  */
 export interface Body {
   readonly syntax: 'native' | 'json' | 'legacy'
-  /** In source order. Names are unique in the native syntax only. */
+  /** In source order. Names are unique only in native syntax. */
   readonly attributes: readonly Attribute[]
   readonly blocks: readonly Block[]
   readonly span: Span
   /**
-   * Where to point when something is missing: the header of the block, or the start of the file.
+   * Position for diagnostics about missing items: the header of the block or the start of the file.
    */
   readonly anchor: Span
 }
@@ -30,7 +29,7 @@ export interface Block {
   readonly typeSpan: Span
   readonly labels: readonly Label[]
   readonly body: Body
-  /** The type and the labels. */
+  /** The type with the labels. */
   readonly headerSpan: Span
 }
 
@@ -53,14 +52,14 @@ export type Expression =
   | ObjectExpression
   | ForExpression
 
-/** Also a quoted string without sequences. */
+/** A constant, or a quoted string without sequences. */
 export interface LiteralExpression {
   readonly kind: 'literal'
   readonly value: null | boolean | NumberValue | string
   readonly span: Span
 }
 
-/** Strip markers and heredoc indentation are already applied to the text. */
+/** Strip markers and heredoc indentation are already applied. */
 export interface TemplateExpression {
   readonly kind: 'template'
   readonly parts: readonly TemplatePart[]
@@ -119,17 +118,14 @@ interface AttributeStep {
   readonly span: Span
 }
 
-/** `[key]`, or the legacy `.0` whose key is a literal. */
+/** `[key]`, or the legacy `.0` with a literal key. */
 export interface IndexStep {
   readonly kind: 'index'
   readonly key: Expression
   readonly span: Span
 }
 
-/**
- * `each` is applied to every element; steps that follow the splat are applied to the list of the
- * results.
- */
+/** `each` applies to every element; steps after the splat apply to the resulting list. */
 export interface SplatStep {
   readonly kind: 'splat'
   readonly each: readonly Step[]
@@ -141,7 +137,7 @@ export interface CallExpression {
   readonly name: string
   readonly nameSpan: Span
   readonly arguments: readonly Expression[]
-  /** The last argument is a list whose elements are the remaining arguments. */
+  /** The last argument is a list that supplies the remaining arguments. */
   readonly expandsLast: boolean
   readonly span: Span
 }
@@ -168,7 +164,7 @@ export type BinaryOperator =
   | '/'
   | '%'
 
-/** Leans to the left without limit: a reader follows `left` in a loop, not by recursion. */
+/** Left-associative and unbounded: follow `left` in a loop, not by recursion. */
 export interface BinaryExpression {
   readonly kind: 'binary'
   readonly operator: BinaryOperator
@@ -200,19 +196,16 @@ export interface TupleExpression {
 export interface ObjectExpression {
   readonly kind: 'object'
   readonly items: readonly ObjectItem[]
-  /** A JSON object must not name a property twice; elsewhere the last one wins. */
+  /** A JSON object must not have duplicate names; elsewhere the last one wins. */
   readonly uniqueNames: boolean
   readonly span: Span
 }
 
 export interface ObjectItem {
   readonly key: Expression
-  /** The key as written; `key.span` may lie inside a template of its own. */
+  /** The key as written; `key.span` may lie inside a nested template. */
   readonly keySpan: Span
-  /**
-   * The key as written, when that is known without evaluating: what a body made from the object is
-   * read by.
-   */
+  /** The key, if known without evaluation; bodies made from objects use it. */
   readonly name?: string
   readonly value: Expression
   readonly span: Span
@@ -224,7 +217,7 @@ export interface ForExpression {
   readonly binding: ForBinding
   readonly key?: Expression
   readonly value: Expression
-  /** `...` after the value: equal keys are gathered in lists. */
+  /** With `...` after the value, values of equal keys are grouped in lists. */
   readonly isGrouped: boolean
   readonly condition?: Expression
   readonly span: Span

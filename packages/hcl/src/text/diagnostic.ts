@@ -1,10 +1,10 @@
 import { DIAGNOSTIC_COUNT_MAX } from '../limits.ts'
 import { rangeOf, type Range, type Span } from './source.ts'
 
-/** What is wrong with a text, and where. */
+/** An error or warning with its position. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
-  /** A few words; the same for every problem of the kind. */
+  /** A short phrase, equal for all diagnostics of a kind. */
   readonly summary: string
   /** Sentences about this case. */
   readonly detail: string
@@ -20,8 +20,8 @@ export function warningAt(span: Span, summary: string, detail: string): Diagnost
 }
 
 /**
- * A diagnostic that is written only when somebody will read it: `try` and the unselected side of a
- * conditional drop problems by the million, and finding lines and nearest names would dominate.
+ * A diagnostic that is rendered only when it is needed. `try` and the dropped branch of a
+ * conditional discard millions of them, and finding line numbers and suggestions would dominate.
  */
 export interface Problem {
   readonly span: Span
@@ -29,14 +29,17 @@ export interface Problem {
   readonly detail: string | (() => string)
 }
 
-/** The budget of the text is used up: everything that is left of it would say so again. */
+/**
+ * The budget of the text is exhausted: reported once, because everything after it fails the same
+ * way.
+ */
 export const TOO_EXPENSIVE = 'Evaluation too expensive'
 
-/** Collects at most `DIAGNOSTIC_COUNT_MAX` problems and counts the rest. */
+/** Collects at most `DIAGNOSTIC_COUNT_MAX` diagnostics and counts the rest. */
 export interface Problems {
   readonly kept: (Problem | Diagnostic)[]
   lostCount: number
-  /** Those that are told already. */
+  /** Number of diagnostics equal to an earlier one. */
   repeatedCount: number
 }
 
@@ -45,8 +48,7 @@ export function noProblems(): Problems {
 }
 
 /**
- * Gives `undefined`, which is what every parsing and evaluating function returns after it has
- * reported.
+ * Adds a diagnostic. Returns undefined, like every parsing and evaluating function after an error.
  */
 export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
   if (isFull(problems)) problems.lostCount++
@@ -56,8 +58,8 @@ export function report(problems: Problems, problem: Problem | Diagnostic): undef
 }
 
 /**
- * One mistake in the text is met once for each block that the text stands for. What is written late
- * is not written here to compare it: the same summary at the same place is near enough.
+ * An error in a dynamic block occurs once per expanded block. Pending diagnostics are not rendered
+ * for the comparison: equal summary and position are enough.
  */
 function isSame(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
   if (a.summary !== b.summary) return false
@@ -83,23 +85,24 @@ export function reportAll(problems: Problems, list: readonly (Problem | Diagnost
   return undefined
 }
 
-/** True when another problem would not be kept, so that looking for more is wasted work. */
+/** Whether further diagnostics would be dropped, so that looking for more is wasted work. */
 export function isFull(problems: Problems): boolean {
   return problems.kept.length >= DIAGNOSTIC_COUNT_MAX
 }
 
-/** Also those that were not kept. */
+/** Includes dropped diagnostics. */
 export function countProblems(problems: Problems): number {
   return problems.kept.length + problems.lostCount + problems.repeatedCount
 }
 
-/** Warnings do not count. */
+/** Whether there are errors; warnings do not count. */
 export function hasErrors(problems: Problems): boolean {
   return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')
 }
 
 /**
- * The problems in the order they were reported, with a last one that says when some were left out.
+ * The diagnostics in the order they were reported. A final one gives the number of dropped
+ * diagnostics.
  */
 export function toDiagnostics(problems: Problems): readonly Diagnostic[] {
   const list = problems.kept.map((one) => ('severity' in one ? one : write(one)))
@@ -114,7 +117,7 @@ function write(problem: Problem): Diagnostic {
   return errorAt(span, summary, typeof detail === 'string' ? detail : detail())
 }
 
-/** The same, by position: the scanner reports its problems before the parser does. */
+/** The diagnostics by position: the scanner reports before the parser. */
 export function toSortedDiagnostics(problems: Problems): readonly Diagnostic[] {
   return toDiagnostics(problems).toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }

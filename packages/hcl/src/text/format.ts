@@ -2,8 +2,8 @@ import type { Diagnostic } from './diagnostic.ts'
 import type { Range } from './source.ts'
 
 /**
- * Diagnostics as people read them: place and message, then the source line with a mark under the
- * range. `texts` is the text of the only file, or the text of each file by name.
+ * Formats diagnostics for people: position and message, then the source line with the range
+ * underlined. `texts` is the text of the only file, or texts by file name.
  */
 export function formatDiagnostics(
   texts: string | ReadonlyMap<string, string>,
@@ -29,17 +29,14 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${formatRange(diagnostic.range)}: ${prefix}${message}`
 }
 
-/** `file:line,column-column`, or `file:line,column-line,column` over several lines. */
+/** `file:line,column-column`, or `file:line,column-line,column` for several lines. */
 export function formatRange(range: Range): string {
   const { file, start, end } = range
   const last = end.line === start.line ? `${end.column}` : `${end.line},${end.column}`
   return `${file}:${start.line},${start.column}-${last}`
 }
 
-/**
- * Long lines are cut around the range so that a message stays a message. Nothing beyond the cut is
- * looked at.
- */
+/** Long lines are truncated around the range. The rest of the line is not scanned. */
 const LEAD_SHOWN_MAX = 60
 const LINE_SHOWN_MAX = 120
 
@@ -52,7 +49,7 @@ function excerpt(text: string, range: Range): readonly string[] {
   const hasMoreAfter = rest.length === LINE_SHOWN_MAX - lead.length
   const marked = Array.from(rest.slice(0, end.offset - start.offset))
   const number = String(start.line)
-  // A tab stays a tab in the mark line: both lines then stop at the same columns in every terminal.
+  // Tabs are kept in the underline, so that both lines align in every terminal.
   const indentation = Array.from(lead, (character) => (character === '\t' ? '\t' : ' ')).join('')
   const mark = `^${'~'.repeat(Math.max(0, marked.length - 1))}`
   return [

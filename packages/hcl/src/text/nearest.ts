@@ -1,15 +1,13 @@
 import { cutText } from '@reeve/kit/cut-text.ts'
 import { QUOTED_LENGTH_MAX } from '../limits.ts'
 
-/**
- * Names compared for one message; a hostile object has more names than anybody could have meant.
- */
+/** Maximum number of names compared per message; a hostile object may have many more. */
 const CANDIDATES_MAX = 200
 
-/** The valid name that was probably meant, or nothing when none is close. */
+/** The closest valid name, or undefined if none is similar. */
 export function findNearestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > QUOTED_LENGTH_MAX) return undefined
-  // A third of the letters may be wrong: `datacentres` finds `datacenters`, `x` finds nothing.
+  // A third of the letters may differ: `datacentres` suggests `datacenters`, `x` suggests nothing.
   let bestDistance = Math.floor(name.length / 3) + 1
   let best: string | undefined
   let seenCount = 0
@@ -24,18 +22,18 @@ export function findNearestName(name: string, candidates: Iterable<string>): str
   return best
 }
 
-/** ` Did you mean "x"?` with its leading space, or nothing. */
+/** ` Did you mean "x"?` with a leading space, or an empty string. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const nearest = findNearestName(name, candidates)
   return nearest === undefined ? '' : ` Did you mean ${quoteText(nearest)}?`
 }
 
-/** Quoted for a message, cut when it is long. */
+/** Quotes text for a message and truncates it if it is long. */
 export function quoteText(text: string): string {
   return JSON.stringify(cutText(text, QUOTED_LENGTH_MAX))
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */
+/** Number of insertions, deletions, replacements and transpositions (Damerau–Levenshtein). */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

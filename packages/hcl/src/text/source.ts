@@ -1,28 +1,22 @@
-/**
- * A text with its name. Tree nodes refer to it by offsets; lines and columns are computed only when
- * they are shown.
- */
+/** A named text. Tree nodes refer to it by offsets; lines and columns are computed on demand. */
 export interface Source {
   readonly file: string
   readonly text: string
-  /** Offsets at which lines begin, found on the first call. */
+  /** Offsets of line starts, computed on first use. */
   lineStarts(): readonly number[]
-  /** Offsets of characters that take two UTF-16 units, found on the first call. */
+  /** Offsets of characters with two UTF-16 units, computed on first use. */
   wideCharacters(): readonly number[]
-  /** Set when the text was written inside another one, such as a template inside a JSON string. */
+  /** Set for a text inside another one, such as a template in a JSON string. */
   readonly outer?: OuterText
 }
 
 interface OuterText {
   readonly source: Source
-  /** Where in the outer text the character at this inner offset was written. */
+  /** Maps an inner offset to an offset in the outer text. */
   offsetOf(inner: number): number
 }
 
-/**
- * A piece of a source, from `start` up to but not including `end`. Offsets count UTF-16 units from
- * 0.
- */
+/** A range of a source, excluding `end`. Offsets count UTF-16 units from 0. */
 export interface Span {
   readonly source: Source
   readonly start: number
@@ -30,8 +24,7 @@ export interface Span {
 }
 
 /**
- * Lines and columns count from 1; a column is a character (code point), `offset` counts UTF-16
- * units from 0.
+ * Lines and columns count from 1. A column is a code point; `offset` counts UTF-16 units from 0.
  */
 export interface Position {
   readonly line: number
@@ -73,17 +66,17 @@ function findWideCharacters(text: string): readonly number[] {
   return offsets
 }
 
-/** The text exactly as written. */
+/** The source text of a span. */
 export function textOf(span: Span): string {
   return span.source.text.slice(span.start, span.end)
 }
 
-/** The span from the start of one to the end of the other, both in the same source. */
+/** The span from the start of the first to the end of the last, both in the same source. */
 export function joinSpans(first: Span, last: Span): Span {
   return { source: first.source, start: first.start, end: last.end }
 }
 
-/** Where the span is, for people; in the outermost text when sources are nested. */
+/** Line and column range of a span; in the outermost text if sources are nested. */
 export function rangeOf(span: Span): Range {
   const outer = span.source.outer
   if (outer !== undefined) {
@@ -99,7 +92,7 @@ export function rangeOf(span: Span): Range {
   }
 }
 
-/** Logarithmic in the text: a hostile text has all its problems on one line of eight megabytes. */
+/** Logarithmic: a hostile text may have all its errors on one line of eight megabytes. */
 function positionAt(source: Source, offset: number): Position {
   const starts = source.lineStarts()
   const line = countUpTo(starts, offset)
@@ -109,7 +102,7 @@ function positionAt(source: Source, offset: number): Position {
   return { line, column: offset - lineStart - wideCount + 1, offset }
 }
 
-/** How many of the sorted offsets are not greater than the limit. */
+/** Number of sorted offsets that are at most `limit`. */
 function countUpTo(sorted: readonly number[], limit: number): number {
   let low = 0
   let high = sorted.length

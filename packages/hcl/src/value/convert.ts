@@ -23,7 +23,7 @@ import {
   type Value,
 } from './value.ts'
 
-/** Why a value does not become the wanted type, and where inside it. */
+/** Why a value cannot be converted, and the path inside it. */
 export interface ConversionProblem {
   readonly path: readonly (string | number)[]
   readonly message: string
@@ -31,13 +31,13 @@ export interface ConversionProblem {
 
 export interface ConversionRules {
   /**
-   * The legacy syntax also takes one value for a list of it, 0 and 1 for a bool, and a list of
-   * objects for one object.
+   * As in HCL 1: also converts a value to a list of it, 0 and 1 to a bool, and a list of objects to
+   * one object.
    */
   readonly weak?: boolean
 }
 
-/** Null stays null: whether it is allowed is for the caller to say. */
+/** Null stays null; the caller decides whether it is allowed. */
 export function convert(
   value: Value,
   type: Type,
@@ -65,7 +65,7 @@ export function convert(
   }
 }
 
-/** Text of a primitive; nothing for null and collections. */
+/** Text of a primitive; undefined for null and collections. */
 export function toText(value: Value): string | undefined {
   if (typeof value === 'string') return value
   if (isNumber(value)) return numberToText(value)
@@ -117,12 +117,12 @@ function convertToList(
   return ok(type.kind === 'set' ? markSet(toSet(elements)) : elements)
 }
 
-/** `list(any)` means a list of one type that is found in the value. */
+/** `list(any)` means a list of one type, which is inferred from the value. */
 function elementTypeFor(members: Iterable<Value>, wanted: Type): Type | undefined {
   return wanted.kind === 'any' ? unifyAll([...members].map(typeOf)) : wanted
 }
 
-/** A set has no order of its own: numbers by size, everything else by its JSON text. */
+/** Sets are ordered: numbers by value, everything else by its JSON text. */
 function toSet(elements: readonly Value[]): readonly Value[] {
   const byText = new Map(elements.map((element) => [toJson(element), element]))
   return [...byText]
@@ -166,8 +166,8 @@ function asObject(value: Value, rules: ConversionRules) {
 }
 
 /**
- * Attributes that the type does not name are dropped, as every object with more attributes is also
- * one with fewer.
+ * Attributes that the type does not name are dropped, because an object with more attributes is
+ * also one with fewer.
  */
 function convertToObject(
   value: Value,
@@ -201,7 +201,7 @@ function convertMembers<K extends string | number>(
   return ok(converted)
 }
 
-/** `element 0: attribute "x": a number is required`. */
+/** For example `element 0: attribute "x": a number is required`. */
 export function formatConversionProblem(found: ConversionProblem): string {
   const steps = found.path.map((step) =>
     typeof step === 'number' ? `element ${step}: ` : `attribute ${quoteText(step)}: `,

@@ -7,26 +7,22 @@ import {
 } from '@reeve/kit/number.ts'
 
 /**
- * A number while an arithmetic expression is computed: exact, so that `0.1 + 0.2` is 0.3 and `1 / 3
- * * 3` is 1 as in the arbitrary precision of the language. Only the final result is rounded to a
- * double.
+ * An exact number during arithmetic, so that `0.1 + 0.2` is 0.3 and `1 / 3 * 3` is 1, as with the
+ * arbitrary precision of the language. Only the final result is rounded to a double.
  */
 export interface Rational {
   readonly numerator: bigint
-  /** Positive. */
+  /** Always positive. */
   readonly denominator: bigint
 }
 
-/**
- * Beyond this a term is rounded to a double before it goes on: a chain of divisions would grow
- * without end.
- */
+/** Larger terms are rounded to a double: a chain of divisions would grow without bound. */
 const TERM_LIMIT = 2n ** BigInt(4 * NUMBER_BITS_MAX)
 
 export function toRational(value: NumberValue): Rational {
   if (typeof value === 'bigint') return { numerator: value, denominator: 1n }
   if (Number.isInteger(value)) return { numerator: BigInt(value), denominator: 1n }
-  // The shortest decimal that reads back as the double is what the user wrote.
+  // The shortest decimal that parses to the same double is the one the user wrote.
   const [mantissa = '', exponentText = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const digits = BigInt(whole + fraction)
@@ -35,16 +31,14 @@ export function toRational(value: NumberValue): Rational {
   return { numerator: digits, denominator: 10n ** BigInt(-exponent) }
 }
 
-/** Nothing when out of range. */
+/** Undefined if out of range. */
 export function fromRational(value: Rational): NumberValue | undefined {
   const { numerator, denominator } = value
   if (numerator % denominator === 0n) return fromBigInt(numerator / denominator)
   return fromFloat(toFloat(value))
 }
 
-/**
- * Forty digits and a mark for the rest: enough to round correctly to the seventeen a double needs.
- */
+/** Forty digits plus a sticky digit: enough to round correctly to the seventeen of a double. */
 const FLOAT_DIGITS = 40
 
 function toFloat({ numerator, denominator }: Rational): number {
@@ -58,7 +52,7 @@ function toFloat({ numerator, denominator }: Rational): number {
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%'
 
-/** Nothing when the result is out of range. The divisor must not be zero. */
+/** Undefined if the result is out of range. The divisor must not be zero. */
 export function calculate(
   operator: ArithmeticOperator,
   left: Rational,
@@ -114,7 +108,7 @@ function divide(left: Rational, right: Rational): Rational {
     : { numerator, denominator }
 }
 
-/** The sign of the dividend, as division truncates towards zero. */
+/** Has the sign of the dividend, because division truncates towards zero. */
 function remainder(left: Rational, right: Rational): Rational {
   const numerator = left.numerator * right.denominator
   const divisor = right.numerator * left.denominator

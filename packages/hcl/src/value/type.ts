@@ -1,6 +1,6 @@
 import { isList, isNumber, isObject, isSet, type Value } from './value.ts'
 
-/** What a value is or shall become. `any` also stands for the unknown type of null. */
+/** The type of a value or the target of a conversion. `any` is also the unknown type of null. */
 export type Type =
   | { readonly kind: 'any' | 'string' | 'number' | 'bool' }
   | ListType
@@ -26,7 +26,7 @@ export interface TupleType {
 export interface ObjectType {
   readonly kind: 'object'
   readonly attributes: ReadonlyMap<string, Type>
-  /** Attributes that are null in a value that does not have them. */
+  /** Attributes that become null if the value lacks them. */
   readonly optional?: ReadonlySet<string>
 }
 
@@ -56,8 +56,8 @@ export function objectOf(attributes: Readonly<Record<string, Type>>): Type {
 }
 
 /**
- * The exact type of a value: constructors make tuples and objects, never lists and maps. Only a set
- * is told from them.
+ * The exact type of a value: constructors make tuples and objects, never lists and maps. Only sets
+ * are marked.
  */
 export function typeOf(value: Value): Type {
   if (value === null) return ANY
@@ -71,7 +71,7 @@ export function typeOf(value: Value): Type {
   return typeof value === 'string' ? STRING : BOOL
 }
 
-/** The type to which values of all the given types convert, or nothing. */
+/** The common type of all the given types, or undefined. */
 export function unifyAll(types: Iterable<Type>): Type | undefined {
   let result: Type = ANY
   for (const type of types) {
@@ -83,9 +83,9 @@ export function unifyAll(types: Iterable<Type>): Type | undefined {
 }
 
 /**
- * Text is the common form of all primitives; a number and a bool have none. Tuples of one length
- * and objects with the same names unify member by member; others become a list or a map of one
- * element type.
+ * All primitives unify to string, except that number and bool do not unify. Tuples of equal length
+ * and objects with equal names unify member by member; others become a list or a map of one element
+ * type.
  */
 export function unify(a: Type, b: Type): Type | undefined {
   if (a.kind === 'any') return b
@@ -124,7 +124,7 @@ function unifySequences(a: Sequence, b: Sequence): Type | undefined {
   }
   const element = unifyAll([...elementTypes(a), ...elementTypes(b)])
   if (element === undefined) return undefined
-  // A tuple is what is written in brackets, and fits in with what the other one was made.
+  // A tuple unifies with a set to a set, because brackets are how sets are written.
   const isSetWanted = [a, b].some(({ kind }) => kind === 'set')
   return isSetWanted && [a, b].every(({ kind }) => kind !== 'list')
     ? setOf(element)
@@ -157,7 +157,7 @@ function haveSameNames(a: ReadonlyMap<string, Type>, b: ReadonlyMap<string, Type
   return a.size === b.size && [...a.keys()].every((name) => b.has(name))
 }
 
-/** The type in the words of messages: `list of string`. */
+/** Describes the type for messages: `list of string`. */
 export function describeType(type: Type): string {
   switch (type.kind) {
     case 'list':

@@ -1,9 +1,9 @@
 import { numberToText, sameNumber, type NumberValue } from '@reeve/kit/number.ts'
 
 /**
- * What an expression yields: plain data. A whole number that a double cannot hold exactly is a
- * bigint; any other number is a number. Tuples and lists are arrays, and so are sets (`isSet`);
- * objects and maps are objects.
+ * The result of an expression: plain data. An integer that a double cannot represent is a bigint;
+ * any other number is a number. Tuples, lists and sets (`isSet`) are arrays; objects and maps are
+ * objects.
  */
 export type Value = null | boolean | NumberValue | string | readonly Value[] | ObjectValue
 
@@ -17,21 +17,21 @@ export function isList(value: Value): value is readonly Value[] {
 
 const SETS = new WeakSet<readonly Value[]>()
 
-/** The same list, known as a set from now on. Its elements must be in order and differ. */
+/** Marks a list as a set. Its elements must be sorted and distinct. */
 export function markSet(elements: readonly Value[]): readonly Value[] {
   SETS.add(elements)
   return elements
 }
 
 /**
- * A list that a conversion made a set. Everything reads it as a list, but its elements have no
- * place: who walks over it meets each as its own key. A copy is a list again.
+ * Whether a list was converted to a set. It reads like a list, but its elements have no index:
+ * iteration uses each element as its own key. A copy is a list again.
  */
 export function isSet(value: Value): value is readonly Value[] {
   return isList(value) && SETS.has(value)
 }
 
-/** What is met when walking over a collection, in order; undefined when it is none. */
+/** Keys and values of a collection in iteration order; undefined for other values. */
 export function entriesOf(value: Value): readonly (readonly [Value, Value])[] | undefined {
   if (isSet(value)) return value.map((element) => [element, element])
   if (isList(value)) return [...value.entries()]
@@ -55,12 +55,12 @@ export function getAttribute(object: ObjectValue, name: string): Value | undefin
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** The order in which objects and maps are iterated: by name, compared by code unit. */
+/** Objects and maps are iterated by name in code unit order. */
 export function sortedEntries(object: ObjectValue): readonly (readonly [string, Value])[] {
   return Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
-/** Same type and same value: `1` and `"1"` differ. */
+/** Equal type and value: `1` and `"1"` differ. */
 export function sameValue(a: Value, b: Value): boolean {
   if (isNumber(a)) return isNumber(b) && sameNumber(a, b)
   if (isList(a)) {
@@ -81,7 +81,7 @@ export function sameValue(a: Value, b: Value): boolean {
   })
 }
 
-/** JSON text in which every number is written out exactly, also the whole numbers beyond 2^53. */
+/** JSON with exact numbers, including integers beyond 2^53. */
 export function toJson(value: Value): string {
   if (isNumber(value)) return numberToText(value)
   if (isList(value)) return `[${value.map(toJson).join(',')}]`
@@ -92,7 +92,7 @@ export function toJson(value: Value): string {
   return `{${members.join(',')}}`
 }
 
-/** The kind of a value in the words of messages. */
+/** Describes the kind of a value for messages. */
 export function describeValue(value: Value): string {
   if (value === null) return 'null'
   if (isList(value)) return isSet(value) ? 'set' : 'list'

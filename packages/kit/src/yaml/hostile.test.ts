@@ -69,6 +69,6 @@ for (const [name, source] of allowed)
     const { user } = process.cpuUsage()
     const result = parseYaml(source)
     assert.ok(result.ok, result.ok ? '' : result.error)
-    // Measured 0.1 to 1.5 s; an algorithm that takes the square of the length needs minutes.
+    // Takes 0.1 to 1.5 s; a quadratic algorithm would take minutes.
     assert.ok(process.cpuUsage().user - user < 10_000_000)
   })

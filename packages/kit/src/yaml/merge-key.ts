@@ -1,8 +1,8 @@
 import type { YamlValue } from './value.ts'
 
 /**
- * `<<`: adds the members of a mapping, or of several of which the first wins. Not part of YAML 1.2,
- * but what anchors are mostly used for. False when the value is neither.
+ * The merge key `<<`: adds the members of one mapping or of several, of which the first wins. Not
+ * part of YAML 1.2 but the most common use of anchors. Returns false if the value is neither.
  */
 export function mergeInto(target: Map<string, YamlValue>, value: YamlValue): boolean {
   const sources: readonly YamlValue[] = isSequence(value) ? value : [value]

@@ -4,11 +4,11 @@ import { readNode, YamlError } from './read-node.ts'
 import { YAML_DEPTH_MAX, YAML_LENGTH_MAX, YAML_TOKENS_MAX, YAML_TOP_LEVEL_MAX } from './limits.ts'
 import type { YamlValue } from './value.ts'
 
-/** What no text may contain, in quotes or not: YAML specification, section 5.1. */
+/** Characters that are invalid even inside quotes (YAML specification, section 5.1). */
 // oxlint-disable-next-line no-control-regex
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/
 
-/** The value of one document, or what is wrong with it and where: `line 3, column 5: …`. */
+/** Parses a text with one document. An error includes its position: `line 3, column 5: …`. */
 export function parseYaml(source: string): Result<YamlValue, string> {
   if (source.length > YAML_LENGTH_MAX)
     return err(`the text is longer than ${YAML_LENGTH_MAX} characters`)
@@ -28,7 +28,7 @@ function readDocument(text: string): YamlValue {
   if (document === undefined) return null
   const [problem] = document.errors
   if (problem !== undefined) throw new YamlError(problem.pos[0], firstLine(problem.message))
-  // Reserved directives are ignored. Other warnings are about tags, which `readNode` checks.
+  // Reserved directives are ignored. All other warnings concern tags, which `readNode` checks.
   const directive = document.warnings.find(
     ({ code, message }) => code === 'BAD_DIRECTIVE' && !message.startsWith('Unknown directive'),
   )
@@ -37,8 +37,8 @@ function readDocument(text: string): YamlValue {
 }
 
 /**
- * Scalars stay texts here: `readNode` decides what they are. Keys are not compared by the library,
- * which takes the square of their number for it.
+ * Scalars stay strings here; `readNode` resolves them. The library's check for duplicate keys is
+ * off because it is quadratic.
  */
 const COMPOSE_OPTIONS = {
   schema: 'failsafe',
@@ -56,7 +56,7 @@ function composeDocuments(text: string): readonly Document.Parsed[] {
 
 const OPENS_ELEMENT: ReadonlySet<string> = new Set([',', '[', '{'])
 
-/** Counts tokens and levels before the composer, which is recursive, gets any of them. */
+/** Checks the numbers of tokens and levels before the recursive composer sees any of them. */
 function tokensOf(text: string): readonly CST.Token[] {
   const parser = new Parser()
   const tokens: CST.Token[] = []
@@ -66,11 +66,11 @@ function tokensOf(text: string): readonly CST.Token[] {
   for (const lexeme of new Lexer().lex(text)) {
     if (++count > YAML_TOKENS_MAX)
       throw new YamlError(at, `there are more than ${YAML_TOKENS_MAX} tokens`)
-    // Thousands of missing elements would be as many errors, each with its stack.
+    // Thousands of missing elements would create as many errors, each with a stack trace.
     if (lexeme === ',' && OPENS_ELEMENT.has(last)) throw new YamlError(at, 'Unexpected , in flow')
     if (lexeme.trim() !== '') last = lexeme
     for (const token of parser.next(lexeme)) tokens.push(checked(token, tokens))
-    // One entry is the document.
+    // One entry of the stack is the document.
     if (parser.stack.length > YAML_DEPTH_MAX + 2)
       throw new YamlError(at, `values are nested more than ${YAML_DEPTH_MAX} levels deep`)
     at = parser.offset
@@ -79,7 +79,7 @@ function tokensOf(text: string): readonly CST.Token[] {
   return tokens
 }
 
-/** Stops at the first problem: the library would collect thousands of them. */
+/** Stops at the first error: the library would collect thousands. */
 function checked(token: CST.Token, before: readonly CST.Token[]): CST.Token {
   if (token.type === 'error') throw new YamlError(token.offset, firstLine(token.message))
   if (token.type === 'document' && before.some(({ type }) => type === 'document'))

@@ -4,7 +4,7 @@ import { mergeInto } from './merge-key.ts'
 import { isCollectionTag, resolveScalar, shortTag } from './resolve.ts'
 import type { YamlValue } from './value.ts'
 
-/** What is wrong with a text, and at which character. Thrown inside the folder only. */
+/** A YAML error with its offset in the text. Only thrown inside this folder. */
 export class YamlError extends Error {
   override readonly name = 'YamlError'
   readonly at: number
@@ -14,20 +14,20 @@ export class YamlError extends Error {
   }
 }
 
-/** The value of a node of the library's tree. */
+/** Converts a node of the library's tree to a value. */
 export function readNode(node: Node, text: string): YamlValue {
   return new NodeReader(text).read(node)
 }
 
 interface Anchored {
   readonly value: YamlValue
-  /** How many values it stands for. */
+  /** Number of values, including nested ones. */
   readonly nodes: number
 }
 
 /**
- * Goes through the tree once, in the order of the text: an alias means the last anchor of its name
- * before it. The library would search the tree for each alias.
+ * Visits the tree once in document order: an alias refers to the last preceding anchor of its name.
+ * The library would search the tree for each alias.
  */
 class NodeReader {
   readonly #anchors = new Map<string, Anchored | undefined>()
@@ -45,7 +45,7 @@ class NodeReader {
       throw new YamlError(0, 'the text is not valid')
     const { anchor } = node
     const before = this.#nodes
-    // Known, but without a value until it is complete: it must not contain itself.
+    // Registered without a value until it is complete: it must not contain itself.
     if (anchor !== undefined) this.#anchors.set(anchor, undefined)
     const value = this.#readOwn(node)
     if (anchor !== undefined) this.#anchors.set(anchor, { value, nodes: this.#nodes - before })
@@ -90,11 +90,11 @@ class NodeReader {
     const value = this.read(pair.value)
     if (!mergeInto(new Map(), value))
       throw new YamlError(at, '"<<" needs a mapping or a sequence of mappings')
-    // Merged members are copied, so they count as if they were written here.
+    // Merged members are copied, so they count like written ones.
     return this.#counted(this.#nodes - before, at, value)
   }
 
-  /** Keys are texts as written. */
+  /** Keys are strings as written. */
   #readKey(key: unknown, at: number): string {
     this.#counted(1, at, null)
     if (key === null || key === undefined) return ''
@@ -109,7 +109,7 @@ class NodeReader {
     return text
   }
 
-  /** Without the line end that the library adds to a block scalar at the end of the text. */
+  /** Without the line break that the library adds to a block scalar at the end of the text. */
   #textOf({ value, type, range }: Scalar): string {
     if (typeof value !== 'string') return ''
     const isBlock = type === Scalar.BLOCK_LITERAL || type === Scalar.BLOCK_FOLDED

@@ -4,7 +4,7 @@ import type { YamlValue } from './value.ts'
 
 const CORE = 'tag:yaml.org,2002:'
 
-/** The value of a scalar by its tag or, when it is plain, by how it looks: the core schema. */
+/** Resolves a scalar by its tag or, if plain, by the core schema. */
 export function resolveScalar(
   { text, isPlain }: { readonly text: string; readonly isPlain: boolean },
   tag: string | undefined,
@@ -19,7 +19,7 @@ export function resolveScalar(
   return ok(value)
 }
 
-/** The tags that collections may have. */
+/** Whether a collection may have this tag. */
 export function isCollectionTag(tag: string, kind: 'map' | 'seq'): boolean {
   return tag === `${CORE}${kind}` || tag === '!'
 }
@@ -44,7 +44,7 @@ function resolvePlain(text: string): Result<YamlValue, string> {
   return number === undefined ? err(`the number ${text.slice(0, 32)}… is out of range`) : ok(number)
 }
 
-/** Longer than the largest number in base 8: beyond it nothing is in range. */
+/** Longer than the largest number in base 8: longer digits are out of range in every base. */
 const PREFIXED_LENGTH_MAX = 400
 
 function readNumber(text: string): number | bigint | undefined {
@@ -63,7 +63,7 @@ const BY_TAG: ReadonlyMap<string, ReadScalar> = new Map<string, ReadScalar>([
     (text) => (DECIMAL.test(text) || PREFIXED.test(text) ? readNumber(text) : undefined),
   ],
   [`${CORE}float`, (text) => (FLOAT.test(text) ? readNumber(text) : undefined)],
-  // Data without a type of its own stays the text it is written as.
+  // Types without a counterpart in JSON stay strings.
   [`${CORE}timestamp`, (text) => text],
   [`${CORE}binary`, (text) => text.replace(/\s+/g, '')],
 ])

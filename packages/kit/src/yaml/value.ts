@@ -1,6 +1,4 @@
-/**
- * What a text holds: plain data. A whole number that a double cannot hold exactly is a bigint.
- */
+/** A parsed YAML value: plain data. An integer that a double cannot represent is a bigint. */
 export type YamlValue =
   | null
   | boolean

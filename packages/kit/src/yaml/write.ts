@@ -3,8 +3,8 @@ import { numberToText } from '../number.ts'
 import type { YamlValue } from './value.ts'
 
 /**
- * Block YAML with names in order. Strings are always quoted, or literal when they have lines, so
- * that no reader of any version takes one for something else.
+ * Writes block YAML with sorted keys. Strings are always quoted, or literal blocks if they have
+ * several lines, so that no parser version reads another type.
  */
 export function writeYaml(value: YamlValue): string {
   const lines: string[] = []
@@ -14,9 +14,9 @@ export function writeYaml(value: YamlValue): string {
 
 interface Place {
   readonly lines: string[]
-  /** Of lines after the first. */
+  /** Indentation of the lines after the first. */
   readonly indent: string
-  /** What already stands on the first line: `- `, `"name":`, or the indentation. */
+  /** Text that is already on the first line: `- `, `"name":` or the indentation. */
   readonly lead: string
 }
 
@@ -30,7 +30,7 @@ function isMapping(value: YamlValue): value is { readonly [name: string]: YamlVa
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The first element goes on where a `- ` stands, and below a name. */
+/** The first element continues the line after `- ` or starts below a key. */
 function writeSequence(elements: readonly YamlValue[], { lines, indent, lead }: Place): void {
   let start = lead
   if (lead.endsWith(':')) {
@@ -58,7 +58,10 @@ function writeMapping(
   }
 }
 
-/** A key that is too long to be told from a text stands on a line of its own: then nothing. */
+/**
+ * Writes a key that is too long for an implicit key on a line of its own with `?`; otherwise
+ * returns undefined.
+ */
 function nameLead(lines: string[], start: string, name: string): string | undefined {
   const quoted = quote(name)
   if (quoted.length < IMPLICIT_KEY_LENGTH_MAX) return `${start}${quoted}:`
@@ -75,27 +78,27 @@ function writeScalar(value: YamlValue, { lines, indent, lead }: Place): void {
   }
   lines.push(`${lead}${gap}${header}`)
   const inner = lead.endsWith('- ') ? indent : `${indent}  `
-  // Its last line end is that of the last line; further ones are empty lines.
+  // The final line break belongs to the last line; further ones are empty lines.
   const body = value.endsWith('\n') ? value.slice(0, -1) : value
   for (const line of body.split('\n')) lines.push(line === '' ? '' : inner + line)
 }
 
-/** What a literal cannot hold, and what some readers take for a line end. */
+/** Characters that a literal block cannot hold, or that some parsers treat as line breaks. */
 // oxlint-disable-next-line no-control-regex
 const NOT_LITERAL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]/
 
-/** `|` with what is needed to read the text back; nothing when it must be quoted. */
+/** The block header (`|` with indicators); undefined if the text must be quoted. */
 function literalHeader(text: string): string | undefined {
   const firstLine = /[^\n]/.exec(text)
   if (!text.includes('\n') || firstLine === null || hasSpecial(text)) return undefined
-  // Some readers take a last line of blanks for an empty one.
+  // Some parsers treat a last line of spaces as empty.
   if (/^[ \t]+$/m.test(text)) return undefined
   const indentation = firstLine[0] === ' ' ? '2' : ''
   const chomping = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-'
   return `|${indentation}${chomping}`
 }
 
-/** Pairs of surrogates are characters like any other. */
+/** Surrogate pairs are ordinary characters. */
 function hasSpecial(text: string): boolean {
   return NOT_LITERAL.test(text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, ''))
 }
@@ -110,7 +113,7 @@ function scalarText(value: YamlValue): string {
 // oxlint-disable-next-line no-control-regex
 const UNQUOTABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g
 
-/** JSON strings are YAML strings, but for a few characters that need escapes here. */
+/** JSON strings are YAML strings, except for a few characters that need escapes. */
 function quote(text: string): string {
   return JSON.stringify(text).replace(
     UNQUOTABLE,

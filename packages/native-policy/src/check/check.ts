@@ -12,19 +12,19 @@ import type {
 } from '../syntax/tree.ts'
 import { childrenOf } from './children.ts'
 
-/** Names that every policy has. */
+/** Constants of every policy. */
 const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined'])
 
 export interface CheckOptions {
-  /** Predeclared functions. */
+  /** Names of the predeclared functions. */
   readonly builtins: ReadonlySet<string>
-  /** Why an import cannot be had; undefined when it can. */
+  /** Why an import is not available; undefined if it is. */
   readonly importComplaint: (path: string) => string | undefined
-  /** A module has no parameters. */
+  /** Modules have no parameters. */
   readonly isModule: boolean
 }
 
-/** What is wrong before anything runs ("Static checks"). */
+/** Reports errors that can be detected without evaluation. */
 export function check(source: Source, tree: Tree, options: CheckOptions): readonly NativeProblem[] {
   const checker = new Checker(source, options)
   checker.imports(tree)
@@ -34,7 +34,7 @@ export function check(source: Source, tree: Tree, options: CheckOptions): readon
   return checker.problems
 }
 
-/** Where statements stand. */
+/** The context of a statement. */
 interface Surroundings {
   readonly isFile: boolean
   readonly isFunction: boolean
@@ -82,7 +82,7 @@ class Checker {
     }
   }
 
-  /** A named function is the only meaning of its name. */
+  /** A named function must be the only declaration of its name. */
   functions({ statements, params }: Tree): void {
     const taken = new Set(params.map(({ name }) => name))
     for (const statement of statements) {
@@ -174,14 +174,14 @@ class Checker {
     this.statements(body, { isFile: false, isFunction: true, isLoop: false })
   }
 
-  /** Names that begin to exist here. */
+  /** Declares names in the current scope. */
   #fresh(names: readonly Name[]): void {
     for (const { name, spot } of names)
       if (PREDECLARED_CONSTANTS.has(name))
         this.#add(spot.start, `"${name}" is a constant: it cannot be a variable`)
   }
 
-  /** An expression whose value nobody uses: the only place for `append`. */
+  /** An expression whose value is unused: the only position where `append` is allowed. */
   #effect(value: Expression): void {
     if (isAppend(value)) for (const arg of value.args) this.#expression(arg)
     else this.#expression(value)

@@ -1,6 +1,6 @@
 import type { Expression, Statement } from '../syntax/tree.ts'
 
-/** The expressions directly inside one; the body of a function is not one. */
+/** The direct subexpressions of an expression, without the bodies of functions. */
 export function childrenOf(node: Expression): readonly Expression[] {
   switch (node.kind) {
     case 'int':
@@ -32,7 +32,7 @@ export function childrenOf(node: Expression): readonly Expression[] {
   }
 }
 
-/** The expressions and blocks directly inside a statement, in the order of the text. */
+/** The direct subexpressions and blocks of a statement, in source order. */
 export function partsOf(statement: Statement): readonly (Expression | readonly Statement[])[] {
   switch (statement.kind) {
     case 'assign':

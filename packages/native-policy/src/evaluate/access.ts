@@ -22,7 +22,7 @@ export function readIndex(operand: Value, index: Value, context: OperatorContext
       `a key is a bool, a number or a string, not ${typeOf(index)}`,
     )
   const found = operand.get(key)
-  // Null is a value: only what is not there is undefined.
+  // Null is a value: only a missing member is undefined.
   return found === undefined ? context.undefinedHere() : found
 }
 
@@ -32,7 +32,7 @@ function readItem(list: ListValue, index: Value, context: OperatorContext): Valu
   return item === undefined ? context.undefinedHere() : item
 }
 
-/** The place of an index that may count from the end; undefined when it is out of range. */
+/** Resolves an index, which may count from the end; undefined if it is out of range. */
 function placeOf(list: ListValue, index: Value, context: OperatorContext): number | undefined {
   if (!isInt(index))
     return context.run.fail(context.site, `the index of a list is an int, not ${typeOf(index)}`)
@@ -40,7 +40,7 @@ function placeOf(list: ListValue, index: Value, context: OperatorContext): numbe
   return place >= 0 && place < list.items.length ? place : undefined
 }
 
-/** `a[from:to]`: by elements of a list, by bytes of a string. */
+/** Evaluates `a[from:to]`: by elements of a list, by bytes of a string. */
 export function readSlice(
   operand: Value,
   bounds: { readonly from: Value | undefined; readonly to: Value | undefined },

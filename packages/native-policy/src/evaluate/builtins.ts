@@ -19,7 +19,7 @@ import {
 
 type Implementation = (args: readonly Value[], context: CallContext) => Value
 
-/** A function of the host as policies see it. */
+/** Wraps a function of the host for policies. */
 export function hostFunction(
   name: string,
   arity: readonly [number, number],
@@ -135,7 +135,7 @@ function toFloat(value: Value, context: CallContext): Value {
   return value instanceof Undefined ? value : context.undefinedHere
 }
 
-/** Floats have six digits after the point. */
+/** Floats have six fraction digits. */
 function toText(value: Value, context: CallContext): Value {
   if (typeof value === 'string' || value instanceof Undefined) return value
   if (typeof value === 'boolean' || isInt(value)) return String(value)
@@ -145,7 +145,7 @@ function toText(value: Value, context: CallContext): Value {
 function fixedText(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
-  // Beyond 1e21 toFixed turns to exponents; such a number is whole.
+  // From 1e21 on toFixed returns an exponent; such a number is an integer.
   return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`
 }
 
@@ -183,7 +183,7 @@ function stop(args: readonly Value[], context: CallContext): never {
   return context.fail(text)
 }
 
-/** Texts as they are, other values as reports show them. */
+/** Strings unchanged; other values formatted as in reports. */
 function printed(args: readonly Value[]): string {
   return args.map((arg) => (typeof arg === 'string' ? arg : show(arg, SHOWN_LENGTH_MAX))).join(' ')
 }

@@ -8,27 +8,30 @@ import type { Frame, Scope } from './scope.ts'
 /** A compiled expression. */
 export type Code = (frame: Frame, run: Run) => Value
 
-/** How a statement ended. */
+/** How a statement completed. */
 export const NEXT = 0
 export const BREAK = 1
 export const CONTINUE = 2
-/** `run.returned` has the value. */
+/** The value is in `state.returned`. */
 export const RETURN = 3
 export type Ending = typeof NEXT | typeof BREAK | typeof CONTINUE | typeof RETURN
 
 /** A compiled statement. */
 export type Step = (frame: Frame, run: Run) => Ending
 
-/** What is known where code is made. */
+/** Context of compilation. */
 export interface Maker {
   readonly source: Source
   readonly scope: Scope
-  /** Whether the code records why conditions are not met. */
+  /** Whether the code records why conditions are false. */
   readonly explains: boolean
   readonly compilers: Compilers
 }
 
-/** Expressions hold functions, functions hold statements, statements hold expressions. */
+/**
+ * Compilers of expressions and blocks, passed as fields because expressions and statements contain
+ * each other and direct imports would be cyclic.
+ */
 export interface Compilers {
   readonly expression: (node: Expression, maker: Maker) => Code
   readonly block: (statements: readonly Statement[], maker: Maker) => Step
@@ -38,7 +41,7 @@ export function compileExpression(node: Expression, maker: Maker): Code {
   return maker.compilers.expression(node, maker)
 }
 
-/** Makes the undefined of a place once, when it first comes up. */
+/** Creates the undefined value of a position once, on first use. */
 export function undefinedAt(source: Source, at: number): () => Undefined {
   let here: Undefined | undefined
   return () => {
@@ -47,7 +50,7 @@ export function undefinedAt(source: Source, at: number): () => Undefined {
   }
 }
 
-/** An operator's place; the context for a run is made when the operator needs it. */
+/** The context of an operator at a position, created when the operator needs it. */
 export function placeIn(source: Source, spot: Spot): (run: Run) => OperatorContext {
   const site: Site = { source, at: spot.at }
   const undefinedHere = undefinedAt(source, spot.at)

@@ -96,7 +96,7 @@ const LITERALS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['null', null],
 ])
 
-/** Reading a rule yields its value. */
+/** Reading a rule evaluates it. */
 function read(value: Value): Value {
   return isRule(value) ? value.force() : value
 }

@@ -9,7 +9,7 @@ export function compileFunction(node: FunctionExpression, maker: Maker, name: st
   const scope = new Scope(maker.scope, [...parameters, ...assignedNames(node.body)])
   const body = maker.compilers.block(node.body, { ...maker, scope })
   const site: Site = { source: maker.source, at: node.spot.start }
-  // Not always the first ones: `_` may be there twice.
+  // Not always the first slots: `_` may occur twice.
   const slots = parameters.map((parameter) => scope.declare(parameter))
   const shape = { name, scope, body, site, slots }
   return (frame, run) => new Closure(shape, frame, run)
@@ -20,7 +20,7 @@ interface FunctionShape {
   readonly scope: Scope
   readonly body: Step
   readonly site: Site
-  /** Of the parameters. */
+  /** Slots of the parameters. */
   readonly slots: readonly number[]
 }
 

@@ -5,7 +5,7 @@ import { combine } from './operators.ts'
 import { quoteOf } from './recorder.ts'
 import type { Run, Site } from './run.ts'
 
-/** A truth value where one is needed; anything else is an error. */
+/** Returns a boolean or undefined; any other value is an error. */
 export function truthOf(
   value: Value,
   { run, site, what }: { run: Run; site: Site; what: string },
@@ -28,7 +28,7 @@ export function compileLogic(node: LogicExpression, maker: Maker): Code {
     const mark = run.recorder?.mark
     const { site } = place(run)
     const first = truthOf(left(frame, run), { run, site, what })
-    // Undefined decides `and` and `xor` at once, but not `or`.
+    // Undefined short-circuits `and` and `xor`, but not `or`.
     if (operator === 'and' && first !== true) return first
     if (operator === 'xor' && first instanceof Undefined) return first
     if (operator === 'or' && first === true) return first
@@ -45,14 +45,14 @@ export function compileNot(node: Extract<Expression, { kind: 'unary' }>, maker: 
   return (frame, run) => {
     const mark = run.recorder?.mark
     const found = truthOf(operand(frame, run), { run, site: place(run).site, what: '"not"' })
-    // What made the operand false made this true.
+    // The operand was false, but its negation is true: drop its failures.
     if (mark !== undefined) run.recorder?.forget(mark)
     const value = found instanceof Undefined ? found : !found
     return explained({ node, maker, run, value, operands: [node.operand], values: [found] })
   }
 }
 
-/** An operand that is a condition itself: what is written there is named when it is not true. */
+/** Compiles an operand that is a condition itself, and records its text if it is not true. */
 export function compileOperand(node: Expression, maker: Maker): Code {
   const code = compileExpression(node, maker)
   if (!maker.explains || !isPlain(node)) return code
@@ -60,7 +60,7 @@ export function compileOperand(node: Expression, maker: Maker): Code {
     explained({ node, maker, run, value: code(frame, run), operands: [], values: [] })
 }
 
-/** Records nothing by itself. */
+/** Whether the expression records failures by itself. */
 function isPlain({ kind }: Expression): boolean {
   return kind === 'name' || kind === 'select' || kind === 'index' || kind === 'call'
 }
@@ -74,7 +74,7 @@ interface Explained {
   readonly values: readonly Value[]
 }
 
-/** Passes the value on, and says why it is not true where somebody listens. */
+/** Returns the value, and records a failure if it is not true. */
 export function explained({ node, maker, run, value, operands, values }: Explained): Value {
   const { recorder } = run
   if (recorder === undefined || (value !== false && !(value instanceof Undefined))) return value
@@ -87,7 +87,7 @@ export function explained({ node, maker, run, value, operands, values }: Explain
   return value
 }
 
-/** Its text says its value. */
+/** The text of a literal is its value. */
 function isLiteral({ kind }: Expression): boolean {
   return kind === 'int' || kind === 'float' || kind === 'string'
 }

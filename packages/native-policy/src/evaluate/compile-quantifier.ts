@@ -9,7 +9,7 @@ import { quoteOf } from './recorder.ts'
 import type { Run } from './run.ts'
 import { Scope, type Frame } from './scope.ts'
 
-/** What the body says of one element. */
+/** Evaluates the body for one element. */
 type Judge = (element: Element) => Value
 
 interface Quantified {
@@ -48,7 +48,7 @@ function isCondition({ quantifier }: QuantifierExpression): boolean {
   return quantifier === 'any' || quantifier === 'all'
 }
 
-/** A scope that holds the names of an element, and how to fill them. */
+/** Creates a scope for the loop variables, and a function that assigns them. */
 export function loopScope(variables: LoopVariables, parent: Scope) {
   const { key, value } = variables
   const names = key === undefined ? [value.name] : [key.name, value.name]
@@ -80,7 +80,7 @@ function evaluate(node: QuantifierExpression, quantified: Evaluated): Value {
   }
 }
 
-/** Like a chain of `or`. */
+/** Evaluated like a chain of `or`. */
 function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
   const { run, collection, judge, site, maker } = quantified
   const mark = run.recorder?.mark
@@ -98,7 +98,7 @@ function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
   return answer
 }
 
-/** Like a chain of `and`: the first that is not true decides. */
+/** Evaluated like a chain of `and`: stops at the first element that is not true. */
 function evaluateAll(node: QuantifierExpression, quantified: Evaluated): Value {
   const { run, collection, judge, site, maker } = quantified
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
@@ -133,7 +133,7 @@ function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
   return new OwnMap(kept.map(([key, value]) => [keyOf(key) ?? '', value]))
 }
 
-/** Always a list whose elements may be undefined. */
+/** The result is always a list; its elements may be undefined. */
 function evaluateMap({ run, collection, judge, site }: Evaluated): Value {
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value

@@ -13,13 +13,13 @@ import { compileOperand, truthOf } from './compile-logic.ts'
 import type { Run, Site } from './run.ts'
 import type { Frame } from './scope.ts'
 
-/** What a rule is called in reports: the variable it is assigned to. */
+/** Name of a rule in reports: the variable it is assigned to. */
 export interface RuleNaming {
   readonly name: string
   readonly description: string
 }
 
-/** `rule [when p] { e }`. */
+/** Compiles `rule [when p] { e }`. */
 export function compileRule(
   node: RuleExpression,
   maker: Maker,

@@ -40,7 +40,7 @@ export function compileBlock(statements: readonly Statement[], maker: Maker): St
   }
 }
 
-/** Code that explains also tells which statements it came to. */
+/** Code that explains also records statement coverage. */
 function compileReached(statement: Statement, maker: Maker): Step {
   const step = compileStatement(statement, maker)
   if (!maker.explains) return step
@@ -119,7 +119,7 @@ function compileAssign(statement: AssignStatement, maker: Maker): Step {
   }
 }
 
-/** The right side; a rule and a function learn their name from the left. */
+/** Compiles the right side. Rules and functions are named after the variable on the left. */
 function compileAssigned(statement: AssignStatement, maker: Maker): Code {
   const { value, target, description } = statement
   if (value.kind === 'rule') return compileRule(value, maker, { name: target.name, description })
@@ -127,7 +127,7 @@ function compileAssigned(statement: AssignStatement, maker: Maker): Code {
   return compileOperand(value, maker)
 }
 
-/** The nearest scope that has the name, else the current one. */
+/** Writes to the nearest scope that has the name, otherwise to the current one. */
 function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => void {
   const own = maker.scope.declare(name)
   const outer = maker.scope.writablePlacesOf(name).filter(({ depth }) => depth > 0)
@@ -149,7 +149,7 @@ function writerOf(name: string, maker: Maker): (frame: Frame, value: Value) => v
 
 type Change = (frame: Frame, run: Run, value: Value) => Value
 
-/** `x += y`; a list grows in place. */
+/** Compiles `x += y`. Lists grow in place. */
 function compileChange(statement: AssignStatement, maker: Maker): Change {
   const { operator, target, spot } = statement
   const current = compileExpression({ kind: 'name', ...target }, maker)
@@ -166,7 +166,7 @@ function changed(
   if (operator === undefined) return value
   if (operator === '+' && current instanceof ListValue && value instanceof ListValue) {
     context.run.keep(value.items.length)
-    // A list may be added to itself.
+    // Copied, because a list may be appended to itself.
     const added = value === current ? value.items.slice() : value.items
     for (const item of added) current.items.push(item)
     return current
@@ -174,7 +174,7 @@ function changed(
   return calculate(operator, operands, context)
 }
 
-/** The right side first, then the operands of the target. */
+/** Evaluates the right side first, then the operands of the target. */
 function compileIndexAssign(statement: AssignStatement, maker: Maker): Step {
   const { target, path, operator, spot } = statement
   const value = compileExpression(statement.value, maker)
@@ -206,12 +206,12 @@ function compileIf(statement: IfStatement, maker: Maker): Step {
     const value = quietly(run, () => condition(frame, run))
     if (value === true) return then(frame, run)
     if (value === false) return otherwise(frame, run)
-    // Fails closed.
+    // Fails closed: the policy must not pass because of an undefined condition.
     return run.fail(site, 'the condition of "if" must be a bool; "… else false" gives it one')
   }
 }
 
-/** A condition that only chooses the way is not why a rule fails. */
+/** A condition that only selects a branch is not a reason for a rule to fail. */
 function quietly(run: Run, evaluate: () => Value): Value {
   const mark = run.recorder?.mark
   const value = evaluate()

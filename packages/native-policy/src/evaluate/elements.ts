@@ -2,21 +2,23 @@ import { valueOfKey } from '../value/map.ts'
 import { isMap, ListValue, typeOf, Undefined, type Key, type Value } from '../value/value.ts'
 
 /**
- * What `for` and the quantifiers go through, in order. A list may grow while it is gone through.
+ * The elements that `for` and quantifiers iterate over, in order. A list may grow during iteration.
  */
 export type Elements =
   | { readonly kind: 'list'; readonly list: ListValue }
   | { readonly kind: 'map'; readonly keys: readonly Key[]; readonly get: (key: Key) => Value }
   | { readonly kind: 'undefined'; readonly value: Undefined }
 
-/** One element; with one name, a loop gets the value in a list and the key in a map. */
+/**
+ * One element. A loop with one variable receives `item`: the value of a list or the key of a map.
+ */
 export interface Element {
   readonly key: Value
   readonly value: Value
   readonly sole: Value
 }
 
-/** `refuse` says that the value cannot be gone through. */
+/** Calls `throwNotIterable` for values that cannot be iterated. */
 export function elementsOf(collection: Value, refuse: () => never): Elements {
   if (collection instanceof ListValue)
     return { kind: 'list', list: new ListValue([...collection.items]) }
@@ -32,7 +34,7 @@ export function refusal(collection: Value): string {
   return `only a list or a map can be gone through, not ${typeOf(collection)}`
 }
 
-/** Calls `visit` for each element until it says that this is enough. */
+/** Calls `visit` for each element until it returns true. */
 export function eachElement(
   elements: Exclude<Elements, { kind: 'undefined' }>,
   payer: { charge(steps: number): void },

@@ -21,13 +21,13 @@ import { Run, Stop } from './run.ts'
 import type { Frame } from './scope.ts'
 
 export interface EvaluateOptions {
-  /** The value of an import; asked once for each that the policy names. */
+  /** Returns the value of an import; called once per imported path. */
   readonly importValue: (path: string) => Value | undefined
   readonly globals?: ReadonlyMap<string, Value>
   readonly params?: ReadonlyMap<string, Value>
   readonly stepsMax?: number
   readonly isCancelled?: () => boolean
-  /** Whether to say why rules are not true; costs about as much again. */
+  /** Whether to record why rules are false; about doubles the cost. */
   readonly explains?: boolean
 }
 
@@ -35,17 +35,17 @@ export type EvaluationResult = 'pass' | 'fail' | 'undefined' | 'error'
 
 export interface Evaluation {
   readonly result: EvaluationResult
-  /** The value of `main`; undefined when it has none. */
+  /** The value of `main`; undefined if it has none. */
   readonly value: Value | undefined
-  /** Where an undefined `main` came up. */
+  /** Position at which an undefined `main` originated. */
   readonly undefinedAt: Position | undefined
   readonly error: NativeProblem | undefined
-  /** Whether the error is that it cost too much. */
+  /** Whether the error is an exceeded limit. */
   readonly isOverLimit: boolean
   readonly rules: readonly RuleReport[]
   readonly printed: string
   readonly steps: number
-  /** Where the statements begin that were come to, by file; only when the evaluation explains. */
+  /** Start offsets of executed statements by file; only with `explain`. */
   readonly reached: ReadonlyMap<string, ReadonlySet<number>>
 }
 
@@ -55,7 +55,7 @@ export interface Linked {
   readonly globals: readonly string[]
 }
 
-/** Runs a policy from top to bottom, then reads `main`. Nothing is thrown. */
+/** Runs a policy from top to bottom and then reads `main`. Never throws. */
 export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
   const run = new Run({
     stepsMax: options.stepsMax ?? STEPS_MAX,
@@ -74,12 +74,12 @@ export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
   }
 }
 
-/** A limit that is reached before anything was called has no place but the policy itself. */
+/** A limit that is exceeded before the first call is reported at the start of the policy. */
 function placed(problem: NativeProblem, { main }: Linked): NativeProblem {
   return problem.position.line === 0 ? main.source.problemAt(0, problem.message) : problem
 }
 
-/** The engine's own stack is a limit too; anything else thrown is a bug of ours. */
+/** A stack overflow counts as an exceeded limit; any other exception is a bug of the engine. */
 function stackStop(thrown: unknown, { main }: Linked): Stop {
   if (!(thrown instanceof RangeError)) throw thrown
   return new Stop('limit', main.source.problemAt(0, 'the policy is nested too deep to be run'))
@@ -183,7 +183,7 @@ class Execution {
     )
   }
 
-  /** A module runs once per evaluation, however often it is imported. */
+  /** A module runs once per evaluation, even if imported several times. */
   #module(path: string, program: Program): Value {
     const known = this.#moduleValues.get(path)
     if (known !== undefined) return known
@@ -207,7 +207,7 @@ class Execution {
   }
 }
 
-/** What a module offers: the names of its file. Its lists and maps are handed out as copies. */
+/** The exported names of a module. Lists and maps are returned as copies. */
 class ModuleValue implements MapValue {
   readonly isMap = true
   readonly #program: Program
@@ -234,7 +234,10 @@ class ModuleValue implements MapValue {
     return copyOf(read, (cells) => this.#run.keep(cells))
   }
 
-  /** What a function gives may be the module's own list. One function stays one to compare. */
+  /**
+   * A function may return the module's own list, so results are copied. Wrappers are cached so that
+   * a function stays equal to itself.
+   */
   #guarded(inner: FunctionValue): FunctionValue {
     const known = this.#functions.get(inner)
     if (known !== undefined) return known

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compilePolicy } from './policy.ts'
 
-/** Text, and whether it reads the host's `job`. */
+/** Policy text, and whether it reads the host variable `job`. */
 const CASES: readonly (readonly [text: string, reads: boolean])[] = [
   ['main = job.id is "a"', true],
   ['main = rule when job is null { true }', true],

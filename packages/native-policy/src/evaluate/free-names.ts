@@ -3,8 +3,8 @@ import type { Expression, LoopVariables, Statement, Tree } from '../syntax/tree.
 import { assignedNames } from './scope.ts'
 
 /**
- * The names that a text reads and nothing in it gives a value to: neither the file, a parameter or
- * an import, nor, where they are read, a loop, a quantifier or a function.
+ * The variables that a policy reads but never defines: not at file level, as a parameter or as an
+ * import, nor in an enclosing loop, quantifier or function.
  */
 export function freeNames({ imports, params, statements }: Tree): ReadonlySet<string> {
   const reader = new Reader()
@@ -16,10 +16,10 @@ export function freeNames({ imports, params, statements }: Tree): ReadonlySet<st
 
 class Reader {
   readonly found = new Set<string>()
-  /** How many of the scopes around hold a name. */
+  /** Number of enclosing scopes that define each name. */
   readonly #bound = new Map<string, number>()
 
-  /** Reads what stands in a scope that holds these names. */
+  /** Visits code in a scope with these names. */
   within(names: readonly string[], read: () => void): void {
     for (const name of names) this.#bound.set(name, (this.#bound.get(name) ?? 0) + 1)
     read()
@@ -40,7 +40,7 @@ class Reader {
       else this.#expression(part)
   }
 
-  /** A loop or a function: what it assigns is its own as well. */
+  /** Visits a loop or function, whose assigned names are local. */
   #block(names: readonly string[], body: readonly Statement[]): void {
     this.within([...names, ...assignedNames(body)], () => this.statements(body))
   }

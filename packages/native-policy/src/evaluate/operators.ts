@@ -21,7 +21,7 @@ import {
 } from '../value/value.ts'
 import type { Run, Site } from './run.ts'
 
-/** Where an operator stands, in one evaluation. */
+/** Position and state of an operator during evaluation. */
 export interface OperatorContext {
   readonly run: Run
   readonly site: Site
@@ -59,7 +59,7 @@ function calculateInts(
     return context.run.fail(context.site, 'division by zero')
   if (typeof left === 'number' && typeof right === 'number') {
     const result = calculateNumbers(operator, left, right)
-    // Adding zero turns -0 into 0, which an int does not tell apart.
+    // Adding zero turns -0 into 0: the language has no negative zero for ints.
     if (Number.isSafeInteger(result)) return result + 0
   }
   return calculateBig(operator, BigInt(left), BigInt(right))
@@ -197,7 +197,7 @@ function matchText(text: Value, pattern: Value, context: OperatorContext): boole
   return context.run.matches(text, pattern, context.site)
 }
 
-/** What `and`, `or`, `xor` make of both operands, when both are needed. */
+/** Combines both operands of `and`, `or`, `xor` when the first does not decide. */
 export function combine(
   operator: LogicOperator,
   left: boolean | Undefined,

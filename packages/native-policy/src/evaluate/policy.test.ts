@@ -23,7 +23,7 @@ function problemOf(text: string, policy: PolicyOptions = {}): string {
   return `${first?.position.line}:${first?.position.column} ${first?.message}`
 }
 
-/** Text, result, value as shown. */
+/** Policy text, result, formatted value. */
 const VECTORS: readonly (readonly [string, Evaluation['result'], string?])[] = [
   ['main = rule { [1, 2, 3] contains 2.0 }', 'pass'],
   ['a = {"k": 1}\nmain = rule { a.missing else 5 is 5 }', 'pass'],
@@ -95,7 +95,7 @@ describe('the vectors of the reference', () => {
   })
 })
 
-/** Expression, what it is. */
+/** Expression and description. */
 const UNDEFINED: readonly (readonly [string, string])[] = [
   ['undefined or true', 'true'],
   ['undefined or false', 'undefined'],
@@ -207,7 +207,7 @@ describe('expressions', () => {
     })
 })
 
-/** Text, part of the message, line:column. */
+/** Policy text, part of the message, line:column. */
 const ERRORS: readonly (readonly [string, RegExp, string])[] = [
   ['main = 1 + "a"', /"\+" is not possible between int and string/, '1:10'],
   ['x = 0\nmain = 1 / x', /division by zero/, '2:10'],

@@ -6,27 +6,30 @@ import { freeNames } from './free-names.ts'
 import { compileProgram, type Program, type ProgramText } from './program.ts'
 
 export interface PolicyOptions {
-  /** Other texts that may be imported, by the name that imports use. */
+  /** Modules that may be imported, by import name. */
   readonly modules?: ReadonlyMap<string, ProgramText>
-  /** Whether evaluations will bring an import. */
+  /** Whether evaluations can supply an import. */
   readonly isImport?: (path: string) => boolean
-  /** What to say of an import that nobody has: names what to use instead. */
+  /** Hint for an unknown import: names an alternative. */
   readonly adviceFor?: (path: string) => string | undefined
-  /** Variables that every evaluation brings. */
+  /** Variables that every evaluation supplies. */
   readonly globals?: readonly string[]
 }
 
-/** A policy that was read, checked and made into code; to be evaluated any number of times. */
+/** A policy that is parsed, checked and compiled. May be evaluated any number of times. */
 export interface CompiledPolicy {
   readonly warnings: readonly NativeProblem[]
-  /** The comment at its top. */
+  /** The comment at the top of the policy. */
   readonly description: string
   readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
-  /** The imports that it and its modules use. */
+  /** Imports of the policy and its modules. */
   readonly imports: readonly string[]
-  /** The variables of the host that its text reads: a name of its own is none of them. */
+  /** Host variables that the policy reads; a name that it defines itself is not one. */
   readonly globals: readonly string[]
-  /** Where the file assigns its verdict last; undefined when only a function does. */
+  /**
+   * Position of the last assignment to `main` at file level; undefined if only a function assigns
+   * it.
+   */
   readonly mainAt: Position | undefined
   evaluate(options: EvaluateOptions): Evaluation
 }
@@ -71,12 +74,12 @@ function warningsOf({ tree, source }: Program): readonly NativeProblem[] {
   return tree.warnings.map(({ at, message }) => source.problemAt(at, message))
 }
 
-/** Compiles a policy and, as they are met, the modules that it imports. */
+/** Compiles a policy and, transitively, the modules that it imports. */
 class Linker {
   readonly problems: NativeProblem[] = []
   readonly modules = new Map<string, Program>()
   readonly #options: PolicyOptions
-  /** Modules whose imports are being looked at: one that comes up again imports itself. */
+  /** Modules that are being linked, to detect import cycles. */
   readonly #open = new Set<string>()
 
   constructor(options: PolicyOptions) {

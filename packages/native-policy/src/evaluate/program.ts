@@ -10,16 +10,16 @@ import { makeExpression } from './compile-expression.ts'
 import { compileBlock } from './compile-statement.ts'
 import { assignedNames, Scope } from './scope.ts'
 
-/** One text that can be run: a policy or a module. */
+/** A compiled text: a policy or a module. */
 export interface Program {
   readonly source: Source
   readonly tree: Tree
   readonly imports: readonly ProgramImport[]
   readonly params: readonly ProgramParam[]
-  /** Imports and predeclared functions. */
+  /** Scope of imports and predeclared functions. */
   readonly universe: Scope
   readonly file: Scope
-  /** The code; one that explains is made when it is first asked for. */
+  /** The compiled code. The variant that explains is compiled on first use. */
   body(explains: boolean): Step
 }
 
@@ -33,7 +33,7 @@ export interface ProgramParam {
   readonly name: string
   readonly slot: number
   readonly at: number
-  /** Evaluated in an empty file: it is a constant. */
+  /** Evaluated in an empty scope, because it is a constant. */
   readonly fallback: Code | undefined
 }
 
@@ -47,7 +47,7 @@ const COMPILERS: Compilers = { expression: makeExpression, block: compileBlock }
 export interface ProgramOptions {
   readonly importComplaint: (path: string) => string | undefined
   readonly isModule: boolean
-  /** Variables that the host puts into the file. */
+  /** Variables that the host defines in the file scope. */
   readonly globals: readonly string[]
 }
 
@@ -117,7 +117,7 @@ function compileFallback(
     : makeExpression(fallback, { ...place, explains: false, compilers: COMPILERS })
 }
 
-/** What the universe of a program holds before its imports are put in. */
+/** The predeclared names that the universe scope holds before imports are added. */
 export function predeclared(universe: Scope): readonly { slot: number; value: Value }[] {
   return [...BUILTINS].map(([name, value]) => ({ slot: universe.declare(name), value }))
 }

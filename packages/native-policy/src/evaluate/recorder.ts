@@ -5,23 +5,23 @@ import type { Spot } from '../syntax/tree.ts'
 import { show } from '../value/show.ts'
 import type { Value } from '../value/value.ts'
 
-/** An expression that was not true, where a rule needed it. */
+/** An expression in a rule that was not true. */
 export interface Failure {
   readonly position: Position
-  /** The expression as it is written, on one line. */
+  /** The source text of the expression on one line. */
   readonly text: string
   readonly value: string
-  /** What it was made of: the two sides of a comparison, the element a quantifier ended at. */
+  /** Its operands: the two sides of a comparison, or the element at which a quantifier stopped. */
   readonly operands: readonly { readonly text: string; readonly value: string }[]
 }
 
-/** A rule that was evaluated. */
+/** An evaluated rule. */
 export interface RuleReport {
   readonly name: string
   readonly description: string
   readonly position: Position
   readonly value: Value
-  /** Why it is not true; only when the evaluation explains. */
+  /** Why the rule is not true; only with `explain`. */
   readonly failures: readonly Failure[]
 }
 
@@ -30,11 +30,11 @@ interface Shown {
   readonly value: Value
 }
 
-/** Collects why conditions were not met. Only used when a policy is evaluated to be explained. */
+/** Records why conditions were false. Only used when an evaluation explains its result. */
 export class Recorder {
   #failures: Failure[] = []
 
-  /** Runs a rule with a list of its own. */
+  /** Evaluates a rule with a separate list of failures. */
   within<T>(evaluate: () => T): { readonly value: T; readonly failures: readonly Failure[] } {
     const outer = this.#failures
     this.#failures = []
@@ -45,7 +45,9 @@ export class Recorder {
     }
   }
 
-  /** How much there is; to be handed to `forget` when what follows turns out to be true. */
+  /**
+   * The current number of failures, to pass to `rollback` if the condition turns out to be true.
+   */
   get mark(): number {
     return this.#failures.length
   }

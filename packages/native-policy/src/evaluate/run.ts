@@ -15,10 +15,10 @@ import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
 import type { Recorder, RuleReport } from './recorder.ts'
 
-/** Why an evaluation ended before its end. `limit`: it cost more than it may. */
+/** Why an evaluation was aborted. `limit`: it exceeded a limit. */
 export type StopKind = 'error' | 'limit'
 
-/** Ends an evaluation; caught in execute.ts. */
+/** Aborts an evaluation; caught in execute.ts. */
 export class Stop extends Error {
   readonly kind: StopKind
   readonly problem: NativeProblem
@@ -30,7 +30,7 @@ export class Stop extends Error {
   }
 }
 
-/** A place in the code that may fail: knows its text. */
+/** A position in the source at which evaluation may fail. */
 export interface Site {
   readonly source: Source
   readonly at: number
@@ -38,7 +38,7 @@ export interface Site {
 
 export interface RunOptions {
   readonly stepsMax: number
-  /** Asked now and then; true ends the evaluation. */
+  /** Checked periodically; true aborts the evaluation. */
   readonly isCancelled: () => boolean
   readonly recorder: Recorder | undefined
 }
@@ -46,16 +46,16 @@ export interface RunOptions {
 const STEPS_BETWEEN_ASKING = 4096
 const NOWHERE: Position = { file: '', offset: 0, line: 0, column: 0 }
 
-/** One evaluation: what it has used up and what it has said. */
+/** State of one evaluation: consumed resources and output. */
 export class Run {
   readonly recorder: Recorder | undefined
-  /** Set by `return`, read by the call that it ends. */
+  /** Set by `return`, read by the calling function. */
   returned: Value = null
-  /** The rules that were evaluated, in the order in which they were done. */
+  /** Evaluated rules in the order of completion. */
   readonly reports: RuleReport[] = []
-  /** Where the statements begin that were come to, when the evaluation explains. */
+  /** Start offsets of executed statements, if the evaluation explains. */
   readonly reached = new Map<Source, Set<number>>()
-  /** The last place that can be named when a limit is reached. */
+  /** The most recent position, for reporting an exceeded limit. */
   site: Site | undefined
   readonly #options: RunOptions
   readonly #patterns = new LruCache<string, Pattern>({ weightMax: PATTERN_CACHE_MAX })
@@ -87,7 +87,7 @@ export class Run {
     if (this.#options.isCancelled()) this.#limit('the policy takes longer than it may')
   }
 
-  /** Pays for values that may stay; nothing is ever given back. */
+  /** Charges memory for values that may stay alive. Nothing is ever credited back. */
   keep(cells: number): void {
     this.#cells += cells
     if (this.#cells > CELLS_MAX) this.#limit('the policy makes more values than it may')
@@ -122,7 +122,7 @@ export class Run {
   }
 
   print(text: string): void {
-    // What is longer was cut, and has the mark of that at its end.
+    // Longer output was truncated and already ends with an ellipsis.
     if (this.#printed.length > PRINT_LENGTH_MAX) return
     this.#printed = cutText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
   }
@@ -137,7 +137,7 @@ export class Run {
     const cached = this.#patterns.get(pattern)
     if (cached !== undefined) return cached
     const limits = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_SIZE_MAX }
-    // Charged before it is compiled: that takes microseconds for each instruction.
+    // Charged before compilation, which takes microseconds per instruction.
     const size = Math.min(patternSize(pattern), PATTERN_SIZE_MAX)
     this.charge((Math.min(pattern.length, PATTERN_LENGTH_MAX) + size) * PATTERN_COST)
     const compiled = compileRegex(pattern, limits)
@@ -171,14 +171,14 @@ export class Run {
 
 interface Pattern {
   readonly regex: RE2JS
-  /** About how many instructions it has. */
+  /** Estimated number of instructions. */
   readonly size: number
 }
 
-/** Steps per character and instruction of a pattern that has to be compiled. */
+/** Steps per instruction for compiling a pattern. */
 const PATTERN_COST = 20
 
-/** What a function of the host gets to know of the call. */
+/** The context of a call that a host function receives. */
 class Call implements CallContext {
   readonly #run: Run
   readonly #site: Site

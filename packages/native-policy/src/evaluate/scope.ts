@@ -1,27 +1,27 @@
 import type { Statement } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
 
-/** The variables of one run of a scope; undefined: not assigned yet. */
+/** The variables of one activation of a scope; undefined if not assigned yet. */
 export interface Frame {
   readonly slots: (Value | undefined)[]
   readonly parent: Frame | undefined
 }
 
-/** Where a name may be found: so many scopes out, in that slot. */
+/** A possible location of a variable: number of enclosing scopes to skip, and slot. */
 export interface Place {
   readonly depth: number
   readonly slot: number
 }
 
 /**
- * The names that a file, a function, a loop or a quantifier may hold. Which scope a name belongs to
- * is known only when the code runs: an assignment writes the nearest scope that has the name
- * already. So all candidates are found when code is made, and tried in turn.
+ * The names that a file, function, loop or quantifier may define. The scope of a name is known only
+ * at run time, because an assignment writes to the nearest scope that already has the name. So the
+ * compiler lists all candidate slots, and the code tries them in order.
  */
 export class Scope {
   readonly #parent: Scope | undefined
   readonly #slots = new Map<string, number>()
-  /** Holds imports and predeclared names, which an assignment never changes. */
+  /** Holds imports and predeclared names, which cannot be assigned. */
   readonly #isFixed: boolean
 
   constructor(parent: Scope | undefined, names: Iterable<string>, isFixed = false) {
@@ -46,12 +46,12 @@ export class Scope {
     return this.#slots.get(name)
   }
 
-  /** From the nearest scope outwards. */
+  /** Ordered from the innermost scope outwards. */
   placesOf(name: string): readonly Place[] {
     return this.#places(name, () => true)
   }
 
-  /** The same, without what an assignment cannot change. */
+  /** Like `candidateSlots`, without names that cannot be assigned. */
   writablePlacesOf(name: string): readonly Place[] {
     return this.#places(name, (scope) => !scope.#isFixed)
   }
@@ -74,7 +74,10 @@ export function frameAt(frame: Frame, depth: number): Frame {
   return found
 }
 
-/** What statements may assign in their own scope: `if` and `case` have none, loops do. */
+/**
+ * Names that statements may assign in their own scope. `if` and `case` have no scope of their own;
+ * loops do.
+ */
 export function assignedNames(statements: readonly Statement[]): Set<string> {
   const names = new Set<string>()
   collect(statements, names)

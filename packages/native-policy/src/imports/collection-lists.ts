@@ -75,7 +75,7 @@ function kept(items: Value[], context: CallContext): ListValue {
 
 type Choose = (parts: readonly [Value[]?, ...Members[]]) => Value[]
 
-/** The first list without repetitions, the others as sets. */
+/** Combines the first list without duplicates with the others as sets. */
 function combined(
   args: readonly Value[],
   { name, choose }: { readonly name: string; readonly choose: Choose },
@@ -95,7 +95,7 @@ function distinct(items: readonly Value[], context: CallContext): Value[] {
   })
 }
 
-/** Values by equality: scalars by key, the rest one by one. */
+/** A set of values by equality: scalars by key, others by comparison. */
 class Members {
   readonly #keys = new Set<Key>()
   readonly #others: Value[] = []

@@ -10,7 +10,9 @@ import {
 } from '../value/value.ts'
 import { textArgument, variadic } from './function.ts'
 
-/** The import `collection/maps`: paths like `a.0.b` or `a.*.b`; maps are copied, not changed. */
+/**
+ * The import `collection/maps`: paths such as `a.0.b` or `a.*.b`. Maps are copied, not modified.
+ */
 export function mapsImport(): MapValue {
   return mapOf({
     get: variadic('get', [2, 3], (args, context) => {
@@ -75,7 +77,7 @@ function child(value: Value, step: string): Value | undefined {
 
 type Change = (parent: Value, name: string) => void
 
-/** A copy in which the last step of a path was changed; what is missing on the way is made. */
+/** Returns a copy with the last step of a path updated. Missing maps on the path are created. */
 function changedCopy(
   args: readonly Value[],
   { name, change }: { readonly name: string; readonly change: Change },
@@ -88,7 +90,7 @@ function changedCopy(
 
 interface Changing {
   readonly change: Change
-  /** Whether maps that are missing on the way are made. */
+  /** Whether missing maps on the path are created. */
   readonly makes: boolean
   readonly context: CallContext
 }

@@ -13,7 +13,7 @@ import {
 } from '../value/value.ts'
 import { variadic } from './function.ts'
 
-/** The import `collection`; what it gives back are lists. */
+/** The import `collection`; its functions return lists. */
 export function collectionImport(): MapValue {
   return mapOf({
     filter: variadic('filter', [2, 2], (args, context) =>
@@ -28,7 +28,7 @@ export function collectionImport(): MapValue {
   })
 }
 
-/** Calls `visit` for each element until it says that this is enough. */
+/** Calls `visit` for each element until it returns true. */
 function visitAll(
   collection: Value,
   { name, context }: { readonly name: string; readonly context: CallContext },
@@ -57,7 +57,7 @@ function predicateOf(
   }
 }
 
-/** Functions may leave the key out. */
+/** Calls a function that may omit the key parameter. */
 function applied(callee: FunctionValue, args: readonly Value[], context: CallContext): Value {
   return context.apply(callee, args.slice(0, Math.min(args.length, callee.arity[1])))
 }
@@ -87,7 +87,7 @@ function find(args: readonly Value[], context: CallContext): Value {
   return state.found ?? context.undefinedHere
 }
 
-/** The elements that have everything that the partial one has. */
+/** The elements that contain all members of the partial value. */
 function matches(args: readonly Value[], context: CallContext): Value {
   const partial = args[1] ?? null
   const found: Value[] = []

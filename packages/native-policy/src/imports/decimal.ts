@@ -15,7 +15,7 @@ import {
 } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** A hundred digits. Exponents are bounded: nothing is written out endlessly. */
+/** A hundred digits. Exponents are bounded, so that output is too. */
 const Decimal = BaseDecimal.clone({
   precision: 100,
   toExpNeg: -1000,
@@ -25,9 +25,9 @@ const Decimal = BaseDecimal.clone({
 })
 type Number100 = InstanceType<typeof Decimal>
 
-/** Characters of a number that is written as text. */
+/** Maximum characters of a formatted number. */
 const TEXT_LENGTH_MAX = 1000
-/** Steps for one operation on a hundred digits; those that run a series cost more. */
+/** Steps per operation on a hundred digits; operations that compute a series cost more. */
 const OPERATION_COST = 10
 const SERIES_COST = 2000
 
@@ -130,7 +130,7 @@ function fieldsOf(number: Number100): Readonly<Record<string, Value>> {
   }
 }
 
-/** Without its fraction; undefined beyond 64 bits, where another number would pass for it. */
+/** The number without its fraction; undefined beyond 64 bits, where it would wrap. */
 function wholePart(number: Number100): Value {
   const whole = number.trunc()
   const isInt64 = whole.gte(INT64_MIN) && whole.lte(INT64_MAX)

@@ -15,7 +15,7 @@ import {
   type Value,
 } from '../value/value.ts'
 
-/** What an argument may be asked for as. */
+/** The argument types by kind. */
 interface Kinds {
   readonly string: string
   readonly int: Int
@@ -38,7 +38,9 @@ const READERS: { readonly [K in Kind]: (value: Value) => Kinds[K] | undefined } 
   any: (value) => value,
 }
 
-/** A function of an import whose arguments all must be of these kinds; undefined passes through. */
+/**
+ * Defines a function with arguments of fixed kinds. Undefined arguments give an undefined result.
+ */
 export function typed<const K extends readonly Kind[]>(
   name: string,
   kinds: K,
@@ -50,7 +52,7 @@ export function typed<const K extends readonly Kind[]>(
     const read = args.map((arg, index) =>
       readAs(arg, { kind: kinds[index] ?? 'any', name, index }, context),
     )
-    // `readAs` has held every argument against its kind, in the order of the kinds.
+    // Proof: `readArgument` has checked every argument against its kind, in order.
     return call(read as unknown as Arguments<K>, context)
   })
 }
@@ -67,7 +69,7 @@ function readAs(value: Value, { kind, name, index }: Wanted, context: CallContex
   return context.fail(`argument ${index + 1} of ${name} must be ${kind}, not ${typeOf(value)}`)
 }
 
-/** A function that takes several numbers of arguments; it reads them itself. */
+/** Defines a function with a variable number of arguments, which it reads itself. */
 export function variadic(
   name: string,
   arity: readonly [number, number],

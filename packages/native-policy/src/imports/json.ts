@@ -44,7 +44,7 @@ function parseText(text: string, context: CallContext): { plain: PlainValue } | 
   }
 }
 
-/** JSON with the keys in order; undefined members are dropped, functions are errors. */
+/** Writes JSON with sorted keys. Undefined members are omitted; functions are errors. */
 class JsonWriter {
   readonly #context: CallContext
 

@@ -42,7 +42,7 @@ export function runtimeImport(version: string): MapValue {
   return mapOf({ version })
 }
 
-/** The import `sockaddr`: addresses and networks. */
+/** The import `sockaddr`: IP addresses and networks. */
 export function sockaddrImport(): MapValue {
   return mapOf({
     is_contained: typed('is_contained', ['string', 'string'], ([outer, inner], context) =>
@@ -61,7 +61,7 @@ function network(text: string, context: CallContext): Prefix {
   return findNetwork(text) ?? context.fail(`${JSON.stringify(text)} is no address or network`)
 }
 
-/** An address is the network of itself alone; a port after it does not matter. */
+/** An address is a network of one address. A port is ignored. */
 function findNetwork(text: string): Prefix | undefined {
   const prefix = parsePrefix(text)
   if (prefix.ok) return prefix.value

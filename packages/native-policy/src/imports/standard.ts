@@ -17,7 +17,7 @@ import { versionImport } from './version.ts'
 
 export interface StandardSettings {
   readonly time: TimeSettings
-  /** Of this program: what `runtime.version` says. */
+  /** Version of this program, returned by `runtime.version`. */
   readonly version: string
 }
 
@@ -39,7 +39,7 @@ const STANDARD: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['version', versionImport],
 ])
 
-/** The imports that every policy may use. */
+/** The imports available to every policy. */
 export const STANDARD_IMPORTS: ReadonlySet<string> = new Set(STANDARD.keys())
 
 export function standardImport(path: string, settings: StandardSettings): MapValue | undefined {

@@ -2,8 +2,8 @@ import { viewOf, type PlainValue } from '../value/view.ts'
 import type { Value } from '../value/value.ts'
 
 /**
- * Data that a policy set brings along, by the name of its import. A map may be entered by path:
- * `animals/dogs` is the member `dogs` of `animals`.
+ * Data of a policy set by import name. A path enters a map: `animals/dogs` is the member `dogs` of
+ * `animals`.
  */
 export class StaticData {
   readonly #data: ReadonlyMap<string, PlainValue>
@@ -16,13 +16,13 @@ export class StaticData {
     return this.#find(path) !== undefined
   }
 
-  /** Made anew each time: what one policy does to it, the next does not see. */
+  /** Created anew for each evaluation, so that policies do not see each other's changes. */
   value(path: string): Value | undefined {
     const found = this.#find(path)
     return found === undefined ? undefined : viewOf(found.plain)
   }
 
-  /** A name may hold slashes itself: the longest one wins. */
+  /** Names may contain slashes themselves: the longest match wins. */
   #find(path: string): { readonly plain: PlainValue } | undefined {
     for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
       const plain = this.#data.get(path.slice(0, end))

@@ -36,7 +36,7 @@ export function stringsImport(): MapValue {
   })
 }
 
-/** Nested lists become one, scalars become text. */
+/** Flattens nested lists and converts scalars to strings. */
 function flatTexts(list: ListValue, context: CallContext): readonly string[] {
   context.charge(list.items.length)
   return list.items.flatMap((item) => {
@@ -69,7 +69,7 @@ function replace(args: readonly Value[], context: CallContext): Value {
 interface Replacement {
   readonly old: string
   readonly fresh: string
-  /** Below zero: all. */
+  /** Negative: all occurrences. */
   readonly count: number
 }
 
@@ -81,7 +81,7 @@ function replaceTimes(text: string, { old, fresh, count }: Replacement): string 
   return rest.length === 0 ? replaced : [replaced, ...rest].join(old)
 }
 
-/** `split` of a list returns it. */
+/** `split` of a list returns it unchanged. */
 function split([text, separator]: readonly [Value, string], context: CallContext): Value {
   if (text instanceof ListValue) return text
   if (typeof text !== 'string')

@@ -13,11 +13,11 @@ import {
 } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** The moment of the evaluation and how far the wall clock is ahead of UTC. */
+/** The time of the evaluation and the UTC offset of its time zone. */
 export interface TimeSettings {
   readonly nowNs: bigint
   readonly zone: string
-  /** Seconds east of UTC at a moment. */
+  /** Seconds east of UTC at a given time. */
   readonly offsetSeconds: (ms: number) => number
 }
 
@@ -26,7 +26,7 @@ const NS_PER_SECOND = 1_000_000_000n
 const STAMP =
   /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** The import `time`: it stands still while a policy runs. */
+/** The import `time`. Time does not advance while a policy runs. */
 export function timeImport(settings: TimeSettings): MapValue {
   return mapOf({
     now: timespace(settings.nowNs, settings),
@@ -42,7 +42,7 @@ export function timeImport(settings: TimeSettings): MapValue {
   })
 }
 
-/** Unix seconds, RFC 3339, or a moment that `time` made. */
+/** Accepts Unix seconds, RFC 3339 strings and values created by `time`. */
 function momentOf(value: Value, context: CallContext): bigint {
   if (isInt(value)) return BigInt(value) * NS_PER_SECOND
   if (isNumeric(value)) return BigInt(Math.round(toNumber(value) * 1e9))

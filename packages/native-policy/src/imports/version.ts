@@ -25,7 +25,7 @@ function readVersion(text: string, context: CallContext): Version {
   return parseVersion(text, SYNTAX) ?? context.fail(`${JSON.stringify(text)} is no version`)
 }
 
-/** Each test under its long and its short name. */
+/** Each comparison with its long and short name. */
 const TESTS: readonly (readonly [string, string, (order: number) => boolean])[] = [
   ['greater_than', 'gt', (order) => order > 0],
   ['greater_than_or_equals', 'gte', (order) => order >= 0],
@@ -61,7 +61,7 @@ function versionValue(text: string, version: Version): MapValue {
   return mapOf(entries)
 }
 
-/** A version or its text. */
+/** Accepts a version or its text. */
 function otherVersion(value: Value, context: CallContext): Version {
   if (typeof value === 'string') return readVersion(value, context)
   const text = isMap(value) ? value.get('version') : undefined
@@ -79,7 +79,10 @@ function satisfies(version: Version, constraint: string, context: CallContext): 
   return matchesPrerelease(version, bound) && matchesOrder(version, bound, { operator, order })
 }
 
-/** With a pre-release only those of the same numbers, without only releases. */
+/**
+ * A bound with a pre-release matches only pre-releases of the same version; one without matches
+ * only releases.
+ */
 function matchesPrerelease(version: Version, bound: Version): boolean {
   if (version.prerelease.length === 0) return true
   return bound.prerelease.length > 0 && compareSegments(version, bound) === 0
@@ -100,7 +103,7 @@ function matchesOrder(
     case '<=':
       return order <= 0
     default:
-      // All segments that are written but the last stay; `~> 1` keeps the first.
+      // All given segments except the last must be equal; `~> 1` keeps the first.
       return order >= 0 && sharesSegments(version, bound, Math.max(1, bound.segmentsGiven - 1))
   }
 }

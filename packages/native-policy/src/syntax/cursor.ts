@@ -3,7 +3,7 @@ import { SyntaxProblem, type Source } from './source.ts'
 import type { Token, TokenKind } from './token.ts'
 import type { Spot, Statement, Warning } from './tree.ts'
 
-/** The tokens of a text and how far the parser has come. */
+/** The parser's position in the tokens. */
 export class Cursor {
   readonly source: Source
   readonly warnings: Warning[] = []
@@ -13,7 +13,10 @@ export class Cursor {
 
   readonly #parseBlock: (cursor: Cursor) => readonly Statement[]
 
-  /** Expressions hold functions, whose bodies are blocks of statements: `parseBlock` reads one. */
+  /**
+   * `parseBlock` parses a function body: expressions contain functions, and direct imports would be
+   * cyclic.
+   */
   constructor(
     source: Source,
     tokens: readonly Token[],
@@ -44,7 +47,7 @@ export class Cursor {
     return token
   }
 
-  /** Whether the token is this keyword, word operator or mark. */
+  /** Whether the token is this keyword, word operator or punctuation. */
   is(text: string, ahead = 0): boolean {
     const token = this.peek(ahead)
     return (token.kind === 'word' || token.kind === 'mark') && token.text === text
@@ -66,7 +69,7 @@ export class Cursor {
     return this.isKind(kind) ? this.advance() : this.fail(`${what} is expected`)
   }
 
-  /** Lists and maps may span lines: the terminators that line ends imply mean nothing there. */
+  /** Lists and maps may span lines: implied terminators inside them are ignored. */
   skipImplied(): void {
     while (this.isKind('end-of-statement') && this.token.isImplied === true) this.advance()
   }
@@ -75,14 +78,14 @@ export class Cursor {
     while (this.isKind('end-of-statement')) this.advance()
   }
 
-  /** The end of a statement; a closing brace or the end of the text will do. */
+  /** Expects the end of a statement, a closing brace or the end of the text. */
   endStatement(): void {
     if (this.isKind('end-of-text') || this.is('}')) return
     if (!this.isKind('end-of-statement')) this.fail('the end of the statement is expected')
     this.skipEnds()
   }
 
-  /** Runs a part of the grammar that may contain itself. */
+  /** Parses a recursive part of the grammar with a depth check. */
   nested<T>(parse: () => T): T {
     if (this.#depth >= NESTING_DEPTH_MAX)
       this.fail(`expressions and blocks are nested deeper than ${NESTING_DEPTH_MAX}`)

@@ -9,14 +9,14 @@ import type { Token } from './token.ts'
 const INDENT = '  '
 
 /**
- * A text in the one form: two spaces for each level, single spaces around operators, at most one
- * blank line. Lines stay where their author broke them, and comments where they stand. Only white
- * space changes: the tokens are compared before and after.
+ * Formats a policy: two spaces per level, single spaces around operators, at most one blank line.
+ * Line breaks and comments stay where they are. Only whitespace changes, which is verified by
+ * comparing the tokens before and after.
  */
 export function formatNative(file: string, text: string): Result<string, NativeProblem> {
   try {
     const source = new Source(file, text)
-    // Only what can be read is formatted: signs that mean nothing might grow together.
+    // Only valid text is formatted: invalid tokens might merge.
     parse(source)
     const tokens = scan(source)
     const formatted = new Printer(source.text).print(tokens)
@@ -39,11 +39,11 @@ function haveSameTokens(left: readonly Token[], right: readonly Token[]): boolea
   )
 }
 
-/** A token as it is written, or a comment. */
+/** A token as written, or a comment. */
 interface Piece {
   readonly text: string
   readonly token: Token | undefined
-  /** Line breaks before it. */
+  /** Number of line breaks before it. */
   readonly breaks: number
 }
 
@@ -53,7 +53,7 @@ class Printer {
   readonly #spacing = new Spacing()
   readonly #lines: string[] = []
   #line = ''
-  /** Whether a statement goes on from the line before. */
+  /** Whether the line continues a statement of the previous line. */
   #continues = false
 
   constructor(text: string) {
@@ -85,7 +85,9 @@ class Printer {
     }
   }
 
-  /** The comments of a gap; gives the line breaks that follow the last. */
+  /**
+   * Yields the comments between two tokens; returns the number of line breaks after the last one.
+   */
   *#comments(from: number, to: number): Generator<Piece, number> {
     const gap = this.#text.slice(from, to)
     let breaks = 0
@@ -123,7 +125,7 @@ class Printer {
     this.#continues = true
   }
 
-  /** Brackets that one line opens together count as one level. */
+  /** Brackets opened on the same line count as one level. */
   #indent(token: Token | undefined): string {
     const isClosing = token !== undefined && token.kind === 'mark' && /^[)\]}]$/.test(token.text)
     const closed = isClosing ? this.#levels.at(-1)?.line : undefined
@@ -138,7 +140,7 @@ class Printer {
   }
 
   #goesOn(isClosing: boolean, isClause: boolean): boolean {
-    // An `else` below the brace of its `if` goes on, but stands below the `if`.
+    // An `else` on the line after a closing brace continues the `if`, at the same indentation.
     const isElse = isClause && this.#spacing.previous?.text === '}'
     return this.#continues && !isClosing && !isElse && !this.#spacing.isAfterOpening
   }
@@ -156,9 +158,9 @@ class Printer {
 }
 
 interface Level {
-  /** The line that opened it. */
+  /** The line of the opening bracket. */
   readonly line: number
   readonly isCase: boolean
-  /** Behind the colon of a clause: statements are indented once more. */
+  /** After the colon of a clause statements are indented one more level. */
   inClause: boolean
 }

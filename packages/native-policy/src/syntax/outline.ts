@@ -4,7 +4,7 @@ import { parse } from './parse.ts'
 import { Source, SyntaxProblem, type NativeProblem, type Position } from './source.ts'
 import type { Expression, Statement } from './tree.ts'
 
-/** Everything in a text that an evaluation may come to. */
+/** All statements and rules that an evaluation can cover. */
 export interface Outline {
   readonly statements: readonly Position[]
   readonly rules: readonly Position[]

@@ -11,7 +11,7 @@ import type {
   QuantifierKind,
 } from './tree.ts'
 
-/** 7 is unary. */
+/** Binary operators by precedence, lowest first. Level 7 is unary. */
 const LEVELS: readonly Readonly<Record<string, BinaryOperator>>[] = [
   { or: 'or', xor: 'xor' },
   { and: 'and' },
@@ -54,10 +54,10 @@ function parseLevel(cursor: Cursor, level: number): Expression {
   }
 }
 
-/** What stands before an operator. */
+/** The left operand of an operator. */
 interface Begun {
   readonly left: Expression
-  /** Of its parenthesis, where it has one: what begins with it is told with it. */
+  /** Start of its opening parenthesis, if any, so that spans include it. */
   readonly start: number
 }
 
@@ -87,7 +87,7 @@ function takeOperator(cursor: Cursor, level: number): BinaryOperator | undefined
   return operator
 }
 
-/** `is`, `is not`, and what may stand instead of an operand: `empty`, `defined`. */
+/** Parses `is`, `is not`, and the tests that may replace the right operand: `empty`, `defined`. */
 function parseIs(cursor: Cursor, { left, start }: Begun): Expression {
   const at = cursor.advance().start
   const isNegated = cursor.take('not') !== undefined
@@ -128,7 +128,7 @@ function parseUnary(cursor: Cursor): Expression {
   })
 }
 
-/** `not a is b` means `(not a) is b`, which hardly anybody means. */
+/** `not a is b` means `(not a) is b`, which is rarely intended. */
 function warnAboutNot(cursor: Cursor, start: number): void {
   const { kind, text } = cursor.token
   const operators = LEVELS[COMPARISON_LEVEL] ?? {}
@@ -247,7 +247,7 @@ function parseMapLiteral(cursor: Cursor): Expression {
   return { kind: 'map', spot: cursor.spotFrom(start), entries }
 }
 
-/** Items separated by commas up to `close`; the last may have a comma too. */
+/** Parses items separated by commas up to `close`. A trailing comma is allowed. */
 function parseList<T>(cursor: Cursor, close: string, parseItem: () => T): readonly T[] {
   const items: T[] = []
   cursor.skipImplied()
@@ -267,7 +267,7 @@ function parseFunction(cursor: Cursor): FunctionExpression {
   return parseFunctionRest(cursor, start)
 }
 
-/** After `func`, and after the name of a named one. */
+/** Parses a function after `func` and its optional name. */
 export function parseFunctionRest(cursor: Cursor, start: number): FunctionExpression {
   cursor.expect('(', 'before the parameters')
   const parameters = parseList(cursor, ')', () => parseName(cursor, 'a parameter'))
@@ -291,7 +291,7 @@ function parseQuantifier(cursor: Cursor, quantifier: QuantifierKind): Expression
   return { kind: 'quantifier', spot, quantifier, collection, variables, body }
 }
 
-/** Exactly one expression in braces. */
+/** Parses exactly one expression in braces. */
 function parseBody(cursor: Cursor, of: string): Expression {
   cursor.expect('{', `before the body ${of}`)
   cursor.skipImplied()

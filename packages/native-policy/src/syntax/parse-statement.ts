@@ -25,7 +25,7 @@ const ASSIGNMENTS: Readonly<Record<string, ArithmeticOperator | undefined>> = {
   '%=': '%',
 }
 
-/** Statements up to the end of the text or a closing brace. */
+/** Parses statements up to the end of the text or a closing brace. */
 export function parseStatements(cursor: Cursor): readonly Statement[] {
   const statements: Statement[] = []
   cursor.skipEnds()
@@ -108,7 +108,7 @@ function parseClause(cursor: Cursor): CaseClause {
   return { values, body: parseClauseBody(cursor) }
 }
 
-/** Statements after the colon, up to the next clause or the end. */
+/** Parses statements after the colon, up to the next clause or the end. */
 function parseClauseBody(cursor: Cursor): readonly Statement[] {
   cursor.expect(':', 'before the statements of the clause')
   cursor.skipEnds()

@@ -7,7 +7,7 @@ import type { Expression, ImportDeclaration, ParamDeclaration, Tree } from './tr
 
 const IDENTIFIER = /^[\p{L}_][\p{L}_\p{Nd}]*$/u
 
-/** Text → tree. Throws a SyntaxProblem. */
+/** Parses a policy or module. Throws a `NativeSyntaxError`. */
 export function parse(source: Source): Tree {
   const cursor = new Cursor(source, scan(source), parseBlock)
   const description = cursor.token.description ?? ''
@@ -42,7 +42,7 @@ function parseParam(cursor: Cursor): ParamDeclaration {
   return { spot: cursor.spotFrom(start), name, fallback, description: description ?? '' }
 }
 
-/** What a parameter may have as its default. */
+/** Parses the default value of a parameter, which must be a constant. */
 function parseConstant(cursor: Cursor): Expression {
   const value = parseExpression(cursor)
   if (!isConstant(value)) cursor.failAt(value.spot.start, 'the default of a param is a constant')

@@ -20,7 +20,7 @@ const SHORT: Readonly<Record<string, string>> = {
 }
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
 
-/** A string literal that begins at `start`, in quotes or back-quotes. */
+/** Reads the string literal at `start`, in quotes or backquotes. */
 export function readQuoted(text: string, start: number): Quoted {
   if (text[start] === '`') {
     const end = text.indexOf('`', start + 1)
@@ -50,7 +50,7 @@ type Escape =
   | { readonly part: string | number; readonly end: number }
   | { readonly problem: string }
 
-/** A number stands for one byte. */
+/** A numeric escape stands for one byte. */
 function readEscape(text: string, at: number): Escape {
   const letter = text[at + 1] ?? ''
   const short = SHORT[letter]

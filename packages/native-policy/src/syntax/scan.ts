@@ -25,11 +25,11 @@ const NUMBER =
   /0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[0-9]+/y
 const CONTINUES = /^\s*(?:(?:#|\/\/)[^\n]*\n\s*)*(?:\.[\p{L}_]|else\b(?!\s*:))/u
 
-/** Words after which a line may end a statement. */
+/** Keywords after which a line break may end a statement. */
 const ENDING_WORDS: ReadonlySet<string> = new Set(['break', 'continue', 'return', 'empty'])
 const ENDING_MARKS: ReadonlySet<string> = new Set([')', ']', '}'])
 
-/** Text → tokens, with statement terminators. Throws a SyntaxProblem. */
+/** Splits text into tokens, with statement terminators. Throws a `NativeSyntaxError`. */
 export function scan(source: Source): readonly Token[] {
   return new Scanner(source).all()
 }
@@ -79,7 +79,7 @@ class Scanner {
     this.#at++
   }
 
-  /** Where a line break ends a statement. */
+  /** Inserts a terminator where a line break ends a statement. */
   #endLine(): void {
     const last = this.#tokens.at(-1)
     if (last === undefined || !endsStatement(last)) return
@@ -131,7 +131,7 @@ class Scanner {
     const isOctal = /^0[0-9]/.test(text)
     if (isOctal && /[89]/.test(text)) this.#fail(start, `"${text}" begins with 0 and is not octal`)
     const value = BigInt(isOctal ? `0o${text.slice(1)}` : text)
-    // 2^63 itself is let through behind a minus only: it wraps, and so does what is made of it.
+    // 2^63 is allowed only after a minus sign, where it wraps to the smallest int.
     const isNegated = this.#tokens.at(-1)?.text === '-' && this.#tokens.at(-1)?.kind === 'mark'
     if (value > 2n ** 63n || (value === 2n ** 63n && !isNegated))
       this.#fail(start, `"${text}" does not fit in 64 bits`)
@@ -142,7 +142,7 @@ class Scanner {
     const start = this.#at
     this.#at += text.length
     const end = this.#at
-    // Reserved words may follow a dot as selector, even as the last token of a line.
+    // After a dot, keywords are selectors, even as the last token of a line.
     const isSelector = this.#tokens.at(-1)?.text === '.' && this.#tokens.at(-1)?.kind === 'mark'
     const isReserved = !isSelector && (KEYWORDS.has(text) || WORD_OPERATORS.has(text))
     this.#push({ kind: isReserved ? 'word' : 'identifier', text, start, end })
@@ -185,7 +185,7 @@ class Scanner {
   }
 }
 
-/** How far a continuation may be from the end of its line: comments may stand between. */
+/** Maximum characters of comments and whitespace between a line and its continuation. */
 const CONTINUATION_WINDOW = 2000
 
 function endsStatement({ kind, text }: Token): boolean {

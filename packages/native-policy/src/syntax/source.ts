@@ -1,21 +1,21 @@
-/** A place in a policy's text; lines and columns count from 1, columns in characters. */
+/** A position in a policy. Lines and columns count from 1; columns count characters. */
 export interface Position {
   readonly file: string
-  /** UTF-16 units from the beginning. */
+  /** Offset in UTF-16 units. */
   readonly offset: number
   readonly line: number
   readonly column: number
 }
 
-/** What is wrong with a policy, and where. */
+/** An error or warning with its position. */
 export interface NativeProblem {
   readonly message: string
   readonly position: Position
-  /** The line of the text that the position is in. */
+  /** The source line of the position. */
   readonly sourceLine: string
 }
 
-/** The text of a policy, and where its lines begin. */
+/** The text of a policy with its line starts. */
 export class Source {
   readonly file: string
   readonly text: string
@@ -60,7 +60,7 @@ export class Source {
   }
 }
 
-/** Ends reading or checking a text; caught where the text was handed in. */
+/** Aborts parsing or checking; caught by the functions that receive the text. */
 export class SyntaxProblem extends Error {
   readonly problem: NativeProblem
 

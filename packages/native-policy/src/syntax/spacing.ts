@@ -1,11 +1,11 @@
 import type { Token } from './token.ts'
 
-/** What came before, as far as it decides about spaces. */
+/** The preceding tokens, as far as they affect spaces. */
 export class Spacing {
   #previous: Token | undefined
-  /** Whether the token before was a sign, not an operator between two operands. */
+  /** Whether the previous token was a unary sign, not a binary operator. */
   #isSign = false
-  /** For each open bracket, what it is. */
+  /** Kinds of the open brackets. */
   readonly #brackets: Bracket[] = []
   #last: Bracket | undefined
   #caseDepth = -1
@@ -18,7 +18,7 @@ export class Spacing {
     return this.#isSign
   }
 
-  /** The bracket that the token before opened or closed. */
+  /** The bracket that the previous token opened or closed. */
   get last(): Bracket | undefined {
     return this.#last
   }
@@ -27,13 +27,16 @@ export class Spacing {
     return this.#brackets.at(-1)
   }
 
-  /** What stands here begins anew: behind an opening bracket, a comma or the colon of a clause. */
+  /**
+   * Whether the position starts a new operand: after an opening bracket, a comma or the colon of a
+   * clause.
+   */
   get isAfterOpening(): boolean {
     const { text, kind } = this.#previous ?? { text: '{', kind: 'mark' }
     return (kind === 'mark' && /^[{([,:]$/.test(text)) || kind === 'end-of-statement'
   }
 
-  /** Whether an operand is expected: then a minus is a sign and a brace a map. */
+  /** Whether an operand is expected: a minus is then a sign, and a brace opens a map. */
   get expectsOperand(): boolean {
     const previous = this.#previous
     if (previous === undefined) return true
@@ -80,14 +83,14 @@ function bracketOf(spacing: Spacing, { text }: Token): Bracket {
   return isBlock(spacing) ? 'block' : 'map'
 }
 
-/** `else` between blocks is followed by one; between values it is an operator. */
+/** `else` between blocks is followed by a block; between values it is an operator. */
 function isBlock(spacing: Spacing): boolean {
   const { previous } = spacing
   if (previous?.kind === 'word' && previous.text === 'else') return spacing.inside !== 'group'
   return !spacing.expectsOperand
 }
 
-/** Whether a space stands between the token before and this one, on one line. */
+/** Whether there is a space between the previous token and this one on the same line. */
 export function spaceBetween(spacing: Spacing, token: Token): boolean {
   const { previous, last, isSign } = spacing
   const { kind, text } = token
@@ -104,7 +107,7 @@ export function spaceBetween(spacing: Spacing, token: Token): boolean {
 function spaceBeforeMark(spacing: Spacing, text: string): boolean {
   const { previous, last, inside } = spacing
   const before = previous?.kind === 'mark' ? previous.text : ''
-  // `1 .a` is not the number `1.`.
+  // `1 .a` must not become the number `1.`.
   if (text === '.' && previous?.kind === 'int') return true
   if (text === ',' || text === '.' || text === ')' || text === ']') return false
   if (text === ':') return false
@@ -117,7 +120,7 @@ function spaceBeforeMark(spacing: Spacing, text: string): boolean {
   return true
 }
 
-/** `f(…)`, `a[0](…)`, `func(…)`: the bracket follows without a space. */
+/** `f(…)`, `a[0](…)`, `func(…)`: no space before the parenthesis. */
 function isCallable({ previous, expectsOperand }: Spacing): boolean {
   if (previous?.kind === 'word') return previous.text === 'func'
   return !expectsOperand

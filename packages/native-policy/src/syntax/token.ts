@@ -1,4 +1,4 @@
-/** Cannot be identifiers, but may follow a dot. */
+/** Reserved words. They may follow a dot as selectors. */
 export const KEYWORDS: ReadonlySet<string> = new Set([
   'all',
   'any',
@@ -21,7 +21,7 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
   'when',
 ])
 
-/** Operators spelled as words; identifiers cannot be called so either. */
+/** Operators spelled as words; they are reserved too. */
 export const WORD_OPERATORS: ReadonlySet<string> = new Set([
   'and',
   'or',
@@ -35,27 +35,27 @@ export const WORD_OPERATORS: ReadonlySet<string> = new Set([
 
 export type TokenKind =
   | 'identifier'
-  /** A keyword, a word operator or punctuation: `text` says which. */
+  /** A keyword, word operator or punctuation, given by `text`. */
   | 'word'
   | 'mark'
   | 'int'
   | 'float'
   | 'string'
-  /** A `;`, written or understood at the end of a line. */
+  /** A `;`, written or implied by a line break. */
   | 'end-of-statement'
   | 'end-of-text'
 
 export interface Token {
   readonly kind: TokenKind
-  /** As written; for a string what it means. */
+  /** As written; for a string its value. */
   readonly text: string
   readonly start: number
   readonly end: number
-  /** The number of an `int`; undefined otherwise. */
+  /** The value of an `int`; otherwise undefined. */
   readonly int?: number | bigint
   readonly float?: number
-  /** The `#` comments directly above it. */
+  /** The `#` comments directly above the token. */
   readonly description?: string
-  /** A `;` that nobody wrote: a continuation on the next line takes it back. */
+  /** An implied `;`: a continuation on the next line removes it. */
   readonly isImplied?: boolean
 }

@@ -1,10 +1,10 @@
 import type { Int } from '../value/int.ts'
 
-/** Where a node stands in its text: `at` is what a report points to. */
+/** Source range of a node; `at` is the position for diagnostics. */
 export interface Spot {
   readonly start: number
   readonly end: number
-  /** The operator of a binary expression, else the start. */
+  /** The operator of a binary expression, otherwise the start. */
   readonly at: number
 }
 
@@ -156,12 +156,12 @@ export interface AssignStatement {
   readonly kind: 'assign'
   readonly spot: Spot
   readonly target: Name
-  /** `x[i][j] = …`: from left to right. */
+  /** `x[i][j] = …`: index expressions from left to right. */
   readonly path: readonly Expression[]
   /** The operator of `x += …`; undefined for `=`. */
   readonly operator: ArithmeticOperator | undefined
   readonly value: Expression
-  /** The comment above it: describes a rule. */
+  /** The comment above the statement, which describes a rule. */
   readonly description: string
 }
 
@@ -177,7 +177,7 @@ export interface IfStatement {
 export interface CaseStatement {
   readonly kind: 'case'
   readonly spot: Spot
-  /** Undefined: `true`. */
+  /** Undefined means `true`. */
   readonly subject: Expression | undefined
   readonly clauses: readonly CaseClause[]
   readonly otherwise: readonly Statement[] | undefined
@@ -206,7 +206,7 @@ export interface FunctionStatement {
 export interface ImportDeclaration {
   readonly spot: Spot
   readonly path: string
-  /** How the text calls it: the alias, else the path when that is an identifier. */
+  /** Name of the import in the policy: the alias, otherwise the path if it is an identifier. */
   readonly name: string | undefined
 }
 

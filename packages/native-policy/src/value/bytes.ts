@@ -1,12 +1,12 @@
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 
 /**
- * Strings are byte sequences, but nearly all are text. They are JavaScript strings here; a byte
- * that is part of no UTF-8 character stands as the lone surrogate U+DC00 + byte, which no text
- * contains.
+ * Strings of the language are byte sequences, but nearly all are text. They are JavaScript strings
+ * here; a byte that is not part of a UTF-8 character is the lone surrogate U+DC00 + byte, which
+ * valid text cannot contain.
  */
 const ESCAPE_BASE = 0xdc00
-// eslint-disable-next-line no-control-regex -- ASCII is what is asked for
+// eslint-disable-next-line no-control-regex -- the range is ASCII
 const ASCII = /^[\0-\x7f]*$/
 const ESCAPED = /(?<![\ud800-\udbff])[\udc80-\udcff]/
 
@@ -44,7 +44,7 @@ export function textOfBytes(bytes: Uint8Array): string {
   return text
 }
 
-/** Two strings side by side: bytes that were no character alone may be one together. */
+/** Concatenates strings: invalid bytes on both sides may form a character together. */
 export function joinTexts(left: string, right: string): string {
   const joined = left + right
   if (!ESCAPED.test(left.slice(-3)) && !ESCAPED.test(right.slice(0, 3))) return joined
@@ -55,7 +55,7 @@ export function sliceBytes(text: string, from: number, to: number): string {
   return isAscii(text) ? text.slice(from, to) : textOfBytes(bytesOfText(text).subarray(from, to))
 }
 
-/** Bytewise order. For text the order of code points is the same. */
+/** Compares by bytes, which for valid text is the order of code points. */
 export function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   if (isAscii(left) && isAscii(right)) return left < right ? -1 : 1
@@ -75,7 +75,7 @@ const LEADS = [
   { length: 4, mask: 0xf8, lead: 0xf0, codeMin: 0x10000 },
 ] as const
 
-/** Bytes of the character that begins here; 0 when none does. */
+/** Number of bytes of the character that starts here; 0 if there is none. */
 function characterLength(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? 0
   const kind = LEADS.find(({ mask, lead }) => (first & mask) === lead)

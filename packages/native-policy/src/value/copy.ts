@@ -2,7 +2,7 @@ import { VALUE_DEPTH_MAX } from '../limits.ts'
 import { OwnMap } from './map.ts'
 import { isMap, ListValue, type Value } from './value.ts'
 
-/** A list or map that shares nothing with the one it was made from; `keep` pays for it. */
+/** A deep copy of a list or map; `allocate` charges for it. */
 export function copyOf(value: Value, keep: (cells: number) => void, depth = 0): Value {
   if (depth > VALUE_DEPTH_MAX) keep(Number.POSITIVE_INFINITY)
   if (value instanceof ListValue) {

@@ -3,12 +3,12 @@ import { compareTexts } from './bytes.ts'
 import { Float } from './int.ts'
 import { isMap, isNumeric, isRule, ListValue, toNumber, Undefined, type Value } from './value.ts'
 
-/** Pays for comparing; ends the evaluation when it has cost too much. */
+/** Charges for a comparison; aborts the evaluation when the budget is exhausted. */
 export type Charge = (steps: number) => void
 
 /**
- * Different types are not equal, except int and float. Undefined anywhere inside makes the answer
- * undefined.
+ * Values of different types are not equal, except int and float. The result is undefined if a
+ * compared part is undefined.
  */
 export function areEqual(left: Value, right: Value, charge: Charge): boolean | Undefined {
   return compareDeep(left, right, { charge, depth: 0 })
@@ -37,9 +37,9 @@ function forced(value: Value): Value {
 }
 
 function areNumbersEqual(left: number | bigint | Float, right: number | bigint | Float): boolean {
-  // Mixed comparison of bigint and number is exact in JavaScript.
+  // JavaScript compares bigint and number exactly.
   const [a, b] = [unboxed(left), unboxed(right)]
-  // eslint-disable-next-line eqeqeq -- `===` tells number and bigint apart
+  // eslint-disable-next-line eqeqeq -- `===` is always false between number and bigint
   return a == b
 }
 
@@ -75,7 +75,7 @@ function deeper({ charge, depth }: Progress): Progress {
   return { charge, depth: depth + 1 }
 }
 
-/** The order of two numbers or two texts; undefined for anything else. */
+/** Compares two numbers or two strings; undefined for other types. */
 export function orderOf(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
   if (!isNumeric(left) || !isNumeric(right)) return undefined

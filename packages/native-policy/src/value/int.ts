@@ -1,10 +1,10 @@
 /**
- * A whole number of the language: 64 bits, wrapping. A plain number where that is exact, so that
- * nearly all arithmetic is; a bigint beyond.
+ * An int of the language: 64 bits, wrapping. A number where that is exact, which makes most
+ * arithmetic fast; otherwise a bigint.
  */
 export type Int = number | bigint
 
-/** A number with a fraction is its own mark; one without needs to say that it is a float. */
+/** A float without a fraction. Numbers with a fraction need no wrapper. */
 export class Float {
   readonly value: number
 

@@ -2,25 +2,25 @@ import { compareTexts } from './bytes.ts'
 import { Float } from './int.ts'
 import type { Key, MapValue, Value } from './value.ts'
 
-/** The key that a value is as; undefined when it cannot be one. */
+/** Converts a value to a map key; undefined if it cannot be one. */
 export function keyOf(value: Value): Key | undefined {
   if (value instanceof Float) return value.value
   if (value === null || typeof value === 'object') return undefined
   return value
 }
 
-/** How a key reads when a program gets it back: a whole number is an int again. */
+/** Converts a map key to a value: whole numbers become ints. */
 export function valueOfKey(key: Key): Value {
   return typeof key === 'number' && !Number.isSafeInteger(key) && Number.isInteger(key)
     ? new Float(key)
     : key
 }
 
-/** The map that a program makes. */
+/** A map created by a policy. */
 export class OwnMap implements MapValue {
   readonly isMap = true
   readonly #entries: Map<Key, Value>
-  /** Sorted when asked for, and until a key comes or goes. */
+  /** Sorted on demand, until a key is added or removed. */
   #sorted: readonly Key[] | undefined
 
   constructor(entries: Iterable<readonly [Key, Value]> = []) {
@@ -64,7 +64,7 @@ export function compareKeys(left: Key, right: Key): number {
   return left < right ? -1 : 1
 }
 
-/** A map of the host: names to values, as imports are. */
+/** Creates a map of the host from names and values, such as an import. */
 export function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
   return new OwnMap(Object.entries(entries))
 }

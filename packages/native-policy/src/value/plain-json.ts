@@ -1,13 +1,10 @@
 import type { PlainValue } from './view.ts'
 
-/** Sixteen digits in a row may be a whole number that a JavaScript number does not hold. */
+/** A run of sixteen digits may be an integer that a JavaScript number cannot represent. */
 const LONG_NUMBER = /\d{16}/
 const WHOLE = /^-?\d{1,19}$/
 
-/**
- * JSON as plain data; a whole number of 64 bits keeps all its digits. Throws `SyntaxError` as
- * `JSON.parse` does.
- */
+/** Parses JSON with exact 64-bit integers. Throws `SyntaxError` like `JSON.parse`. */
 export function plainJson(text: string): PlainValue {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text)
   try {
@@ -15,13 +12,13 @@ export function plainJson(text: string): PlainValue {
       typeof value === 'number' && !Number.isSafeInteger(value) ? exact(value, rest[0]) : value,
     )
   } catch (thrown) {
-    // Values are revived by recursion, so very deep ones end with the stack.
+    // The reviver is recursive, so very deep values overflow the stack.
     if (thrown instanceof RangeError) throw new SyntaxError('the JSON is nested too deep')
     throw thrown
   }
 }
 
-/** The third argument of a reviver holds the text of a number. */
+/** The third argument of a reviver holds the source text of a number. */
 function exact(value: number, context: unknown): number | bigint {
   if (typeof context !== 'object' || context === null || !('source' in context)) return value
   const { source } = context

@@ -2,7 +2,7 @@ import { CUT_LENGTH_MIN, VALUE_DEPTH_MAX } from '../limits.ts'
 import { Float } from './int.ts'
 import { isFunction, isMap, ListValue, Undefined, type Key, type Value } from './value.ts'
 
-/** A value as reports and `print` show it, cut after `lengthMax` characters. */
+/** Formats a value for reports and `print`, truncated to `lengthMax` characters. */
 export function show(value: Value, lengthMax: number): string {
   const writer = new Writer(lengthMax)
   writer.write(value, 0)

@@ -2,8 +2,8 @@ import type { Position } from '../syntax/source.ts'
 import { Float, type Int } from './int.ts'
 
 /**
- * A value of the language. Whole numbers are `Int`, others plain numbers; a float without fraction
- * is a `Float` (see int.ts). Lists and maps are shared, not copied ("call").
+ * A value of the language. Integers are `Int`, other numbers are numbers; a float without a
+ * fraction is a `Float`. Lists and maps have reference semantics.
  */
 export type Value =
   | null
@@ -18,7 +18,7 @@ export type Value =
   | FunctionValue
   | RuleValue
 
-/** Carries where it first came up; the place is reported, not compared. */
+/** Carries the position where it first occurred, which is reported but not compared. */
 export class Undefined {
   readonly position: Position | undefined
 
@@ -35,10 +35,10 @@ export class ListValue {
   }
 }
 
-/** Keys as maps tell them apart: `1` and `1.0` are the same. */
+/** Map keys: `1` and `1.0` are the same key. */
 export type Key = boolean | string | number | bigint
 
-/** A map; one that shows foreign data makes its values when they are read. */
+/** A map. A lazy map converts host data when it is read. */
 export interface MapValue {
   readonly isMap: true
   readonly size: number
@@ -46,41 +46,41 @@ export interface MapValue {
   has(key: Key): boolean
   set(key: Key, value: Value): void
   delete(key: Key): void
-  /** A map that shares nothing with this one, where that is possible without reading it all. */
+  /** Returns an independent copy, without reading the whole map if possible. */
   copy?(copyValue: (value: Value) => Value): MapValue
-  /** In the order of keys: bools, numbers, texts. */
+  /** Sorted: bools, numbers, strings. */
   keys(): readonly Key[]
 }
 
 export interface FunctionValue {
   readonly isFunction: true
-  /** How reports call it. */
+  /** Name in messages. */
   readonly name: string
-  /** Fewest and most arguments. */
+  /** Minimum and maximum number of arguments. */
   readonly arity: readonly [number, number]
   call(args: readonly Value[], context: CallContext): Value
 }
 
-/** An expression that is evaluated when it is first read. */
+/** An expression that is evaluated on first read. */
 export interface RuleValue {
   readonly isRule: true
   force(): Value
 }
 
-/** What a function of the host may use while it runs. */
+/** What a host function may use during a call. */
 export interface CallContext {
-  /** Where the call stands. */
+  /** Position of the call. */
   readonly position: Position
   readonly undefinedHere: Undefined
-  /** Pays for work; ends the evaluation when it has cost too much. */
+  /** Charges steps; aborts the evaluation when the budget is exhausted. */
   charge(steps: number): void
-  /** Pays for what stays in memory. */
+  /** Charges memory for values that stay alive. */
   keep(cells: number): void
-  /** Ends the evaluation with an error at the call. */
+  /** Aborts the evaluation with an error at the call. */
   fail(message: string): never
-  /** Adds a line to what the policy has said. */
+  /** Adds a line to the policy's output. */
   print(text: string): void
-  /** Whether a text matches a pattern (RE2, unanchored). */
+  /** Whether a string matches a regular expression (RE2, unanchored). */
   matches(text: string, pattern: string): boolean
   /** Calls a function that was passed as an argument. */
   apply(callee: FunctionValue, args: readonly Value[]): Value
@@ -106,7 +106,7 @@ export function isNumeric(value: Value): value is number | bigint | Float {
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof Float
 }
 
-/** As JavaScript computes: loses digits beyond 2^53. */
+/** Converts like JavaScript: loses digits beyond 2^53. */
 export function toNumber(value: number | bigint | Float): number {
   return value instanceof Float ? value.value : Number(value)
 }

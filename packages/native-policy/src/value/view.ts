@@ -2,7 +2,7 @@ import { compareKeys } from './map.ts'
 import { Float, wrapInt } from './int.ts'
 import { ListValue, type Key, type MapValue, type Value } from './value.ts'
 
-/** Plain data of the host, as JSON has it. */
+/** JSON data of the host. Integers may be bigints. */
 export type PlainValue =
   | null
   | boolean
@@ -13,20 +13,20 @@ export type PlainValue =
   | readonly PlainValue[]
   | { readonly [key: string]: PlainValue }
 
-/** How a host's objects look to a policy. */
+/** How the fields of a host object appear to a policy. */
 export interface ViewShape {
-  /** The name that a policy uses for a field, at this place. */
+  /** The name of a field in policies. */
   readonly nameOf: (field: string) => string
-  /** How the value of a field is seen; the same shape when it has none of its own. */
+  /** The mapping of a field's value; the same mapping if it has none of its own. */
   readonly shapeOf: (field: string) => ViewShape
 }
 
-/** Names as they are, all the way down. */
+/** Leaves all names unchanged, at every level. */
 const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
 /**
- * Shows plain data without converting it first: a job or a plan has ten thousands of fields, and a
- * policy reads a few.
+ * Wraps JSON data without converting it first: a job or a plan has tens of thousands of fields, and
+ * a policy reads few of them.
  */
 export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
   if (plain === null || plain === undefined) return null
@@ -45,7 +45,7 @@ export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
   }
 }
 
-/** JSON numbers without fraction are ints. */
+/** JSON numbers without a fraction are ints. */
 function numberOf(plain: number): Value {
   return Number.isInteger(plain) && !Number.isSafeInteger(plain) ? new Float(plain) : plain
 }
@@ -54,12 +54,12 @@ function isList(plain: object): plain is readonly PlainValue[] {
   return Array.isArray(plain)
 }
 
-/** Reads its object key by key; the first write makes it a map of its own. */
+/** Reads its object lazily by key. The first write copies the keys into a mutable map. */
 class View implements MapValue {
   readonly isMap = true
   readonly #shape: ViewShape
   readonly #read = new Map<Key, Value>()
-  /** Fields of the object by the names that policies use. */
+  /** Fields of the object by their names in policies. */
   readonly #fields: Map<Key, string>
   readonly #plain: { readonly [key: string]: PlainValue }
   #sorted: readonly Key[] | undefined
@@ -99,7 +99,7 @@ class View implements MapValue {
     this.#read.delete(key)
   }
 
-  /** What was not read yet is as the host made it, and is read again. */
+  /** Values that were not read yet are unchanged and are read again by the copy. */
   copy(copyValue: (value: Value) => Value): MapValue {
     const copy = new View(this.#plain, this.#shape)
     for (const name of copy.#fields.keys()) if (!this.#fields.has(name)) copy.#fields.delete(name)
@@ -115,7 +115,7 @@ class View implements MapValue {
   }
 }
 
-/** Values in plain data; `refuse` is called when they are nested deeper than `depthMax`. */
+/** Number of values in JSON data; calls `refuse` if they are nested deeper than `depthMax`. */
 export function plainSize(plain: PlainValue, depthMax: number, refuse: () => never): number {
   if (depthMax === 0) return refuse()
   if (plain === null || typeof plain !== 'object') return 1

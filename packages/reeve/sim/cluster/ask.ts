@@ -6,11 +6,11 @@ import { aRequest, type SimServer } from './sim-server.ts'
 
 const PATIENCE_MS = 6_000
 const TRAVEL_MS_MAX = 20
-/** Between the head of a request and its body, or before its handler has its turn. */
+/** Maximum delay between the head of a request and its body, or before its handler runs. */
 const BODY_MS_MAX = 100
 
 export interface Asking<T> {
-  /** By way of which server. */
+  /** The server that receives the request. */
   readonly entry: SimServer
   readonly method: 'GET' | 'PUT'
   readonly url: string
@@ -25,9 +25,9 @@ function consistencyOf({ method, url }: Pick<Asking<unknown>, 'method' | 'url'>)
 }
 
 /**
- * A client's request: to a server, by it to the leader where the gate says so, and back. Rejects
- * when it is refused, when a connection breaks on the way, and when the client loses its patience;
- * what became of it is open then.
+ * Sends a client request to a server, which forwards it to the leader if the gate requires that.
+ * Rejects when the request is refused, the connection breaks or the client times out; the outcome
+ * is then unknown.
  */
 export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): Promise<T> {
   const { clock } = cluster.world
@@ -43,7 +43,7 @@ export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): P
     const { process } = server
     const request = aRequest(asking.method, asking.url)
     const carryOut = async (): Promise<void> => {
-      // It began anew in between: its connections went with it.
+      // The server restarted in between, which closed its connections.
       if (server.opened !== opened) return refuse('connection closed')
       const result = await asking.work(leader, server)
       if (process.isDead) return
@@ -51,7 +51,7 @@ export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): P
       else refuse('this server does not lead any more')
     }
     const begin = (): void => {
-      // Some requests come in pieces: the server may sleep between them.
+      // Some requests arrive in pieces; the server may be paused in between.
       if (draws.chance(0.5)) carryOut().catch((thrown: unknown) => refuse(String(thrown)))
       else
         process.after(draws.between(0, BODY_MS_MAX), () => {

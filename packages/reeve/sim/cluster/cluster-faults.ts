@@ -4,13 +4,13 @@ import { CLOCK_SKEWS_MS, type ServerFault } from '../serving.ts'
 import type { ClusterView } from './cluster-view.ts'
 import type { SimServer } from './sim-server.ts'
 
-/** Below and above a lease and the time after which a node counts as gone. */
+/** Shorter and longer than a lease and the heartbeat timeout of a node. */
 const AWAY_MS_MAX = 20_000
 const PAUSE_MS_MAX = 10_000
-/** Whoever was away for so long has lost its lease to another. */
+/** After this time away, another server holds the lease. */
 const LEASE_OVER_MS = 5_000
 
-/** What goes wrong with servers that share a database, and how often. */
+/** Faults of servers that share a database, with their weights. */
 export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
   return [
     [3, (draws) => killLeader(cluster, draws)],
@@ -28,7 +28,7 @@ export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
   ]
 }
 
-/** What goes wrong in a world that is about clocks: they jump, also while another takes over. */
+/** Faults of worlds about clocks: clocks jump, also during a change of leader. */
 export function clockFaults(cluster: ClusterView): readonly ServerFault[] {
   return [
     [6, (draws) => jumpClock(cluster, draws)],
@@ -37,7 +37,7 @@ export function clockFaults(cluster: ClusterView): readonly ServerFault[] {
   ]
 }
 
-/** Mostly the one that matters. */
+/** Mostly the leader, because its faults matter most. */
 function pick({ servers }: ClusterView, draws: Draws): SimServer | undefined {
   const leader = servers.find((server) => server.isLeading)
   return leader !== undefined && draws.chance(0.6) ? leader : draws.pick(servers)
@@ -73,7 +73,7 @@ function pauseFor({ world }: ClusterView, { name, process }: SimServer, lastsMs:
   })
 }
 
-/** Whoever writes next is gone before its entry arrives, until another may lead. */
+/** Kills or pauses the next writer before its entry arrives, until another server may lead. */
 function strikeWriter(cluster: ClusterView, draws: Draws): void {
   const how = draws.choose('paused', 'killed', 'cut off')
   const lastsMs = draws.between(LEASE_OVER_MS, PAUSE_MS_MAX)

@@ -2,23 +2,23 @@ import type { World } from '../world.ts'
 import type { DatabaseTrouble } from './database-link.ts'
 import type { SimServer } from './sim-server.ts'
 
-/** Servers that share a database, as clients and faults see them. */
+/** Servers that share a database, as seen by clients and faults. */
 export interface ClusterView {
   readonly world: World
   readonly servers: readonly SimServer[]
   readonly trouble: DatabaseTrouble
   kill(server: SimServer, reason: string): void
-  /** Asks it to stop in order. */
+  /** Stops the server gracefully. */
   stop(server: SimServer): void
-  /** Two do not hear each other from now on: servers, nodes by their id, `database`. */
+  /** Partitions two parties: servers, nodes by id, or `database`. */
   part(a: string, b: string): void
   join(a: string, b: string): void
   isApart(a: string, b: string): boolean
-  /** Nothing goes wrong any more. */
+  /** Whether fault injection has ended. */
   readonly isCalm: boolean
-  /** Sets the clock on its wall: so far ahead of what it showed at first. */
+  /** Sets the wall clock of a server to be ahead of its initial setting. */
   setClock(server: SimServer, aheadMs: number): void
   serverAt(address: string): SimServer | undefined
-  /** How many entries the log had then. */
+  /** The length of the log at that time. */
   lengthAt(elapsedMs: number): number
 }

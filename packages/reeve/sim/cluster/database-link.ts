@@ -13,28 +13,28 @@ import type { VirtualClock } from '../virtual-clock.ts'
 import type { SharedDatabase } from './shared-database.ts'
 import type { SimProcess } from './sim-process.ts'
 
-/** As the real lanes wait. */
+/** Equal to the timeout of the real connections. */
 const ANSWER_MS_MAX = 12_000
 const LEASE_MS_MAX = 1_000
 const REFUSED_MS_MAX = 20
-/** Longer than a lease: what a leader sent may arrive when another leads. */
+/** Longer than a lease: a statement of a former leader may arrive when another leads. */
 const LATE_MS_MAX = 6_000
-/** Longer than a take-over, shorter than a writer waits. */
+/** Longer than a change of leader, shorter than the timeout of a writer. */
 const STRUCK_MS_MAX = 10_000
 
-/** How bad the way between servers and database is just now. */
+/** Current conditions of the connection between servers and database. */
 export interface DatabaseTrouble {
-  /** The longest that a statement, or its answer, is on its way. */
+  /** Maximum delay of a statement or its response. */
   delayMsMax: number
-  /** How often a connection breaks before a statement was carried out. */
+  /** Probability that a connection breaks before the statement is executed. */
   lossChance: number
-  /** How often it breaks after: what was asked for has happened and nobody says so. */
+  /** Probability that it breaks afterwards: the statement was executed but the response is lost. */
   answerLossChance: number
-  /** How often a connection breaks while a statement is on its way, which arrives all the same. */
+  /** Probability that a connection breaks while a statement is in transit, which still arrives. */
   lateChance: number
-  /** Nobody answers: it restarts, or its machine is gone. */
+  /** The database does not respond, because it restarts or its machine is down. */
   isAway: boolean
-  /** What befalls whoever writes next, while its entry is on its way. */
+  /** Fault to inject at the next write, while its entry is in transit. */
   strike: ((sender: string) => void) | undefined
 }
 
@@ -45,19 +45,19 @@ export interface DatabaseLinkOptions {
   readonly database: SharedDatabase
   readonly draws: Draws
   readonly trouble: DatabaseTrouble
-  /** This server alone cannot reach it. */
+  /** Only this server cannot reach the database. */
   readonly isCut: () => boolean
 }
 
 /**
- * One server's connections to the database: the real engine, lease and retries over lanes on which
- * statements take their time, are lost, or are carried out and not answered.
+ * The database connections of one server: the real engine, lease and retries, over connections on
+ * which statements are delayed, lost, or executed without a response.
  */
 export class DatabaseLink implements ClusterDatabase {
   readonly name: string
   readonly lease: PostgresLease
   readonly losses: PostgresLosses
-  /** Decides nothing, so nothing is done to it. */
+  /** No faults are injected here, because it takes no part in decisions. */
   readonly roll: MemoryRoll
   readonly bell: LogBell
   readonly #options: DatabaseLinkOptions
@@ -98,7 +98,7 @@ export class DatabaseLink implements ClusterDatabase {
 
   async close(): Promise<void> {}
 
-  /** Something was written: who listens hears of it, if the way is free. */
+  /** Notifies listeners of a write if the connection is up. */
   ring(rung: Rung): void {
     const { world, process, draws, trouble } = this.#options
     if (!this.#isOpen() || draws.chance(trouble.lossChance)) return
@@ -138,7 +138,7 @@ export class DatabaseLink implements ClusterDatabase {
     }
   }
 
-  /** One connection: a statement waits for the one before. */
+  /** One connection, which executes statements in order. */
   #lane(answerMs: number): Lane {
     let before: Promise<unknown> = Promise.resolve()
     return {
@@ -150,21 +150,21 @@ export class DatabaseLink implements ClusterDatabase {
     }
   }
 
-  /** One statement, until its answer, the end of its connection, or the end of our patience. */
+  /** Executes one statement until its response, the end of its connection, or a timeout. */
   #ask<R>(statement: Statement, answerMs: number): Promise<readonly R[]> {
     const { world, process, draws, trouble, database, name } = this.#options
     const { promise, resolve, reject } = Promise.withResolvers<readonly R[]>()
     const fail = (text: string, delayMs = 0): void =>
       void world.after(delayMs, () => process.enter(() => reject(new Error(text))))
     const delayMs = (): number => draws.between(0, trouble.delayMsMax)
-    // Some who cannot reach it are told at once, some hear nothing.
+    // Some servers notice the lost connection at once; others receive no response.
     if (!this.#isOpen() && draws.chance(0.5)) {
       fail('connect ECONNREFUSED', draws.between(0, REFUSED_MS_MAX))
       return promise
     }
     process.after(answerMs, () => reject(new Error('Query read timeout')))
     if (trouble.strike !== undefined && isAppend(statement)) {
-      // The engine asks for rows of the shape that its own statement gives.
+      // Proof: the engine expects rows in the shape of its own statement.
       const settle = (answer: unknown): void => resolve(answer as readonly R[])
       world.after(0, () => this.#deliverLate(statement, settle))
       return promise
@@ -174,7 +174,7 @@ export class DatabaseLink implements ClusterDatabase {
     world.after(isLate ? draws.between(0, LATE_MS_MAX) : delayMs(), () => {
       if (!this.#isOpen()) return
       if (draws.chance(trouble.lossChance)) return fail('Connection terminated', delayMs())
-      // The engine asks for rows of the shape that its own statement gives.
+      // Proof: the engine expects rows in the shape of its own statement.
       const answer = database.run(statement, { name }) as readonly R[]
       if (draws.chance(trouble.answerLossChance)) return fail('Connection terminated', delayMs())
       world.after(delayMs(), () => {
@@ -185,8 +185,8 @@ export class DatabaseLink implements ClusterDatabase {
   }
 
   /**
-   * The entry of a writer that is struck meanwhile. It arrives in the worst moment: another has
-   * just taken the lease and written nothing, so that nothing but its term keeps the entry out.
+   * Delivers the entry of an interrupted writer at the worst moment: another server has just
+   * acquired the lease and written nothing, so that only its term rejects the entry.
    */
   #deliverLate(statement: Statement, settle: (answer: unknown) => void): void {
     const { world, process, trouble, database, name } = this.#options

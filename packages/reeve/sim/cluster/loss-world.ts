@@ -20,7 +20,7 @@ const FAILOVER_MS_MAX = 6_000
 const BEHIND_MS_MAX = 5_000
 const DECIDE_MS_MAX = 15_000
 const SETTLE_MS = 60_000
-/** Clocks of two machines count alike to within this part. */
+/** Maximum drift between the clocks of two machines. */
 const DRIFT_MAX = 0.04
 const TAIL_LINES = 60
 const CONSISTENT: ReadConsistency = {
@@ -41,10 +41,10 @@ interface Acknowledged {
 }
 
 /**
- * Three servers on a database that fails over to a standby which may lack its last commits, while
- * servers are paused or cut off from it. Acknowledged commits get lost here, so most promises of
- * other worlds cannot hold. These do: no server answers from a state that the database does not
- * have, every commit that is lost is reported, and nothing is appended before that is accepted.
+ * Three servers on a database that fails over to a standby that may lack its last commits, while
+ * servers are paused or partitioned from it. Acknowledged commits can get lost, so most invariants
+ * of other worlds do not hold. These do: no server serves a state that the database does not have,
+ * every lost commit is reported, and nothing is appended before an operator accepts the loss.
  */
 export async function simulateLoss(options: LossOptions): Promise<SimulationResult> {
   const world = new LossWorld(options)
@@ -68,10 +68,10 @@ class LossWorld {
     strike: undefined,
   }
   readonly #cut = new Set<string>()
-  /** The namespaces that each entry of the log has written, as the database has it. */
+  /** The namespaces written by each entry of the log in the database. */
   #written = new Map<number, readonly string[]>()
   readonly #acknowledged: Acknowledged[] = []
-  /** Every loss that was ever recorded, also in a database that has lost the record since. */
+  /** Every loss ever recorded, even if the database has since lost the record. */
   readonly #reported = new Map<string, { from: number; to: number }>()
   #failovers = 0
   #failoverMs = 0
@@ -112,7 +112,7 @@ class LossWorld {
         sent: () => undefined,
         blame: ({ message }) => this.#blame('a leader keeps its promises', message),
         mistake: (text) => {
-          // A leader whose database went back is refused before it knows why.
+          // A leader is rejected after a failover before it knows the reason.
           if (!text.startsWith('checkpoint failed')) this.#blame('loops make no mistakes', text)
         },
       },
@@ -179,7 +179,7 @@ class LossWorld {
     this.#ring('log')
   }
 
-  /** Somebody creates a namespace, and may be told that it is there. */
+  /** Creates a namespace; the client may receive an acknowledgement. */
   #write(): void {
     const leader = this.#servers.find((server) => server.leading !== undefined)
     if (leader === undefined) return
@@ -203,7 +203,7 @@ class LossWorld {
     })
   }
 
-  /** A server is paused, or cut off from the database. */
+  /** Pauses a server or partitions it from the database. */
   #disturb(): void {
     const server = this.#draws.pick(this.#servers)
     if (server === undefined) return
@@ -218,7 +218,10 @@ class LossWorld {
     })
   }
 
-  /** The standby receives nothing for a while; then the primary is gone, and it is promoted. */
+  /**
+   * Replication to the standby stops for a while; then the primary fails and the standby is
+   * promoted.
+   */
   #failOver(): void {
     const [copy, written] = [this.#database.copy(), new Map(this.#written)]
     const behindMs = this.#draws.chance(0.3) ? 0 : this.#draws.between(0, BEHIND_MS_MAX)
@@ -257,7 +260,7 @@ class LossWorld {
     }
   }
 
-  /** An operator accepts the loss, after a while. */
+  /** An operator accepts the loss after a while. */
   #decide(): void {
     if (this.#isDeciding) return
     this.#isDeciding = true
@@ -269,8 +272,8 @@ class LossWorld {
   }
 
   /**
-   * A server that has been in contact since the database failed over shows what the database has,
-   * and so does one that claims to lead when every lease of the time before is over.
+   * A server that contacted the database after the failover must serve the database's state. So
+   * must a server that claims to lead once all leases from before have expired.
    */
   #check(server: SimServer): void {
     const opened = server.opened
@@ -281,7 +284,7 @@ class LossWorld {
     if (isBound) this.#compare(server, opened.leader.store, server.isLeading ? 'leads' : 'follows')
   }
 
-  /** Confirmed by the database that answers now. */
+  /** A read confirmed by the current database. */
   #readConsistently(server: SimServer): void {
     const opened = server.opened
     if (opened === undefined) return
@@ -299,7 +302,7 @@ class LossWorld {
   #compare(server: SimServer, store: Store, how: string): void {
     const shown = [...store.tables.namespaces.keys()].toSorted()
     const isDurable = store.durableIndex === store.index
-    // What is under way is shown to nobody.
+    // Commits that are not durable are not served.
     if (!isDurable) return
     const wanted = new Set<string>()
     for (const [index, names] of this.#written)

@@ -14,12 +14,12 @@ import type { SimServer } from './sim-server.ts'
 const CLIENTS = 3
 const REGISTERS = 2
 const PAUSE_MS_MAX = 1_500
-/** A server's clock counts at least this much of the world's time. */
+/** Minimum rate of a server's clock relative to the world's. */
 const RATE_MIN = 0.96
 
 /**
- * Clients that read and write a few jobs by way of any server, each write only if nobody else has
- * written meanwhile. What they were told is kept, and judged at the end.
+ * Clients that read and write a few jobs through any server, with compare-and-set writes. Their
+ * results are recorded and checked at the end.
  */
 export class RegisterClients {
   readonly #cluster: ClusterView
@@ -68,7 +68,7 @@ export class RegisterClients {
       else {
         const expected = kind === 'write' ? (known.get(register) ?? 0) : undefined
         const told = await this.#step(draws, { client, register, expected })
-        // After a conflict it looks before it tries again.
+        // After a conflict the client reads before it retries.
         if ('index' in told) known.set(register, told.index)
         if (told.kind === 'written') {
           if (told.index <= lastIndex)
@@ -107,7 +107,7 @@ export class RegisterClients {
     })
   }
 
-  /** A stale read shows a beginning of the log, as far as it says. */
+  /** A stale read must return a prefix of the log, as recent as it claims. */
   async #readStale(draws: Draws): Promise<void> {
     const cluster = this.#cluster
     const entry = draws.pick(cluster.servers)
@@ -124,7 +124,7 @@ export class RegisterClients {
 interface RegisterStep {
   readonly client: string
   readonly register: string
-  /** The index that a write expects; undefined: it is a read. */
+  /** The index that a write expects; undefined for a read. */
   readonly expected: number | undefined
 }
 
@@ -133,7 +133,7 @@ function checkFreshness(cluster: ClusterView, server: SimServer, store: Store): 
   const freshness = server.opened?.gate.staleness()
   if (freshness === undefined) return
   const { lastContactMs } = freshness
-  // It counts with its own clock, in whole milliseconds.
+  // Servers measure with their own clocks, in whole milliseconds.
   const seenMs = world.clock.elapsedMs - (lastContactMs + 1) / RATE_MIN
   const wanted = cluster.lengthAt(seenMs)
   if (store.index < wanted)
@@ -161,7 +161,7 @@ async function write(
   }
   const written = await registerJob(context, CALLER, request)
   if (written.ok) return { kind: 'written', index: written.value.index }
-  // As `http/v1/mount.ts`: a refusal tells of the state too.
+  // As in `http/v1/mount.ts`: even a refusal must not reveal state that is not durable.
   await context.store.settled()
   return written.error.code === 'index-conflict' ? { kind: 'conflict' } : { kind: 'unknown' }
 }
@@ -173,7 +173,7 @@ async function read(store: Store, register: string): Promise<Told> {
     return { kind: 'found', value: job.Meta?.['value'] ?? '', index: job.JobModifyIndex }
   }
   const before = told()
-  // As `http/v1/mount.ts`: what could not be made durable was taken back.
+  // As in `http/v1/mount.ts`: a write that could not be made durable is rolled back.
   return await store.settled().then(() => before, told)
 }
 

@@ -18,11 +18,11 @@ import { aRequest, SimServer } from './sim-server.ts'
 
 const NAMES = ['s1', 's2', 's3'] as const
 const RESTART_MS_MAX = 5_000
-/** Clocks of two machines count alike to within this part. */
+/** Maximum drift between the clocks of two machines. */
 const DRIFT_MAX = 0.04
 const WALL_SKEW_MS_MAX = 300
 const WATCH_MS = 250
-/** Longer than a lease and a start: whoever leads then goes on leading. */
+/** Longer than a lease plus a start: the leader after this time stays leader. */
 const CALM_MS = 20_000
 const NODE_CHANNEL = '/v1/node/channel'
 const NODE_CONSISTENCY: ReadConsistency = {
@@ -49,17 +49,17 @@ export class ServerCluster implements Serving, ClusterView {
   readonly clients: RegisterClients
   readonly #database: SharedDatabase
   readonly #draws: Draws
-  /** Pairs that do not hear each other: servers, a server and a node, a server and the database. */
+  /** Partitioned pairs: two servers, a server and a node, or a server and the database. */
   readonly #apart = new Set<string>()
   readonly #skews = new Map<string, { ms: number; readonly atFirstMs: number }>()
-  /** What was ever written, by index. */
+  /** All entries ever written, by index. */
   readonly #texts: string[] = ['']
   readonly #writers = new Map<number, string>()
-  /** How far each server has told. */
+  /** The last commit that each server has published. */
   readonly #told = new Map<SimServer, number>()
-  /** By which servers a node's connection goes. */
+  /** The servers through which a node's connection goes. */
   readonly #paths = new Map<string, readonly SimServer[]>()
-  /** When the log had how many entries; for what a follower claims to have seen. */
+  /** Lengths of the log over time, to check how recent a follower claims to be. */
   readonly #lengths: { readonly atMs: number; readonly index: number }[] = [{ atMs: 0, index: 0 }]
   #readFrom: Leader | undefined
   #crashes = 0
@@ -118,7 +118,7 @@ export class ServerCluster implements Serving, ClusterView {
     this.clients.start()
   }
 
-  /** Everybody dies, and comes back after a while. */
+  /** Kills all servers and restarts them after a while. */
   async crash(reason: string): Promise<void> {
     for (const server of this.servers) this.kill(server, reason)
   }
@@ -200,7 +200,7 @@ export class ServerCluster implements Serving, ClusterView {
     this.world.clock.after(CALM_MS, () => this.#restFollowers())
   }
 
-  /** Looking at a log in which nothing happens is most of the work of a quiet hour. */
+  /** Stops polling of an idle log, which is most of the cost of a quiet hour. */
   #restFollowers(): void {
     for (const server of this.servers) {
       if (server.isLeading) continue
@@ -220,7 +220,7 @@ export class ServerCluster implements Serving, ClusterView {
     return (channel) => entry.process.enter(() => this.#take(channel, { nodeId, path: [entry] }))
   }
 
-  /** A node's connection has come to the last server of the path. */
+  /** A node's connection has reached the last server of its route. */
   #take(channel: ServerChannel, { nodeId, path }: Dialled): void {
     const server = path.at(-1)
     const opened = server?.opened
@@ -231,7 +231,7 @@ export class ServerCluster implements Serving, ClusterView {
       return opened.leader.accept(through(path, channel))
     }
     const next = this.serverAt(server.knownLeader)
-    // Passed on once at most.
+    // Forwarded at most once.
     if (answerer === 'no-leader' || path.length > 1 || next === undefined) return channel.close()
     if (next.process.isDead || this.isApart(server.name, next.name)) return channel.close()
     next.process.enter(() => this.#take(channel, { nodeId, path: [server, next] }))
@@ -245,7 +245,7 @@ export class ServerCluster implements Serving, ClusterView {
     return this.#lengths.findLast(({ atMs }) => atMs <= elapsedMs)?.index ?? 0
   }
 
-  /** At most one server claims to lead, at any moment. */
+  /** Invariant: at most one server claims to lead at any time. */
   checkClaims(): void {
     const claiming = this.servers.filter((server) => server.isLeading)
     if (claiming.length < 2) return
@@ -278,7 +278,7 @@ export class ServerCluster implements Serving, ClusterView {
     for (const server of this.servers) server.ring(rung)
   }
 
-  /** What a server tells is what the log says, all of it and in its order. */
+  /** Invariant: a server publishes the entries of the log, completely and in order. */
   #checkRevealed(server: SimServer, commits: readonly Commit[]): void {
     for (const commit of commits) {
       const before = this.#told.get(server) ?? 0
@@ -295,13 +295,16 @@ export class ServerCluster implements Serving, ClusterView {
     }
   }
 
-  /** What the outside world does by and by: clients find the leader, servers drop what is over. */
+  /**
+   * Periodic reactions outside of the servers: clients find the leader, servers close stale
+   * connections.
+   */
   #watch(): void {
     const { world } = this
     this.checkClaims()
     for (const [nodeId, path] of this.#paths) {
       const [entry, leader] = path
-      // As the forwarder does when somebody else leads.
+      // As the forwarder does after a change of leader.
       if (entry?.process.isRunning && leader !== undefined && entry.knownLeader !== leader.address)
         world.network.cut(nodeId)
     }
@@ -313,7 +316,7 @@ export class ServerCluster implements Serving, ClusterView {
     world.clock.after(WATCH_MS, () => this.#watch())
   }
 
-  /** In the end all of them have the same state, and what clients saw can be explained. */
+  /** At the end all servers must have equal states, and client histories must be linearizable. */
   async judge(): Promise<void> {
     const { world } = this
     for (const server of this.servers) server.process.resume()
@@ -334,7 +337,7 @@ interface Dialled {
   readonly path: readonly SimServer[]
 }
 
-/** A connection by way of servers: each of them has to be awake for anything to pass. */
+/** A connection through servers, each of which must be running for messages to pass. */
 function through(path: readonly SimServer[], channel: ServerChannel): ServerChannel {
   const processes = path.map(({ process }) => process)
   const pass = (work: () => void): void =>

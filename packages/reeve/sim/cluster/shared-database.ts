@@ -4,13 +4,13 @@ import { readArray, readTexts } from './wire-values.ts'
 type Row = Record<string, unknown>
 type Values = readonly unknown[]
 
-/** Who sent a statement. */
+/** The sender of a statement. */
 export interface Sender {
-  /** One process. */
+  /** Name of the process. */
   readonly name: string
 }
 
-/** An entry of the log with who wrote it when. */
+/** A log entry with its writer and time. */
 export interface WrittenEntry {
   readonly index: number
   readonly timeMs: number
@@ -20,11 +20,11 @@ export interface WrittenEntry {
 }
 
 export interface SharedDatabaseOptions {
-  /** The database's clock. */
+  /** The clock of the database. */
   readonly nowMs: () => number
-  /** Told of entries in the same moment in which they are durable. */
+  /** Called with entries at the moment they become durable. */
   readonly appended: (entries: readonly WrittenEntry[], by: Sender) => void
-  /** Told when the lease got another holder. */
+  /** Called when the lease changes its holder. */
   readonly moved: () => void
 }
 
@@ -34,7 +34,7 @@ interface StoredText {
   readonly body: string
 }
 
-/** All of a database at one moment. */
+/** A copy of the whole database at one time. */
 export interface DatabaseCopy {
   readonly leader: LeaderRow
   readonly head: HeadRow
@@ -66,16 +66,16 @@ interface KeepRow {
 }
 
 const NEVER_MS = 0
-/** Small, so that pages follow one another. */
+/** Small, so that reads need several pages. */
 const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
-/** What stands before the values of a statement of the checkpoint. */
+/** Number of values before those of a checkpoint statement. */
 const FENCE_VALUES = 6
 
 /**
- * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
- * alone, at once and as a whole. It knows exactly the statements that the engine and the lease
- * send; a new one is a mistake here until somebody says what it does.
+ * The tables of the PostgreSQL engine and its statements, each executed atomically. Supports
+ * exactly the statements of the engine and the lease; any other statement is an error until it is
+ * implemented here.
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
@@ -84,7 +84,7 @@ export class SharedDatabase {
   #keep: KeepRow = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
   #log = new Map<number, WrittenEntry>()
   #rows = new Map<string, StoredText>()
-  /** Digests of rows in order, made when they are read; undefined after a write. */
+  /** Sorted digests of rows, computed on read; undefined after a write. */
   #order: readonly string[] | undefined
   #blobs = new Map<string, Buffer>()
   #losses: readonly Row[] = []
@@ -98,12 +98,12 @@ export class SharedDatabase {
     return this.#head.lastIndex
   }
 
-  /** Whoever took the lease last has this one. */
+  /** The term of the latest lease holder. */
   get term(): number {
     return this.#leader.term
   }
 
-  /** What a standby has that receives nothing from now on. */
+  /** The contents of a standby that stops receiving changes now. */
   copy(): DatabaseCopy {
     return {
       leader: this.#leader,
@@ -116,7 +116,7 @@ export class SharedDatabase {
     }
   }
 
-  /** A standby is promoted, or a backup restored: what it does not have is gone. */
+  /** Promotes a standby or restores a backup: later changes are lost. */
   promote(copy: DatabaseCopy): void {
     this.#leader = copy.leader
     this.#head = copy.head
@@ -148,7 +148,7 @@ export class SharedDatabase {
     return [{ term: String(term) }]
   }
 
-  /** Called once, when somebody has taken the lease and before anybody else is answered. */
+  /** Called once, when the lease is acquired next and before any other response. */
   onNextTerm(arrive: () => void): void {
     this.#atNextTerm.push(arrive)
   }
@@ -301,9 +301,9 @@ export class SharedDatabase {
 
   rowsPage([after]: Values): readonly Row[] {
     this.#order ??= [...this.#rows.keys()].toSorted()
-    // The engine's statement has bytes in this place.
+    // Proof: the engine's statement passes bytes here.
     const last = hexOf(after as Buffer)
-    // Of a list in order; worlds are small.
+    // A linear search is enough, because worlds are small.
     const from = this.#order.findIndex((id) => id > last)
     if (from < 0) return []
     return this.#order.slice(from, from + ROWS_PER_PAGE).flatMap((id) => {
@@ -340,12 +340,12 @@ export class SharedDatabase {
   }
 
   blob([id]: Values): readonly Row[] {
-    // The engine's statement has bytes in this place.
+    // Proof: the engine's statement passes bytes here.
     const bytes = this.#blobs.get(hexOf(id as Buffer))
     return bytes === undefined ? [] : [{ bytes }]
   }
 
-  /** The keeper's fence. */
+  /** The fenced update of the checkpoint state. */
   #moveStep([term, step, index, entryTerm, nonce, acknowledged]: Values): boolean {
     if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
     if (this.#keep.step < Number(acknowledged)) return false

@@ -3,20 +3,20 @@ import type { VirtualClock } from '../virtual-clock.ts'
 
 export interface SimProcessOptions {
   readonly world: VirtualClock
-  /** How much faster than the world's its clocks run: 1.01 gains a second in a hundred. */
+  /** Rate of its clocks relative to the world's: 1.01 gains a second in a hundred. */
   readonly rate: number
-  /** How far the clock on its wall is ahead. */
+  /** How far its wall clock is ahead. */
   readonly skew: { readonly ms: number }
 }
 
 /**
- * One process: everything that happens in it enters by its clock. It can be paused, and does then
- * everything that was due at once when it goes on; it can die, and does nothing any more.
+ * One process. All its work goes through its clock. When paused, it does nothing and catches up on
+ * resume; when dead, it does nothing any more.
  */
 export class SimProcess implements Clock {
   readonly #options: SimProcessOptions
   #state: 'running' | 'paused' | 'waking' | 'dead' = 'running'
-  /** What came while it was paused. */
+  /** Events that arrived while the process was paused. */
   #waiting: (() => void)[] = []
 
   constructor(options: SimProcessOptions) {
@@ -36,7 +36,7 @@ export class SimProcess implements Clock {
     return world.nowMs + skew.ms
   }
 
-  /** Goes on while the process is paused, as that of a machine does. */
+  /** Advances while the process is paused, as on a real machine. */
   monotonicMs(): number {
     const { world, rate } = this.#options
     return world.elapsedMs * rate
@@ -56,7 +56,7 @@ export class SimProcess implements Clock {
     }
   }
 
-  /** Something comes from outside. */
+  /** Delivers an external event. */
   enter(work: () => void): void {
     if (this.#state === 'running') work()
     else if (this.#state !== 'dead') this.#waiting.push(work)
@@ -77,7 +77,7 @@ export class SimProcess implements Clock {
     this.#waiting = []
   }
 
-  /** One after the other, each with what follows from it; what comes meanwhile waits its turn. */
+  /** Runs events one after the other, each with its consequences; new events queue. */
   #wake(): void {
     this.#options.world.after(0, () => {
       if (this.#state !== 'waking') return

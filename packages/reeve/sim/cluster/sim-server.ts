@@ -24,27 +24,27 @@ export interface SimServerOptions extends SimProcessOptions {
   readonly link: Omit<DatabaseLinkOptions, 'process' | 'name' | 'world'>
   readonly parts: LeaderParts
   readonly isCalm: () => boolean
-  /** Told of all that this server lets anybody know, in order; and first where it begins. */
+  /** Called for all commits that this server publishes, in order; first with its start index. */
   readonly opened: (server: SimServer, index: number) => void
   readonly revealed: (server: SimServer, commits: readonly Commit[]) => void
-  /** It ended by itself. */
+  /** The process has exited by itself. */
   readonly ended: (server: SimServer) => void
 }
 
-/** What there is of a server between two openings. */
+/** The parts of a server that are recreated on each start. */
 export interface OpenedServer {
   readonly leader: Leader
   readonly gate: RequestGate
 }
 
-/** How this server sees the cluster. */
+/** The server's view of the cluster. */
 interface Standing {
   readonly leader: () => string
   readonly isLeading: () => boolean
   readonly acceptLoss: (by: string) => Promise<unknown>
 }
 
-/** Reasons for which a server may begin anew; all others are mistakes of ours. */
+/** Expected reasons for a server to restart; any other is a bug. */
 const FAIR_REASONS = [
   /^The database /,
   /^Another server has taken over/,
@@ -56,8 +56,8 @@ const FAIR_REASONS = [
 ]
 
 /**
- * A machine with a server: `ClusterMember` with its lease, following, gate, engine and retries as
- * in the product, over a simulated database and without HTTP.
+ * A machine with a server: `ClusterMember` with lease, following, gate, engine and retries as in
+ * the product, on a simulated database and without HTTP.
  */
 export class SimServer {
   readonly name: string
@@ -89,22 +89,22 @@ export class SimServer {
     return this.#process.isDead ? undefined : this.#opened
   }
 
-  /** Whether it would claim to lead if it were asked now. */
+  /** Whether the server would claim to lead right now. */
   get isLeading(): boolean {
     return !this.#process.isDead && this.#standing?.isLeading() === true
   }
 
-  /** The address of whoever leads as it sees it; empty when nobody does. */
+  /** Address of the leader known to this server; empty if there is none. */
   get knownLeader(): string {
     return this.#standing?.leader() ?? ''
   }
 
-  /** As an operator accepts that the database has lost commits. */
+  /** Accepts the loss of commits, as an operator would. */
   async acceptLoss(): Promise<void> {
     await this.#standing?.acceptLoss('operator')
   }
 
-  /** It answers as the leader at this moment. */
+  /** The leader instance if this server leads right now. */
   get leading(): Leader | undefined {
     if (!this.#process.isRunning || !this.isLeading) return undefined
     const leader = this.opened?.leader
@@ -189,14 +189,16 @@ export class SimServer {
     this.#member = undefined
   }
 
-  /** As an operator stops it: it gives the lease back. Resolves when the process has ended. */
+  /**
+   * Stops the server gracefully, which releases the lease. Resolves when the process has exited.
+   */
   async stop(): Promise<void> {
     const process = this.#process
     await this.#member?.stop()
     if (this.#process === process) this.kill()
   }
 
-  /** Somebody has written: it may hear of it. */
+  /** Notifies the server of a write, which it may not receive. */
   ring(rung: 'log' | 'lease'): void {
     if (!this.#process.isDead) this.#link?.ring(rung)
   }
@@ -223,8 +225,8 @@ interface Opening {
   readonly gate: RequestGate
 }
 
-/** A request as the gate looks at it. */
+/** A request for the gate. */
 export function aRequest(method: string, url: string): IncomingMessage {
-  // The gate reads nothing else of it.
+  // Proof: the gate reads no other properties.
   return { method, url, headers: {} } as IncomingMessage
 }

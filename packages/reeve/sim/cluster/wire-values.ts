@@ -1,9 +1,9 @@
-/** Dimensions, flag, type, length, first index: what stands before the elements of an array. */
+/** Dimensions, flag, type, length and lower bound: the header of an array. */
 const HEADER_BYTES = 20
 const LENGTH_AT = 12
 const LENGTH_BYTES = 4
 
-/** The elements of an array as the PostgreSQL engine sends it: the reverse of `wire-array.ts`. */
+/** Decodes an array as sent by the PostgreSQL engine; the reverse of `wire-array.ts`. */
 export function readArray<T>(array: unknown, read: (bytes: Buffer) => T): readonly T[] {
   if (!(array instanceof Buffer)) throw new Error('an array is sent as bytes')
   const elements: T[] = []

@@ -26,11 +26,11 @@ const BUCKETS = {
 } as const satisfies Record<Exclude<keyof TaskGroupSummary, 'Queued'>, ClientStatus>
 
 /**
- * Counters equal a recount: summaries, the status of jobs, and deployments. What was collected
- * still counts, so every allocation that ever was is remembered here.
+ * Invariant: counters equal a recount, in summaries, job statuses and deployments.
+ * Garbage-collected allocations still count, so all allocations ever created are recorded here.
  */
 export class CountCheck {
-  /** By job, then by allocation; forgotten with the job. */
+  /** By job, then by allocation; removed with the job. */
   readonly #counted = new Map<string, Map<string, Counted>>()
   readonly #members = new Map<string, Map<string, Member>>()
   readonly #evaluated = new Set<string>()
@@ -47,7 +47,7 @@ export class CountCheck {
       if (after !== undefined && isActiveDeployment(after)) this.#checkDeployment(after)
   }
 
-  /** Takes the commit in; answers with the jobs that it concerns. */
+  /** Records the commit and returns the affected jobs. */
   #note(changes: Changes): ReadonlySet<string> {
     const jobs = new Set<string>()
     for (const { key, before, after } of changes.jobs) {
@@ -92,7 +92,7 @@ export class CountCheck {
     for (const [group, counts] of Object.entries(summary.Summary))
       for (const [bucket, status] of Object.entries(BUCKETS)) {
         const recount = rows.filter((row) => row.group === group && row.status === status).length
-        // Object.entries of BUCKETS gives exactly its names.
+        // Proof: the keys of BUCKETS are exactly its names.
         const told = counts[bucket as keyof typeof BUCKETS]
         if (told !== recount)
           throw new Violation(

@@ -4,14 +4,17 @@ import { atMostItsDuration, STORED_TIMES } from '../../src/control/clock/stored-
 import type { Leader } from '../leader.ts'
 import { Violation } from '../trace.ts'
 
-/** When the loop that looks at the clock has looked, and everything that follows has happened. */
+/** Time until the loop has checked its clock and all consequences have happened. */
 const NOTICED_MS = 2_500
 /** Jumps below two seconds are not corrected. */
 const SLACK_MS = 2_500
-/** A deadline that an earlier process stored may be so much too far ahead. */
+/** A deadline stored by an earlier process may be too far ahead by this much. */
 const AHEAD_MS_MAX = 62_000
 
-/** No stored time is further ahead than it was when it was set: nothing waits for a clock. */
+/**
+ * Invariant: no stored deadline is further ahead than when it was set, so that nothing waits for a
+ * clock.
+ */
 export function checkNothingWaits({ store, context }: Leader): void {
   const stored = { tables: store.tables, copiesGlobalTokens: false }
   const correct = atMostItsDuration(context.clock.nowMs(), AHEAD_MS_MAX)
@@ -23,8 +26,8 @@ export function checkNothingWaits({ store, context }: Leader): void {
 const lastJumpMs = new WeakMap<Leader, number>()
 
 /**
- * Sets a clock of the leader, and looks a moment later: what was left of every deadline is left
- * still, and none has passed.
+ * Sets a clock of the leader and checks shortly afterwards that the remaining time of every
+ * deadline is unchanged and none has passed.
  */
 export function jumpWithDeadlines(
   leader: Leader | undefined,
@@ -35,14 +38,14 @@ export function jumpWithDeadlines(
   const { clock } = leader.context
   const lastMs = lastJumpMs.get(leader) ?? Number.NEGATIVE_INFINITY
   lastJumpMs.set(leader, clock.monotonicMs())
-  // Two in a row look like one: what the deadlines show in between is of no use.
+  // Two consecutive jumps look like one; the deadlines in between are meaningless.
   if (clock.monotonicMs() - lastMs < NOTICED_MS) return jump()
   const before = deadlinesOf(leader)
   const { starts } = leader
   jump()
   const setTo = clock.nowMs() - clock.monotonicMs()
   clock.after(NOTICED_MS, () => {
-    // Set again, or everything was begun anew: other rules hold then.
+    // The clock was set again or the server restarted: other rules apply.
     const isSame = Math.abs(clock.nowMs() - clock.monotonicMs() - setTo) < 500
     if (!isSame || !leader.isWorking || leader.starts !== starts) return
     guard(() => {
@@ -55,9 +58,9 @@ export function jumpWithDeadlines(
 interface Deadlines {
   readonly atMs: number
   /**
-   * By deployment and group, by node and by evaluation: what is left, at most what it had when it
-   * was set. One that a process left further ahead when it died, just after its clock was set back,
-   * is shortened by the next correction.
+   * Remaining time by deployment and group, by node and by evaluation: at most as long as when it
+   * was set. A deadline that is further ahead because the process died just after its clock was set
+   * back is shortened by the next correction.
    */
   readonly left: ReadonlyMap<string, number>
 }
@@ -75,7 +78,7 @@ function deadlinesOf({ store: { tables }, context: { clock } }: Leader): Deadlin
   for (const row of tables.nodes.rowsIn('draining', 'yes'))
     if (row.DrainStrategy !== null) {
       const { ForceDeadline, Deadline } = row.DrainStrategy
-      // With its duration: an operator may give the node another one meanwhile.
+      // Includes the duration, because an operator may change the deadline in between.
       note(`drain ${row.ID} ${Deadline}`, ForceDeadline, Deadline)
     }
   for (const row of tables.evaluations.rowsIn('status', 'pending'))

@@ -9,14 +9,14 @@ import {
 } from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
 
-/** A row before and after a commit; undefined when it was not there. */
+/** A row before and after a commit; undefined if it did not exist. */
 export interface RowChange<Row> {
   readonly key: string
   readonly before: Row | undefined
   readonly after: Row | undefined
 }
 
-/** What one commit did, by table. */
+/** The changes of one commit by table. */
 export interface Changes {
   readonly index: number
   readonly timeMs: number
@@ -38,7 +38,7 @@ const FOLLOWED: readonly Followed[] = [
   'nodes',
 ]
 
-/** Rows of one table with those of each group at hand. */
+/** Rows of one table, indexed by group. */
 class Rows<Row extends object> {
   readonly byKey = new Map<string, Row>()
   readonly #groups = new Map<string, Map<string, Row>>()
@@ -77,8 +77,8 @@ export function jobKeyOf(row: { readonly Namespace: string; readonly JobID: stri
 }
 
 /**
- * The state as it must be, built from the commits that somebody was told of and from nothing else.
- * Whatever the leader holds in memory, or finds on its disk after a crash, is compared with it.
+ * The expected state, built only from published commits. The leader's memory, and the contents of
+ * its disk after a crash, are compared with it.
  */
 export class Model {
   readonly allocations = new Rows<AllocationRow>((row) => [
@@ -92,9 +92,9 @@ export class Model {
     row.ParentID === '' ? [] : [`parent ${namespacedKey(row.Namespace, row.ParentID)}`],
   )
   readonly nodes = new Rows<NodeRow>(() => [])
-  /** Versions of jobs that were ever registered, by job; those of a purged job are removed. */
+  /** All registered versions by job; removed when the job is purged. */
   readonly #versions = new Map<string, Map<number, Job>>()
-  /** Deployments that have failed so far. */
+  /** Number of failed deployments so far. */
   failedDeployments = 0
   readonly #texts = new Map<string, string>()
   #index = 0
@@ -122,19 +122,19 @@ export class Model {
       else this.#texts.set(name, told(header, whole))
       const followed = FOLLOWED.find((one) => one === table)
       if (followed === undefined) continue
-      // The body was encoded from a row of the very table.
+      // Proof: the body was encoded from a row of this table.
       const after = header === undefined ? undefined : (JSON.parse(whole) as object)
-      // As above.
+      // Proof: as above.
       const before = (this[followed] as Rows<object>).write(key, after)
       changes[followed].push({ key, before, after })
     }
-    // As above: each list holds rows of its own table.
+    // Proof: as above; each list holds rows of its own table.
     const all = { index: commit.index, timeMs: commit.timeMs, ...(changes as object) } as Changes
     this.#note(all)
     return all
   }
 
-  /** The versions of a job before the one that it has, stopped ones aside. */
+  /** The earlier versions of a job, without stopped ones. */
   olderVersions(job: Job): readonly Job[] {
     const versions = this.#versions.get(namespacedKey(job.Namespace, job.ID))
     return [...(versions?.values() ?? [])].filter((one) => one.Version < job.Version && !one.Stop)
@@ -152,11 +152,11 @@ export class Model {
       if (after?.Status === 'failed' && before?.Status !== 'failed') this.failedDeployments += 1
   }
 
-  /** The whole state is the one that the commits say: nothing is lost, nothing is there besides. */
+  /** Invariant: the state equals the one given by the commits; nothing is lost or added. */
   compare(store: Store): void {
     let count = 0
     for (const name of Object.keys(store.tables)) {
-      // Object.keys of Tables gives exactly its names.
+      // Proof: the keys of Tables are exactly its names.
       const table = store.tables[name as TableName]
       for (const key of table.keys()) {
         count += 1
@@ -177,7 +177,7 @@ export class Model {
   }
 }
 
-/** What a commit tells of a row: its indexes and its text. */
+/** Decodes the row of a commit entry: its indexes and its text. */
 function told([create, modify]: readonly [number, number, ...unknown[]], body: string): string {
   return `${create} ${modify} ${body}`
 }

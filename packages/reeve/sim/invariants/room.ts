@@ -12,9 +12,9 @@ import { Violation } from '../trace.ts'
 import type { Changes, Model } from './model.ts'
 
 /**
- * No node is over-committed. Asked where something is placed: what the node still holds and what
- * comes must fit. Only what the same commit tells to go counts as gone, because the agent starts
- * the one after the other.
+ * Invariant: no node is over-committed. Checked when an allocation is placed: existing allocations
+ * plus new ones must fit. Allocations that the same commit stops do not count, because the agent
+ * starts the replacement only after they have stopped.
  */
 export function checkRoom(model: Model, changes: Changes): void {
   const nodes = new Set(
@@ -53,7 +53,10 @@ function usageOf(rows: readonly AllocationRow[]): NodeUsage {
 
 interface Held {
   readonly all: NodeUsage
-  /** Of it, what the commit placed: others may hold one thing together while one of them leaves. */
+  /**
+   * The part that the commit placed: existing allocations may share a resource while one of them
+   * stops.
+   */
   readonly placed: NodeUsage
 }
 

@@ -9,7 +9,7 @@ import { isOpenEvaluation } from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
 import { jobKeyOf, type Changes, type Model } from './model.ts'
 
-/** What may become of a row from one commit to the next. */
+/** Checks which transitions of a row a commit may make. */
 export function checkRowMoves(model: Model, changes: Changes): void {
   for (const { before, after } of changes.allocations)
     if (after !== undefined) checkAllocation(model, before, after)
@@ -43,7 +43,7 @@ function checkAllocation(
     )
 }
 
-/** Where and for whom something is placed. */
+/** Checks the node and job of a placement. */
 function checkPlaced(model: Model, row: AllocationRow): void {
   const at = `${row.Name} ${row.ID} on ${row.NodeName}`
   const node = model.nodes.find(row.NodeID)
@@ -90,9 +90,10 @@ function checkJob(before: Job | undefined, after: Job | undefined): void {
 }
 
 /**
- * No name runs twice: of one job at most one allocation that neither side has ended has a name. A
- * canary takes the name of the one it is tried against, and a stand-in that of one that is unknown
- * and may come back: those are excused for good, and the end of a simulation counts them.
+ * Invariant: no name runs twice. At most one allocation of a job that is running on either side has
+ * a given name. Exceptions: a canary has the name of the allocation it may replace, and a
+ * replacement has the name of an unknown allocation that may reconnect. These are excused
+ * permanently and checked at the end of the simulation.
  */
 export class NameCheck {
   readonly #excused = new Set<string>()

@@ -5,13 +5,14 @@ import { Violation } from '../trace.ts'
 import type { Model } from './model.ts'
 
 /**
- * Once nothing fails any more, every group of a service has reached its count, or a blocked
- * evaluation names the group and what it lacks. How its latest deployment ended does not matter:
- * a roll-out that has failed ends no repair.
+ * Once faults have ended, every group of a service must have reached its count, or a blocked
+ * evaluation must name the group and the exhausted resource. A failed deployment does not excuse
+ * missing allocations.
  */
 export function checkServiceCounts(model: Model, job: Job): void {
   if (job.Stop || job.Type !== 'service' || isParent(job)) return
-  // Nodes were lost with it: an operator decides (docs/contributing/decisions/0061-quarantine.md).
+  // The job was quarantined because it caused node failures: an operator must decide
+  // (docs/contributing/decisions/0061-quarantine.md).
   if (job.Quarantine !== undefined) return
   for (const group of job.TaskGroups) checkCount(model, job, group)
 }
@@ -39,7 +40,7 @@ interface CountedGroup {
   readonly isPromotionDue: boolean
 }
 
-/** Growth waits for a promotion: until then at least what every version before asked for. */
+/** An increase waits for a promotion: until then at least the minimum of all earlier versions. */
 function wantedCount(model: Model, { job, group, isPromotionDue }: CountedGroup): number {
   if (!isPromotionDue) return group.Count
   const before = model
@@ -55,7 +56,7 @@ function latestDeployment(model: Model, key: string) {
     .at(-1)
 }
 
-/** An evaluation waits for capacity, and says for which group and what is exhausted. */
+/** Whether an evaluation is blocked on capacity and names the group and the exhausted resource. */
 function isBlocked(model: Model, key: string, groupName: string): boolean {
   return model.evaluations
     .in(`job ${key}`)
@@ -63,8 +64,8 @@ function isBlocked(model: Model, key: string, groupName: string): boolean {
 }
 
 /**
- * Something of the group failed, and its policy has an end. The summary remembers it when the
- * allocation has been collected.
+ * Whether an allocation of the group failed and its reschedule policy is limited. The summary
+ * counts it even after the allocation was garbage-collected.
  */
 export function mayHaveGivenUp(model: Model, job: Job, group: TaskGroup): boolean {
   const summary = model.job_summaries.find(namespacedKey(job.Namespace, job.ID))

@@ -5,7 +5,7 @@ import { formatDiagnostic } from '@reeve/hcl'
 import { canonicalizeJob, validateJob } from '../model/index.ts'
 import { parseJobFile, type JobFileRequest } from './parse-job-file.ts'
 
-/** Job files with the blocks that users combine, first half. */
+/** Job files with common combinations of blocks, first half. */
 
 const request = { file: 'input.hcl', strict: true, files: undefined, random: { next: () => 0 } }
 
@@ -15,7 +15,7 @@ function parse(text: string, options: Partial<JobFileRequest> = {}) {
   return result.value
 }
 
-/** The canonical job, which must be in order. */
+/** Returns the canonical job and asserts that it is valid. */
 function read(text: string, options: Partial<JobFileRequest> = {}): Job {
   const { job } = parse(text, options)
   const full = canonicalizeJob(job, { region: 'global', namespace: 'default', nodePool: 'default' })

@@ -28,7 +28,7 @@ import {
 } from '@reeve/hcl'
 import { STEPS_PER_ROUND } from './limits.ts'
 
-/** `dynamic "port" { for_each = …  content { … } }`: one block for each element, at that place. */
+/** `dynamic "port" { for_each = …  content { … } }` expands to one block per element. */
 export const DYNAMIC: BlockExpander = { type: 'dynamic', labels: ['type'], expand }
 
 const SCHEMA: BodySchema = {

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '@reeve/hcl'
 import { DIAGNOSTICS_MAX } from './limits.ts'
 
-/** What was found wrong or odd while one job file is read. */
+/** Errors and warnings of one job file. */
 export interface Findings {
   readonly errors: Diagnostic[]
   readonly warnings: Diagnostic[]
@@ -12,8 +12,8 @@ export function noFindings(): Findings {
 }
 
 /**
- * Sorts a diagnostic by its severity. It is made only when it will be kept: finding the nearest
- * name of a hundred thousand unknown ones would take minutes.
+ * Adds a diagnostic by severity. `make` is called only if it will be kept: suggesting names for a
+ * hundred thousand unknown ones would take minutes.
  */
 export function note(findings: Findings, make: () => Diagnostic): void {
   if (findings.errors.length >= DIAGNOSTICS_MAX) return
@@ -26,7 +26,7 @@ export function noteAll(findings: Findings, diagnostics: readonly Diagnostic[]):
   for (const diagnostic of diagnostics) note(findings, () => diagnostic)
 }
 
-/** In the order in which the text is read, one file after the other. */
+/** Sorts by file and position. */
 export function inReadingOrder(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const files = [...new Set(diagnostics.map(({ range }) => range.file))]
   return files.flatMap((file) =>

@@ -10,7 +10,7 @@ import { parseJobFile } from './parse-job-file.ts'
 const request = { file: 'input.hcl', strict: false, files: undefined, random: { next: () => 0 } }
 const defaults = { region: 'global', namespace: 'default', nodePool: '' }
 
-/** Any text gives a job of the contract or errors with places; nothing is thrown. */
+/** Any text must yield a valid job or errors with positions, and never throw. */
 function exercise(text: string, variables = ''): void {
   const variableTexts = variables === '' ? [] : [{ file: 'f', text: variables }]
   const result = parseJobFile({ ...request, text, variableTexts })

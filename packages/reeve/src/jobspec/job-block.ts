@@ -15,7 +15,10 @@ import { note, type Findings } from './findings.ts'
 import { makePositions, type Places, type Positions } from './places.ts'
 import type { BlockTable } from './schema/table.ts'
 
-/** The one job block of a file; undefined after noting that there is none, or two. */
+/**
+ * The only job block of a file. Reports an error and returns undefined if there is none or more
+ * than one.
+ */
 export function findJobBlock(body: Body, content: Content, findings: Findings): Block | undefined {
   const [first, second] = content.blocks.filter(({ type }) => type === 'job')
   if (second !== undefined) {
@@ -23,7 +26,7 @@ export function findJobBlock(body: Body, content: Content, findings: Findings): 
     const detail = `A job file has exactly one job block, and there is one at ${at}.`
     note(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
   }
-  // A job that was written but not understood has been noted already.
+  // A job block that could not be read is already reported.
   const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
   if (first === undefined && !isWritten.includes('job')) {
     const detail = 'A job file has exactly one block: job "name" { … }.'
@@ -40,7 +43,7 @@ export interface JobBuilding {
   readonly table: BlockTable
   readonly findings: Findings
   readonly meter: Meter
-  /** Where to point when a part of the job was not written. */
+  /** Position for parts of the job that are not written. */
   readonly whole: Span
 }
 
@@ -49,15 +52,15 @@ export interface BuiltJob {
   readonly positions: Positions
 }
 
-/** The job of a block whose body has been decoded with a schema for the table. */
+/** Builds the job from a block that was decoded with the schema of its mapping. */
 export function buildJob(block: Block, body: DecodedBody, building: JobBuilding): BuiltJob {
   const { table, findings, meter, whole } = building
   const places: Places = new WeakMap()
   const labels = block.labels.map((label) => label.text)
   const source = { labels, body, headerSpan: block.headerSpan }
   const record = buildRecord(source, table, { findings, places, meter })
-  // The tables name only fields of the contract and read each as the kind that the contract gives
-  // it; a test checks the answers against the contract's schema.
+  // Proof: mappings name only fields of the contract and read each as its declared kind; a test
+  // validates results against the contract's schema.
   const job = record as unknown as ParsedJob
   return { job, positions: makePositions(record, places, whole) }
 }

@@ -1,6 +1,6 @@
 import { isList, isObject, type Value } from '@reeve/hcl'
 
-/** What a job file becomes: data that `JSON.stringify` writes as it is. */
+/** The result of reading a job file: plain JSON data. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonRecord
 
 export interface JsonRecord {
@@ -11,12 +11,12 @@ export function isRecord(value: Json | undefined): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The records of a list; nothing for anything else. */
+/** The records in a list; empty for other values. */
 export function recordsOf(value: Json | undefined): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
-/** Always a copy, so that every object of a job has one place in it. */
+/** Always copies, so that every object of a job has one position. */
 export function toJson(value: Value): Json {
   if (typeof value === 'bigint') return Number(value)
   if (isList(value)) return value.map(toJson)
@@ -24,7 +24,7 @@ export function toJson(value: Value): Json {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toJson(one)]))
 }
 
-/** Whether a whole number in it has more digits than a number of JSON keeps. */
+/** Whether the value contains an integer that loses digits as a JSON number. */
 export function isRounded(value: Value): boolean {
   if (typeof value === 'bigint') return true
   if (isList(value)) return value.some(isRounded)

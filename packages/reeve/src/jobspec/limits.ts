@@ -1,19 +1,22 @@
 /**
- * What one job file may cost beyond the limits of the language (`packages/hcl/src/limits.ts`:
- * length, tokens, nesting, steps and sizes of values, which also bound the decoded job).
+ * Limits of one job file, in addition to those of the language (`packages/hcl/src/limits.ts`:
+ * length, tokens, nesting, steps and value sizes, which also bound the decoded job).
  */
 
-/** Errors, and warnings, that are told; the rest would be noise. */
+/** Maximum number of reported errors and of warnings. */
 export const DIAGNOSTICS_MAX = 50
 
-/** Steps for all expressions of a file, its variables included: well under a second. */
+/** Steps for all expressions of a file, including variables: well under a second. */
 export const JOB_FILE_STEPS_MAX = 2_000_000
 
-/** A round of a dynamic block makes a block, a scope and labels before anything is evaluated. */
+/** An iteration of a dynamic block creates a block, a scope and labels before any evaluation. */
 export const STEPS_PER_ROUND = 40
 
-/** UTF-16 units of a job file and of each variable file; real ones have a hundredth of it. */
+/**
+ * Maximum length of a job file and of each variable file in UTF-16 units; real ones have a
+ * hundredth of it.
+ */
 export const JOB_FILE_LENGTH_MAX = 1024 * 1024
 
-/** Whole nanoseconds that fit the 64 bits of the wire. */
+/** The largest duration that fits the 64-bit integers of the wire format. */
 export const DURATION_NS_MAX = 2 ** 63 - 1

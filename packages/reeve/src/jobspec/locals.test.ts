@@ -9,7 +9,7 @@ function read(text: string) {
   return parseJobFile({ ...request, text })
 }
 
-/** The locals, seen through the meta of a job. */
+/** Reads the locals through the meta block of a job. */
 function metaOf(locals: string) {
   const result = read(
     `variables {\n v = "V"\n k = "a"\n}\n${locals}\njob "j" {\n meta = local\n}\n`,

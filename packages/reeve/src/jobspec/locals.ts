@@ -16,8 +16,8 @@ import {
 import { note, noteAll, type Findings } from './findings.ts'
 
 /**
- * The values of all locals, which may be written in any order and use one another. Failures are
- * noted; what depends on them is left out without another word.
+ * Evaluates all locals, which may reference each other in any order. Errors are reported;
+ * dependents of a failed local are omitted without further errors.
  */
 export function evaluateLocals(
   attributes: readonly Attribute[],
@@ -28,7 +28,7 @@ export function evaluateLocals(
   const values = new Map<string, Value>()
   const work: Work = { locals, values, scope, findings }
   let pending = inOrder(work)
-  // References whose name is computed are known only by trying, so a failure may pass later.
+  // References with computed names are only discovered by evaluation, so failed locals are retried.
   for (;;) {
     const failed = pending.filter((local) => !settle(local, work))
     if (failed.length === 0 || failed.length === pending.length || !failed.some(isOpen)) {
@@ -64,7 +64,7 @@ function collect(attributes: readonly Attribute[], findings: Findings): Readonly
   return locals
 }
 
-/** `local[var.name]`: which one it is cannot be seen. */
+/** For example `local[var.name]`: the referenced local is unknown before evaluation. */
 function isOpen({ references }: Local): boolean {
   return references.some(({ path }) => typeof path[0] !== 'string')
 }
@@ -74,8 +74,8 @@ function namesOf({ references }: Local): readonly string[] {
 }
 
 /**
- * Each local after those it names; those in a circle, and those that name what does not exist, are
- * noted and left out. A list of work instead of recursion: chains may be as long as the file.
+ * Sorts locals by dependency. Locals in a cycle or with unknown references are reported and
+ * omitted. A work list instead of recursion: chains may be as long as the file.
  */
 function inOrder(work: Work): readonly Local[] {
   const order: Local[] = []
@@ -121,7 +121,7 @@ function spanOf({ references, attribute }: Local, name: string) {
   return references.find(({ path }) => path[0] === name)?.span ?? attribute.nameSpan
 }
 
-/** False when it has no value yet. */
+/** Returns false if the local has no value yet. */
 function settle(local: Local, work: Work): boolean {
   if (namesOf(local).some((name) => !work.values.has(name))) return false
   const result = evaluate(local.attribute.expression, scopeFor(local, work))
@@ -129,7 +129,7 @@ function settle(local: Local, work: Work): boolean {
   return result.ok
 }
 
-/** Only what it names: copying all for each would be quadratic. */
+/** Contains only referenced locals: copying all of them for each would be quadratic. */
 function scopeFor(local: Local, { values, scope }: Work): Scope {
   const names = isOpen(local) ? [...values.keys()] : namesOf(local)
   const entries = names.flatMap((name) => {
@@ -140,7 +140,7 @@ function scopeFor(local: Local, { values, scope }: Work): Scope {
 }
 
 function reportFailure(local: Local, work: Work): void {
-  // What it lacks has been noted where it failed.
+  // The failure of a referenced local is already reported.
   if (namesOf(local).some((name) => !work.values.has(name))) return
   const result = evaluate(local.attribute.expression, scopeFor(local, work))
   if (!result.ok) noteAll(work.findings, result.error)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { formatDiagnostic } from '@reeve/hcl'
 import { parseJobFile } from './parse-job-file.ts'
 
-/** Mistakes that people make often: each is told with what to do about it. */
+/** Common mistakes: each error must say how to fix it. */
 
 function errorsOf(text: string): readonly string[] {
   const request = { file: 'f', strict: true, files: undefined, random: { next: () => 0 } }

@@ -14,7 +14,7 @@ function read(text: string): JobFile {
   return result.value
 }
 
-/** Without the nulls, which stand for what the file does not say. */
+/** Removes nulls, which mark unset fields. */
 function written(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(written)
   if (typeof value !== 'object' || value === null) return value

@@ -32,38 +32,38 @@ import { readDeclarations } from './variables/declaration.ts'
 import { resolveVariables } from './variables/resolve.ts'
 
 export interface JobFileRequest extends NamedText {
-  /** Variable files in the order given; text that came with a request is the last of them. */
+  /** Variable files in order; the text of a request comes last. */
   readonly variableTexts?: readonly NamedText[]
-  /** Values of variables given one by one, by name. */
+  /** Values of individual variables by name. */
   readonly flags?: Readonly<Record<string, string>>
-  /** The environment of the reader, of which `REEVE_VAR_<name>` is used. A server gives none. */
+  /** Environment variables, of which `REEVE_VAR_<name>` are used. Servers pass none. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Whether a value for a variable that is not declared is an error; else a warning. */
+  /** Whether a value for an undeclared variable is an error instead of a warning. */
   readonly strict: boolean
-  /** Undefined where the files of the reader must not be seen: on a server. */
+  /** Undefined on a server, where job files must not read files. */
   readonly files: FileFunctions | undefined
   readonly random: Random
-  /** Other names that the file may use; none unless given. */
+  /** Alternative names of blocks and arguments. Default: none. */
   readonly aliases?: JobFileAliases
-  /** Keys for `rsadecrypt`; without it the function is refused. */
+  /** Required by `rsadecrypt`, which otherwise fails. */
   readonly crypto?: CryptoHost | undefined
   readonly nowMs?: number
 }
 
 export interface JobFile {
-  /** Every field is present; those that the file does not set are null. */
+  /** All fields are present; unset ones are null. */
   readonly job: ParsedJob
   readonly warnings: readonly Diagnostic[]
   readonly positions: Positions
-  /** The values that the file was read with, by name. */
+  /** The variable values used, by name. */
   readonly variables: ObjectValue
 }
 
 export type JobFileResult = Result<JobFile, readonly Diagnostic[]>
 
 /**
- * A job file as the job that it describes, or everything that is wrong with it. Never throws; the
- * work is bounded by the size of the text and the limits of the language.
+ * Parses and evaluates a job file. Returns the job or all errors; never throws. Work is bounded by
+ * the size of the text and the limits of the language.
  */
 export function parseJobFile(request: JobFileRequest): JobFileResult {
   const { files, random, crypto, nowMs } = request
@@ -102,7 +102,7 @@ function readJobFile(
 
 const API_JOB = 'This is a job as the API takes it: register it as it is, without parsing.'
 
-/** The JSON form of the language is not the JSON of the API. */
+/** The JSON syntax of HCL differs from the JSON of the API. */
 function isApiJob({ syntax, attributes }: Body): boolean {
   return syntax === 'json' && attributes.some(({ name }) => name === 'Job' || name === 'TaskGroups')
 }
@@ -139,13 +139,13 @@ interface Names {
 }
 
 /**
- * Variables, then locals. Undefined when one of them has no value: everything that uses it would
- * fail too.
+ * Evaluates variables, then locals. Undefined if a variable has no value, because everything that
+ * uses it would fail too.
  */
 function evaluateNames(inputs: Inputs, scope: Scope, findings: Findings): Names | undefined {
   const { top, bodies, request } = inputs
   const { strict, flags = {}, environment = {}, aliases = OWN_NAMES } = request
-  // Apart from what is wrong with the rest of the file, which does not matter here.
+  // A separate list, because diagnostics of the rest of the file are irrelevant here.
   const own = noFindings()
   const declarations = readDeclarations(blocksOf(top, 'variable', 'variables'), {
     scope,

@@ -7,7 +7,7 @@ import { formatPlacedProblem, placeProblems } from './placed-problems.ts'
 
 const request = { file: 'web.hcl', strict: true, files: undefined, random: { next: () => 0 } }
 
-/** What is wrong with the job of a file, as a person is told. */
+/** The formatted validation problems of a job file. */
 function problemsOf(read: JobFileResult): readonly string[] {
   assert.ok(read.ok, JSON.stringify(read))
   const { job, positions } = read.value

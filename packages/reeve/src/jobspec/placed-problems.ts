@@ -3,21 +3,21 @@ import { formatRange, type Range } from '@reeve/hcl'
 import type { JobProblem } from '../model/index.ts'
 import type { Positions } from './places.ts'
 
-/** What validation finds wrong with a job, and where in its file that was written. */
+/** A validation problem with its position in the job file. */
 export interface PlacedProblem extends JobProblem {
   readonly range: Range
 }
 
 /**
- * Joins what `validateJob` finds with the file that the job came from. A field that was not written
- * is at the nearest block around it.
+ * Adds source positions to the problems of `validateJob`. An unset field gets the position of its
+ * closest enclosing block.
  */
 export function placeProblems(
   problems: readonly JobProblem[],
   positions: Positions,
 ): readonly PlacedProblem[] {
   const placed = problems.map((problem) => ({ ...problem, range: positions.find(problem.path) }))
-  // As a person goes through the file; those of one place stay as they were found.
+  // Sorted by position; problems at one position keep their order.
   return placed.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }
 

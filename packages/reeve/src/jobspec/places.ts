@@ -1,28 +1,29 @@
 import { rangeOf, type Expression, type Range, type Span } from '@reeve/hcl'
 import { isRecord, type Json, type JsonRecord } from './json.ts'
 
-/** Where the parts of a job were written. */
+/** Maps fields of a job to source positions. */
 export interface Positions {
   /**
-   * The place of a field by its wire names, as validation writes them:
-   * `TaskGroups[0].Tasks[1].Driver`. For what was not written it is the nearest part around it.
+   * The position of a field by its wire path, as in validation problems:
+   * `TaskGroups[0].Tasks[1].Driver`. For an unset field, the position of its closest written
+   * ancestor.
    */
   find(path: string): Range
 }
 
-/** Where a field was written; the expression leads to the elements of its value. */
+/** Position of a field, with the expression of its value. */
 export interface Mark {
   readonly span: Span
   readonly expression?: Expression
 }
 
-/** Where an object was written, and its fields by name. */
+/** Positions of an object and its fields by name. */
 export interface Marks {
   readonly span: Span
   readonly fields: ReadonlyMap<string, Mark>
 }
 
-/** By the identity of the objects in the job: they may move until the job is complete. */
+/** Keyed by object identity, because objects move until the job is complete. */
 export type Places = WeakMap<JsonRecord, Marks>
 
 export function makePositions(job: JsonRecord, places: Places, whole: Span): Positions {
@@ -64,8 +65,8 @@ function follow(
 }
 
 /**
- * The name that the path begins with, as `.Name` or `[name]`. The key of a map may look like a path
- * itself, as in `Meta.team.name`: the longest one that fits is meant.
+ * Finds the first name of the path, as `.Name` or `[name]`. A map key may contain dots, as in
+ * `Meta.team.name`: the longest match wins.
  */
 function findKey(
   record: JsonRecord,
@@ -88,7 +89,8 @@ function fieldOf(
 ): Step {
   const mark = places.get(record)?.fields.get(name)
   const value = Object.hasOwn(record, name) ? record[name] : undefined
-  // A block is a better place than the attribute that it came from, and knows its own fields.
+  // The position of a block is preferred to that of an attribute, because it has positions of its
+  // fields.
   return { value, mark: ownMark(value, places) ?? mark ?? { span: at.mark.span } }
 }
 

@@ -2,7 +2,7 @@ import { err, type Result } from '@reeve/kit/result.ts'
 import { errorAt, makeSource, parse, parseJson, type Body, type Diagnostic } from '@reeve/hcl'
 import { JOB_FILE_LENGTH_MAX } from './limits.ts'
 
-/** A text and the name that messages call it by. */
+/** A text and its name in messages. */
 export interface NamedText {
   readonly file: string
   readonly text: string
@@ -10,7 +10,7 @@ export interface NamedText {
 
 const JSON_START = /^\uFEFF?\s*\{/
 
-/** A text that begins with a brace is the JSON form of the language. */
+/** Text that starts with a brace is JSON syntax. */
 export function isJsonSyntax(text: string): boolean {
   return JSON_START.test(text)
 }
@@ -21,7 +21,7 @@ export function readSource({ file, text }: NamedText): Result<Body, readonly Dia
   return isJsonSyntax(text) ? parseJson(text, file) : parse(text, file)
 }
 
-/** Before anything of it is looked at; undefined when the length is in order. */
+/** Checks the length before parsing; undefined if it is allowed. */
 export function checkLength({ file, text }: NamedText): Diagnostic | undefined {
   if (text.length <= JOB_FILE_LENGTH_MAX) return undefined
   const detail = `A job file and a variable file may have at most ${JOB_FILE_LENGTH_MAX} characters.`

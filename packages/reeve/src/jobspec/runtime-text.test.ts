@@ -11,7 +11,7 @@ function envOf(text: string) {
   return result.value.job.TaskGroups?.[0]?.Tasks?.[0]?.Env
 }
 
-/** Each is an expression, and the text that must be in the job, byte for byte. */
+/** Each case is an expression and the exact text expected in the job. */
 const cases = [
   { source: '"${attr.kernel.name}"', text: '${attr.kernel.name}' },
   { source: '"${meta.my-key}"', text: '${meta.my-key}' },

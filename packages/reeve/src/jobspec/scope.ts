@@ -9,8 +9,8 @@ import {
 import { JOB_FILE_STEPS_MAX } from './limits.ts'
 
 /**
- * What names mean in a job file: `var` and `local` are known once they are evaluated; every other
- * root is for the node on which the task runs, and stays text.
+ * The scope of a job file: `var` and `local` are added once evaluated. Every other root is
+ * interpolated on the node that runs the task, and stays text.
  */
 export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
   return makeScope({
@@ -32,7 +32,7 @@ const DECLARED: Readonly<Record<string, AttributeKind>> = {
   },
 }
 
-/** For values that may refer to nothing: defaults, variable files, flags. Work is counted alike. */
+/** For values without references: defaults, variable files, flags. Uses the same budget. */
 export function literalScope(scope: Scope): Scope {
   return {
     ...scope,
@@ -43,7 +43,7 @@ export function literalScope(scope: Scope): Scope {
   }
 }
 
-/** For rules about one variable: it alone is known, and functions. */
+/** For validation rules of a variable: only that variable and functions are visible. */
 export function closedScope(scope: Scope): Scope {
   return { ...literalScope(scope), function: (name) => scope.function(name) }
 }

@@ -15,14 +15,14 @@ import type { Mark } from '../places.ts'
 import type { Nested, BlockTable } from '../schema/table.ts'
 import type { Building, Draft } from './draft.ts'
 
-/** A decoded block, or what of one a record is made of. */
+/** The parts of a decoded block that a record is built from. */
 export interface BlockSource {
   readonly labels: readonly string[]
   readonly body: DecodedBody
   readonly headerSpan: Span
 }
 
-/** The record that a block becomes. Its schema has been checked; this only puts things in place. */
+/** Builds the record of a block. The block has already been checked against its schema. */
 export function buildRecord(
   source: BlockSource,
   table: BlockTable,
@@ -40,7 +40,7 @@ export function buildRecord(
   return seal(draft, table)
 }
 
-/** Every field is present; what the file does not set is null. */
+/** Sets every missing field to null. */
 function seal({ values, marks, span, building }: Draft, table: BlockTable): JsonRecord {
   const record = Object.fromEntries(table.fields.map((name) => [name, values.get(name) ?? null]))
   building.places.set(record, { span, fields: marks })
@@ -69,7 +69,7 @@ function noteRounded({ value, expression }: DecodedAttribute, { findings }: Buil
   note(findings, () => warningAt(expression.span, 'Number rounded', detail))
 }
 
-/** The members of a map that is written out have places of their own. */
+/** Indexes the members of a map that is written out, so that each has its own position. */
 function markMembers({ places }: Building, record: JsonRecord, expression: Expression): void {
   if (expression.kind !== 'object') return
   const fields = new Map<string, Mark>()
@@ -117,7 +117,7 @@ function reportLabel(block: DecodedBlock, label: string, { findings }: Building)
   note(findings, () => errorAt(block.headerSpan, 'Duplicate block', detail()))
 }
 
-/** `meta { … }` for `meta = { … }`. */
+/** Reads `meta { … }` as `meta = { … }`. */
 function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void {
   const field = table.attributes[block.type]
   if (field === undefined || table.blocks[block.type] !== undefined) return
@@ -125,8 +125,8 @@ function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void
 }
 
 /**
- * A block taken as a value: blocks in it are lists of objects, also when there is one, and their
- * labels are levels of objects.
+ * Converts a block to a value: nested blocks become lists of objects, even single ones, and labels
+ * become nested objects.
  */
 function buildValue(block: DecodedBlock, building: Building): Json {
   const { body, headerSpan } = block

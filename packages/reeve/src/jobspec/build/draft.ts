@@ -3,30 +3,32 @@ import { note, type Findings } from '../findings.ts'
 import type { Json, JsonRecord } from '../json.ts'
 import type { Mark, Places } from '../places.ts'
 
-/** One reading of a job block. */
+/** Shared state while a job block is built. */
 export interface Building {
   readonly findings: Findings
   readonly places: Places
   readonly meter: Meter
 }
 
-/** A record while its block is read: fields by wire name, and `@` names that are none. */
+/**
+ * A record under construction: fields by wire name, and pseudo-fields whose names start with `@`.
+ */
 export interface Draft {
   readonly values: Map<string, Json>
   readonly marks: Map<string, Mark>
-  /** The header of the block. */
+  /** Span of the block's header. */
   readonly span: Span
   readonly building: Building
 }
 
-/** The value of an `@` name, which is gone afterwards; undefined when it was not written. */
+/** Removes a pseudo-field and returns its value; undefined if it was not written. */
 export function take(draft: Draft, name: `@${string}`): Json | undefined {
   const value = draft.values.get(name)
   draft.values.delete(name)
   return value
 }
 
-/** Sets a field that was written under another name. */
+/** Sets a field from an argument of another name, with its source position. */
 export function put(
   draft: Draft,
   to: string,
@@ -42,12 +44,12 @@ export function textOf(draft: Draft, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Sets a field that the file leaves unset. */
+/** Sets a field that the file does not set. */
 export function fallBack(draft: Draft, name: string, value: Json): void {
   if (!draft.values.has(name)) draft.values.set(name, value)
 }
 
-/** Reports a problem at a name of the draft. */
+/** Reports an error at the position of a field. */
 export function refuse(
   draft: Draft,
   name: string,
@@ -57,7 +59,7 @@ export function refuse(
   note(draft.building.findings, () => errorAt(span, summary, detail))
 }
 
-/** A copy with some fields changed; it was written where the original was. */
+/** Copies a record with some fields changed, keeping its source position. */
 export function amend(record: JsonRecord, changes: JsonRecord, places: Places): JsonRecord {
   const copy = { ...record, ...changes }
   const marks = places.get(record)

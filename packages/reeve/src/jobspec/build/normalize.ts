@@ -3,7 +3,7 @@ import { note } from '../findings.ts'
 import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
 import { amend, fallBack, take, type Draft } from './draft.ts'
 
-/** The ID and the name of a job are its label unless it says else. */
+/** Sets the ID and name of a job to its label unless they are given. */
 export function nameJob(draft: Draft): void {
   const label = take(draft, '@label')
   if (typeof label !== 'string') return
@@ -15,8 +15,8 @@ export function nameJob(draft: Draft): void {
 }
 
 /**
- * Tasks directly in a job become groups of their own, before the other groups. `fields` are those
- * of a group.
+ * Wraps tasks directly inside a job in groups, before the other groups. `fields` are the fields of
+ * a group.
  */
 export function wrapTasks(draft: Draft, fields: readonly string[]): void {
   const { places } = draft.building
@@ -32,7 +32,7 @@ export function wrapTasks(draft: Draft, fields: readonly string[]): void {
   draft.values.set('TaskGroups', [...wrapped, ...recordsOf(draft.values.get('TaskGroups'))])
 }
 
-/** What a job or a group says once for all its tasks. */
+/** Secret settings of a job or group that all its tasks inherit. */
 interface SharedSecrets {
   readonly store: JsonRecord | undefined
   readonly secrets: readonly JsonRecord[]
@@ -64,7 +64,7 @@ function takeSecrets(draft: Draft): SharedSecrets | undefined {
   return { store: isRecord(store) ? store : undefined, secrets }
 }
 
-/** A task keeps its own store, and its own secret where two have the same name. */
+/** A task's own store, and its own secret of the same name, take precedence. */
 function withSecrets(
   tasks: readonly JsonRecord[],
   { store, secrets }: SharedSecrets,
@@ -73,7 +73,7 @@ function withSecrets(
   // Tasks times secrets grows faster than the file.
   if (!charge(building.meter, tasks.length * (1 + secrets.length))) {
     const detail = 'The secrets given to all tasks are too many for the tasks.'
-    // Every other group would say the same again.
+    // Reported once: every other group would exceed the budget too.
     if (building.findings.errors.at(-1)?.summary !== TOO_EXPENSIVE)
       note(building.findings, () => errorAt(span, TOO_EXPENSIVE, detail))
     return tasks

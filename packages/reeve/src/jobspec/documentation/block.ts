@@ -1,4 +1,4 @@
-/** The text of the reference about a block; the tables of `schema/` describe its arguments. */
+/** Reference documentation of a block. Its arguments are documented in `schema/`. */
 export interface BlockDocumentation {
   /** The first paragraph of its page, in Markdown. */
   readonly purpose: string
@@ -8,12 +8,12 @@ export interface BlockDocumentation {
   readonly example?: BlockExample
 }
 
-/** What an example adds to a small job, at each level. */
+/** Text that an example adds to a minimal job, at each level. */
 export interface BlockExample {
   readonly job?: string
   readonly group?: string
   /** Replaces the driver and configuration of the task. */
   readonly task?: string
-  /** Written before the job: variables and locals. */
+  /** Text before the job: variables and locals. */
   readonly file?: string
 }

@@ -1,6 +1,6 @@
 import type { BlockDocumentation } from './block.ts'
 
-/** Blocks that stand beside the job or anywhere in it, and do not become part of it. */
+/** Blocks at file level, and blocks that expand to others. */
 export const FILE_BLOCKS: Readonly<Record<string, BlockDocumentation & FileBlock>> = {
   variable: {
     purpose:

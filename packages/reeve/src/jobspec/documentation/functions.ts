@@ -1,4 +1,4 @@
-/** A purpose and an example of each function; the reference shows what the example gives. */
+/** Purpose and example of each function; the reference shows the result of the example. */
 export const FUNCTION_EXAMPLES: Readonly<Record<string, readonly [help: string, example: string]>> =
   {
     abs: ['absolute value', 'abs(-3)'],

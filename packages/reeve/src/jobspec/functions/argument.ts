@@ -17,9 +17,9 @@ import {
   type Value,
 } from '@reeve/hcl'
 
-/** A parameter that knows which TypeScript type its values have once they are converted. */
+/** A parameter with the TypeScript type of its converted values. */
 export interface Argument<T> extends Parameter {
-  /** The error goes on where the name of the parameter ends: `must be a whole number`. */
+  /** An error continues after the parameter name: `must be a whole number`. */
   read(value: Value): Result<T, string>
 }
 
@@ -39,7 +39,7 @@ export function number(name: string): Argument<NumberValue> {
   }
 }
 
-/** A whole number that fits a JavaScript one. */
+/** An integer within the safe range of a number. */
 export function whole(name: string, bounds: Bounds = {}): Argument<number> {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds
   const isBounded = bounds.min !== undefined || bounds.max !== undefined
@@ -66,7 +66,7 @@ function describeBounds({ min, max }: Bounds): string {
   return max === undefined ? `of at least ${min}` : `from ${min} to ${max}`
 }
 
-/** A whole number of any size. */
+/** An integer of any size. */
 export function bigWhole(name: string): Argument<bigint> {
   return {
     name,
@@ -80,7 +80,7 @@ export function bigWhole(name: string): Argument<bigint> {
   }
 }
 
-/** A double; what is beyond one was refused by the conversion. */
+/** A double. The conversion has already rejected larger numbers. */
 export function float(name: string): Argument<number> {
   return {
     name,
@@ -96,12 +96,12 @@ export function any(name: string): Argument<Value> {
   return { name, type: ANY, isNullable: true, read: (value) => ok(value) }
 }
 
-/** Anything but null. */
+/** Any value except null. */
 export function some(name: string): Argument<Value> {
   return { name, type: ANY, read: (value) => ok(value) }
 }
 
-/** A list as it is: elements keep their own types. */
+/** A list whose elements keep their own types. */
 export function list(name: string): Argument<readonly Value[]> {
   return { name, type: ANY, read: readList }
 }
@@ -115,7 +115,7 @@ export function listOrNull(name: string): Argument<readonly Value[] | null> {
   }
 }
 
-/** A list whose elements were converted to their common type. */
+/** A list whose elements are converted to their common type. */
 export function evenList(name: string): Argument<readonly Value[]> {
   return { name, type: listOf(ANY), read: readList }
 }
@@ -140,7 +140,7 @@ export function numbers(name: string): Argument<readonly NumberValue[]> {
   }
 }
 
-/** A list in which null elements stay: `alltrue` and `compact` have an answer for them. */
+/** A list that may contain null elements, for functions that handle them (`alltrue`, `compact`). */
 export function listAs(name: string, element: Type): Argument<readonly Value[]> {
   return { name, type: listOf(element), read: readList }
 }
@@ -160,7 +160,7 @@ function readElements<T>(
   return ok(found)
 }
 
-/** An object as it is: its members keep their own types. */
+/** An object whose members keep their own types. */
 export function object(name: string): Argument<ObjectValue> {
   return { name, type: ANY, read: readObject }
 }
@@ -180,7 +180,7 @@ function readObject(value: Value): Result<ObjectValue, string> {
     : err(`must be a map or an object, but it is ${withArticle(value)}`)
 }
 
-/** Lists of strings by name. */
+/** An object of string lists. */
 export function textsByName(
   name: string,
 ): Argument<readonly (readonly [string, readonly string[]])[]> {

@@ -47,7 +47,7 @@ function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
   return err(args.flatMap((argument) => argument.problems()))
 }
 
-/** The second argument is a type as in a variable: `convert(x, list(string))`. */
+/** The second argument is a type expression as in a variable: `convert(x, list(string))`. */
 function convertToWritten([argument, typeArgument]: readonly LazyArgument[]): LazyOutcome {
   if (argument === undefined || typeArgument === undefined)
     return err({ message: 'it takes a value and a type' })

@@ -12,7 +12,7 @@ export type Outcome = Result<Value, FunctionProblem>
 
 type Arguments<A extends readonly unknown[]> = { readonly [K in keyof A]: Argument<A[K]> }
 
-/** A function with a fixed number of arguments, which it gets with their types. */
+/** Defines a function with a fixed number of typed arguments. */
 export function define<A extends readonly unknown[]>(
   parameters: Arguments<[...A]>,
   call: (args: A, meter: Meter) => Outcome,
@@ -22,7 +22,7 @@ export function define<A extends readonly unknown[]>(
     parameters,
     call(values, meter) {
       const args = readAll(parameters, values)
-      // One value was read by each parameter in turn, which is what A lists.
+      // Proof: each parameter has read one value, in the order of A.
       return args.ok ? call(args.value as unknown as A, meter) : args
     },
   }
@@ -31,12 +31,12 @@ export function define<A extends readonly unknown[]>(
 export interface RestOptions<A extends readonly unknown[], R> {
   readonly parameters: Arguments<[...A]>
   readonly rest: Argument<R>
-  /** How many arguments the rest needs, and may have at most; unbounded by default. */
+  /** Minimum and maximum number of the variadic arguments; unbounded by default. */
   readonly countMin?: number
   readonly countMax?: number
 }
 
-/** A function whose last arguments may be missing or many. */
+/** Defines a function with optional or variadic last arguments. */
 export function defineRest<A extends readonly unknown[], R>(
   options: RestOptions<A, R>,
   call: (args: A, rest: readonly R[], meter: Meter) => Outcome,
@@ -56,7 +56,7 @@ export function defineRest<A extends readonly unknown[], R>(
       const args = readAll(parameters, values.slice(0, fixedCount))
       if (!args.ok) return args
       const others = readRest(rest, values, fixedCount)
-      // As in `define`.
+      // Proof: as in `define`.
       return others.ok ? call(args.value as unknown as A, others.value, meter) : others
     },
   }
@@ -89,17 +89,17 @@ function readRest<R>(
   return ok(args)
 }
 
-/** Fails about the call as a whole. */
+/** Fails with an error about the whole call. */
 export function refuse(message: string): Result<never, FunctionProblem> {
   return err({ message })
 }
 
-/** Fails about the argument with the 0-based index. */
+/** Fails with an error about the argument at the 0-based index. */
 export function refuseArgument(argument: number, message: string): Result<never, FunctionProblem> {
   return err({ message, argument })
 }
 
-/** Pays for work beyond reading the arguments and making the result. */
+/** Charges work beyond reading the arguments and creating the result. */
 export function pay(meter: Meter, steps: number): Result<undefined, FunctionProblem> {
   if (charge(meter, Math.ceil(steps))) return ok(undefined)
   return refuse(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)

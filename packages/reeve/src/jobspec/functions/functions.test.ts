@@ -19,7 +19,7 @@ testCalls(
   { draws: Array.from({ length: 16 }, (_, index) => (index * 17) / 256) },
 )
 
-// Reference: job files, functions.
+// The documented functions.
 const listed = `
   abs ceil floor log max min parseint pow signum
   chomp format formatlist indent join lower regex_replace replace split strlen strrev substr title

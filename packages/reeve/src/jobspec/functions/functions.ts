@@ -17,7 +17,7 @@ import { uuidFunctions } from './crypt/uuid.ts'
 
 export type { FileFunctions, FunctionOptions } from './options.ts'
 
-/** Every function that a job file may call, by name. */
+/** All functions of job files by name. */
 export function jobFunctions(options: FunctionOptions): ReadonlyMap<string, FunctionDefinition> {
   const { files, random, nowMs } = options
   return new Map(

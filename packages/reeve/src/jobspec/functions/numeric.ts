@@ -44,7 +44,7 @@ export const numericFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ),
 }
 
-/** Nothing stands for a number beyond the range. */
+/** Undefined means out of range. */
 function finish(value: NumberValue | undefined): Outcome {
   return value === undefined ? refuse('the result is not a finite number in range') : ok(value)
 }
@@ -68,10 +68,10 @@ function add(list: readonly NumberValue[]): NumberValue | undefined {
 
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/** Longer than the largest number in base 2 with its sign, so no valid text is cut off. */
+/** Longer than the largest number in base 2 with its sign, so valid input is never rejected. */
 const INTEGER_CHARACTERS_MAX = 1_100
 
-/** Up to base 36 both cases mean the same; above, capitals go on where small letters end. */
+/** Up to base 36 digits are case-insensitive; above, upper-case letters follow lower-case ones. */
 function parseInteger(digits: string, base: number): Outcome {
   const [, sign = '', body = ''] = /^([+-]?)([0-9a-zA-Z]+)$/.exec(digits) ?? []
   const invalid = () =>
@@ -87,11 +87,11 @@ function parseInteger(digits: string, base: number): Outcome {
   return finish(fromBigInt(sign === '-' ? -value : value))
 }
 
-/** Whole numbers stay exact: doubles would lose digits from 3 to the power of 34 on. */
+/** Integers stay exact: a double would lose digits from 3^34 on. */
 function raise(num: NumberValue, power: NumberValue): Outcome {
   if (isWhole(num) && isWhole(power) && power >= 0) {
     const base = BigInt(num)
-    // The result has more bits than this; a larger power can only be out of range.
+    // The result has at least this many bits; a larger one is out of range.
     const bitsMin = (base.toString(2).length - (base < 0n ? 2 : 1)) * Number(power)
     if (bitsMin <= 1_024 && power <= 1_024) return finish(fromBigInt(base ** BigInt(power)))
   }
@@ -104,7 +104,7 @@ function isWhole(num: NumberValue): boolean {
 
 /**
  * From the start to before the end. Steps are added as exact fractions: `range(0, 1, 0.1)` has ten
- * values and each looks as written.
+ * values without rounding errors.
  */
 function makeRange(params: readonly NumberValue[]): Outcome {
   const [first = 0, second, third] = params

@@ -5,16 +5,16 @@ import { withOtherNames } from '../schema/other-names.ts'
 import { KINDS } from '../schema/kind.ts'
 import { text, type BlockTable, type Nested } from '../schema/table.ts'
 
-/** Blocks of which the older reader allowed one where there may be several now. */
+/** Blocks that HCL 1 files could have only once. */
 const SINGLE: ReadonlySet<string> = new Set(['network'])
 
-/** Arguments of a job that the older syntax has alone: tokens are given by the API now. */
+/** Arguments of a job that only HCL 1 files have. Today requests supply the tokens. */
 const TOKENS = {
   secret_store_token: text('SecretStoreToken', 'Older syntax only.'),
   discovery_token: text('DiscoveryToken', 'Older syntax only.'),
 }
 
-/** A job in the older syntax, made from the same tables. */
+/** The mapping of a job in HCL 1, derived from the HCL 2 mapping. */
 export function legacyJob(aliases: JobFileAliases): BlockTable {
   const attributes = { ...JOB.attributes, ...TOKENS }
   return withLegacySchema(withOtherNames({ ...JOB, attributes }, aliases))
@@ -25,8 +25,7 @@ function withLegacySchema(table: BlockTable): BlockTable {
 }
 
 /**
- * Maps are attributes only: the older syntax reads `meta { … }` as `meta = { … }`, and merges
- * several.
+ * Maps are attributes only: HCL 1 reads `meta { … }` as `meta = { … }` and merges repeated ones.
  */
 function legacySchema({
   attributes,

@@ -7,7 +7,7 @@ import { formatDiagnostic } from '@reeve/hcl'
 import { JOB_FILE_LENGTH_MAX } from '../limits.ts'
 import { parseLegacyJobFile } from './parse-legacy-job-file.ts'
 
-/** Whole files are among the cases in `test/jobspec/cases/legacy`. */
+/** Complete files are in `test/jobspec/cases/legacy`. */
 
 function read(text: string) {
   return parseLegacyJobFile({ file: 'f', text })

@@ -24,8 +24,8 @@ import { legacyJob } from './legacy-schema.ts'
 const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
 
 /**
- * A job file of the older syntax: no variables, locals, functions and dynamic blocks; `${…}` is
- * text. Only the reading differs, the job is built like any other.
+ * Parses a job file in HCL 1: no variables, locals, functions and dynamic blocks; `${…}` is text.
+ * Only parsing differs; the job is built in the same way.
  */
 export function parseLegacyJobFile({
   file,
@@ -53,11 +53,11 @@ export function parseLegacyJobFile({
   return ok({ ...built, warnings: findings.warnings, variables: makeObject([]) })
 }
 
-/** What the older reader did differently with blocks that both have. */
+/** Applies the different treatment that HCL 1 gave to blocks of both versions. */
 function adapt(body: DecodedBody, table: BlockTable, findings: Findings): DecodedBody {
   const blocks = body.blocks.flatMap((block) => {
     const row = table.blocks[block.type]
-    // What is in a free block is for somebody else.
+    // The content of an opaque block is not interpreted.
     if (row === undefined || row.form === 'free') return [block]
     if (block.type === 'constraint' && isSwitchedOff(block)) return []
     if (block.type === 'port') checkPortLabel(block, findings)
@@ -66,7 +66,7 @@ function adapt(body: DecodedBody, table: BlockTable, findings: Findings): Decode
   return { ...body, blocks }
 }
 
-/** `distinct_hosts = false` stands for no constraint. */
+/** `distinct_hosts = false` means no constraint. */
 function isSwitchedOff({ body }: DecodedBlock): boolean {
   return toBool(body.attributes.get('distinct_hosts')?.value ?? null) === false
 }

@@ -89,7 +89,7 @@ export const TEMPLATE = tableOf(Template, {
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)
 
-/** Defaults are set when the file is read. */
+/** Sets the defaults of a template, which apply at parse time. */
 function fillTemplate(draft: Draft): void {
   fallBack(draft, 'ChangeMode', 'restart')
   fallBack(draft, 'ChangeSignal', textOf(draft, 'ChangeMode') === 'signal' ? 'SIGHUP' : '')

@@ -15,23 +15,23 @@ import {
 } from '@reeve/hcl'
 import { DURATION_NS_MAX } from '../limits.ts'
 
-/** What an attribute of a job file holds. Null leaves it unset, except for a duration. */
+/** The kind of an attribute's value. Null leaves it unset, except for a duration. */
 export type Kind = keyof typeof KINDS
 
-/** How each kind is read (numbers from text, durations, plain sizes). */
+/** How each kind is converted (numbers from strings, durations, sizes). */
 export const KINDS = {
   text: { type: STRING },
   int: { type: NUMBER, read: readWhole },
   bool: { type: BOOL },
   duration: { read: readDuration },
   texts: { type: listOf(STRING), read: withoutNulls },
-  /** Also written as a block: `meta { … }`. */
+  /** May also be written as a block: `meta { … }`. */
   textMap: { type: mapOf(STRING), read: withoutNulls },
-  /** Also written as a block: `header { … }`. */
+  /** May also be written as a block: `header { … }`. */
   textsMap: { type: mapOf(listOf(STRING)), read: withoutNulls },
 } as const satisfies Readonly<Record<string, AttributeSchema>>
 
-/** For kinds that may be written as a block: what each attribute in it holds. */
+/** For kinds that may be written as a block: the schema of its attributes. */
 export const MAP_MEMBERS: Readonly<Partial<Record<Kind, AttributeSchema>>> = {
   textMap: { type: STRING, read: withoutNulls, isRequired: true },
   textsMap: { type: listOf(STRING), read: withoutNulls, isRequired: true },
@@ -42,7 +42,7 @@ function readWhole(value: Value): Result<Value, string> {
   return err(typeof value === 'bigint' ? 'the number is too large' : 'a whole number is required')
 }
 
-/** Text like `1h30m`; a bare number means nanoseconds. */
+/** Parses text such as `1h30m`; a bare number means nanoseconds. */
 function readDuration(value: Value): Result<Value, string> {
   if (value === null) return err('it must not be null')
   const ns = typeof value === 'string' ? parseDurationNs(value) : wholeNs(value)
@@ -51,7 +51,7 @@ function readDuration(value: Value): Result<Value, string> {
     return err(`a duration like "90s" or "1h30m" is required${found}`)
   }
   if (Math.abs(ns) > DURATION_NS_MAX) return err('the duration is too long')
-  // There is a minus zero among the numbers, which is no other duration.
+  // Normalizes negative zero.
   return ok(ns === 0 ? 0 : ns)
 }
 

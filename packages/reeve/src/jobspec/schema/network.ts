@@ -64,8 +64,8 @@ export const NETWORK = tableOf(NetworkResource, {
 })
 
 /**
- * Ports with `static` are reserved, the others dynamic. A static port 0 is none: nobody can reserve
- * it.
+ * Splits ports into reserved ones (with `static`) and dynamic ones. Port 0 cannot be reserved, so
+ * it counts as dynamic.
  */
 function dividePorts(draft: Draft): void {
   const ports = recordsOf(take(draft, '@ports'))

@@ -4,7 +4,9 @@ import { schemaOf, type BlockTable, type Field, type Nested } from './table.ts'
 
 export const OWN_NAMES: JobFileAliases = NO_ALIASES.jobFile
 
-/** A table that also reads blocks, arguments and providers by other names, at every depth. */
+/**
+ * Returns a mapping that also accepts aliases of blocks, arguments and providers, at every level.
+ */
 export function withOtherNames(table: BlockTable, aliases: JobFileAliases): BlockTable {
   if (aliases === OWN_NAMES) return table
   return renamed(table, aliases, new Map())

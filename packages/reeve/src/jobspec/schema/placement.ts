@@ -3,7 +3,7 @@ import { toText } from '@reeve/hcl'
 import { put, refuse, take, type Draft } from '../build/draft.ts'
 import { bool, int, many, tableOf, text } from './table.ts'
 
-/** `version = ">= 1.2"` stands for an operator and its value. */
+/** `version = ">= 1.2"` is short for an operator with a value. */
 const SHORTHANDS = {
   version: text(
     '@version',
@@ -87,7 +87,7 @@ const SPREAD = tableOf(Spread, {
   blocks: { target: many('SpreadTarget', TARGET) },
 })
 
-/** The blocks that say where something may, should and should evenly be placed. */
+/** The blocks that constrain, prefer and spread placements. */
 export const NODE_RULES = {
   constraint: many('Constraints', CONSTRAINT),
   affinity: many('Affinities', AFFINITY),
@@ -95,7 +95,7 @@ export const NODE_RULES = {
 
 export const PLACEMENT_RULES = { ...NODE_RULES, spread: many('Spreads', SPREAD) } as const
 
-/** Where the text of each shorthand goes. */
+/** The argument that receives the value of each shorthand. */
 const SIDE_OF = {
   version: 'RTarget',
   semver: 'RTarget',
@@ -128,8 +128,8 @@ function conflict(first: string, second: string) {
 }
 
 /**
- * `is_set = "${attr.x}"` names the attribute; with a bool the attribute has its own argument, and
- * false turns the operator round.
+ * `is_set = "${attr.x}"` names the attribute. With a bool, `attribute` names it, and false negates
+ * the operator.
  */
 function operandOf(
   draft: Draft,

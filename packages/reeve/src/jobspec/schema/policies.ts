@@ -149,7 +149,7 @@ const scaling = {
 
 export const GROUP_SCALING = tableOf(ScalingPolicy, scaling)
 
-/** `scaling "cpu" { … }`: the label says what of the task is scaled. */
+/** `scaling "cpu" { … }`: the label is the scaled resource of the task. */
 export const TASK_SCALING = tableOf(ScalingPolicy, {
   ...scaling,
   label: '@resource',

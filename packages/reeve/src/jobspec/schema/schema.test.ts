@@ -5,11 +5,11 @@ import { JOB } from './job.ts'
 import type { BlockTable } from './table.ts'
 
 /**
- * For each block how it is written, where its record is, and each attribute with its kind and its
- * field. Written independently of the tables that the parser uses.
+ * The syntax of each block, the location of its record, and each attribute with its kind and field.
+ * Written independently of the parser's mappings.
  */
 interface BlockCase {
-  /** Headers from the outside to the inside. */
+  /** Block headers from the outermost to the innermost. */
   readonly within: readonly string[]
   readonly at: string
   readonly rows: readonly string[]
@@ -227,7 +227,7 @@ function inTask(within: readonly string[], at: string, rows: readonly string[]):
   return inGroup(['task "t"', ...within], `Tasks.0.${at}`, rows)
 }
 
-/** What may stand in a job and in a group, or in a group and in a task. */
+/** Blocks that may appear in both a job and a group, or in both a group and a task. */
 function placement(make: typeof inJob): readonly BlockCase[] {
   return [
     make(['constraint'], 'Constraints.0', CONSTRAINT),
@@ -385,7 +385,7 @@ const cases: readonly BlockCase[] = [
   inJob(['task "t" {}\nsecret "s"'], 'TaskGroups.0.Tasks.0.Secrets.0', SECRET),
 ]
 
-/** Text in the file and value in the job, for each kind. */
+/** Source text and resulting value of each kind. */
 const SAMPLES: Readonly<Record<string, readonly [string, unknown]>> = {
   text: ['"x y"', 'x y'],
   upper: ['"sigusr1"', 'SIGUSR1'],
@@ -438,11 +438,11 @@ test('schema: the list above has every attribute of the tables', () => {
       return rows.map((row) => [...place, row.split(' ')[0] ?? ''].join('/'))
     }),
   )
-  // Tested one by one elsewhere, as they do not land where they were written.
+  // Tested separately, because their fields are elsewhere in the job.
   const elsewhere =
     /(?:distinct_hosts|logs\/enabled|^(?:group\/)?(?:task\/)?service\/check_restart\/.*)$/
   const missing = namesIn(JOB, '').filter((name) => !listed.has(name) && !elsewhere.test(name))
-  // A task directly in a job is the same table as a task in a group.
+  // A task directly inside a job uses the same mapping as a task in a group.
   assert.deepEqual(
     missing.filter((name) => !name.startsWith('task/')),
     [],

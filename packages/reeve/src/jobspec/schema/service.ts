@@ -126,7 +126,7 @@ export const SERVICE = tableOf(Service, {
   finish: shareCheckRestart,
 })
 
-/** The block of a service is merged into each of its checks. */
+/** Merges the `check_restart` of a service into each of its checks. */
 function shareCheckRestart(draft: Draft): void {
   const shared = take(draft, '@check_restart')
   if (!isRecord(shared) || !draft.values.has('Checks')) return

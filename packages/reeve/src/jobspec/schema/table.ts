@@ -3,30 +3,30 @@ import type { Draft } from '../build/draft.ts'
 import { KINDS, MAP_MEMBERS, type Kind } from './kind.ts'
 
 /**
- * What a block may hold and where it goes in the job. One row for each name: with
- * `count: int('Count', 'Number of allocations.')` the attribute `count` is a whole number, becomes
- * the field `Count`, and has that text in the reference of job files.
+ * Maps a block to a record of the job: one row per name. With `count: int('Count', 'Number of
+ * allocations.')` the attribute `count` is an integer, becomes the field `Count`, and has that text
+ * in the job file reference.
  */
 export interface BlockTable {
-  /** The field that the label becomes; blocks without it have no label. */
+  /** The field for the label; without it the block has no label. */
   readonly label?: string
   readonly attributes: Readonly<Record<string, Field>>
   readonly blocks: Readonly<Record<string, Nested>>
-  /** Every field of the record; those that the file does not set are null. */
+  /** All fields of the record; unset ones are null. */
   readonly fields: readonly string[]
-  /** Last touches once everything is read: shorthands, and what `@` rows stand for. */
+  /** Runs after all items are read: expands shorthands and consumes pseudo-fields. */
   readonly finish?: (draft: Draft) => void
-  /** The same rows as the language checks them. */
+  /** The schema for the HCL decoder. */
   readonly schema: BodySchema
 }
 
-/** A name that is no field of the record: `finish` takes it and makes something else of it. */
+/** A name that is not a field of the record; `finish` consumes it. */
 type Aside = `@${string}`
 
 export interface Field<Name extends string = string> {
   readonly kind: Kind
   readonly to: Name
-  /** What the reference of job files says about it, in Markdown. */
+  /** Documentation for the job file reference, in Markdown. */
   readonly help: string
 }
 
@@ -41,7 +41,7 @@ interface Rows<Name extends string> {
   readonly finish?: (draft: Draft) => void
 }
 
-/** A schema of the contract: its properties are the fields that rows may name. */
+/** A schema of the contract: rows may name only its properties. */
 interface Shape {
   readonly properties: Readonly<Record<string, unknown>>
 }
@@ -61,7 +61,7 @@ export function tableOf<S extends Shape>(
   }
 }
 
-/** What the language checks of blocks with these rows. */
+/** The schema for the HCL decoder of blocks with these rows. */
 export function schemaOf(
   fields: Readonly<Record<string, Field>>,
   nested: Readonly<Record<string, Nested>>,
@@ -104,7 +104,7 @@ export function one<const Name extends string>(to: Name, table: BlockTable): Nes
   return { form: 'one', to, table }
 }
 
-/** Blocks that become a list, in the order of the file. */
+/** Blocks that become a list in source order. */
 export function many<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
   return { form: 'many', to, table }
 }
@@ -114,7 +114,7 @@ export function map<const Name extends string>(to: Name, table: BlockTable): Nes
   return { form: 'map', to, table }
 }
 
-/** A block whose content is for somebody else, such as a driver: taken as a value. */
+/** A block whose content is not interpreted here, such as a driver configuration. */
 export function free<const Name extends string>(to: Name): Nested<Name> {
   return { form: 'free', to }
 }

@@ -82,7 +82,7 @@ const LOGS = tableOf(LogConfig, {
   finish: invertEnabled,
 })
 
-/** The older spelling says the opposite; the newer one wins. */
+/** The older argument has the opposite meaning; the newer one takes precedence. */
 function invertEnabled(draft: Draft): void {
   const enabled = take(draft, '@enabled')
   if (typeof enabled !== 'boolean') return
@@ -234,7 +234,7 @@ function dropEmptyLifecycle(draft: Draft): void {
     draft.values.delete('Lifecycle')
 }
 
-/** The identity without a name, or named `default`, has a field of its own. */
+/** An identity without a name, or named `default`, has a separate field. */
 function divideIdentities(draft: Draft): void {
   const identities = recordsOf(take(draft, '@identities'))
   const isDefault = (name: unknown) => name === null || name === '' || name === 'default'

@@ -22,11 +22,11 @@ import { note, noteAll, type Findings } from '../findings.ts'
 import { readRule, type Rule } from './rule.ts'
 import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'
 
-/** A variable that a job file declares. */
+/** A declared variable. */
 export interface Declaration {
   readonly name: string
   readonly span: Span
-  /** What values are converted to; undefined when neither a type nor a default says. */
+  /** The target type of values; undefined if neither a type nor a default determines it. */
   readonly type: Type | undefined
   readonly fallback: GivenValue | undefined
   readonly rules: readonly Rule[]
@@ -37,7 +37,7 @@ interface Reading {
   readonly findings: Findings
 }
 
-/** The declarations of all `variable` and `variables` blocks, by name. */
+/** Reads the declarations of all `variable` and `variables` blocks, by name. */
 export function readDeclarations(
   blocks: readonly Block[],
   reading: Reading,
@@ -72,7 +72,7 @@ function readBlock(block: Block, reading: Reading): Declaration {
   checkDescription(content, reading)
   const type = readTypeOf(content, findings)
   const written = readDefault(content.attributes.get('default'), type, reading)
-  // Nobody can set a variable whose name is none: it is not unset as well.
+  // A variable with an invalid name cannot be set, so it is not also reported as unset.
   const fallback = written ?? (isNamed ? undefined : { value: null, span })
   const rules = content.blocks.flatMap((inner) => readRule(inner, name, findings) ?? [])
   return { name, span, type: type ?? typeFrom(fallback), fallback, rules }
@@ -112,13 +112,13 @@ function readDefault(
   if (attribute === undefined) return undefined
   const { span } = attribute.expression
   const value = evaluateLiteral(attribute.expression, reading)
-  // Null stands in for a default that failed and is noted: the variable is not unset as well.
+  // Null replaces a failed default, so that the variable is not also reported as unset.
   if (value === undefined) return { value: null, span }
   const given = { value, span }
   return convertTo(type, given, { subject: 'The default', ...reading }) ?? { value: null, span }
 }
 
-/** `variables { image = "web:1" }`: the type is that of the value. */
+/** `variables { image = "web:1" }`: the type is inferred from the value. */
 function readShort(block: Block, reading: Reading): readonly Declaration[] {
   const { content, diagnostics } = inspectContent(block.body, { otherAttributes: {} })
   noteAll(reading.findings, diagnostics)
@@ -131,8 +131,8 @@ function readShort(block: Block, reading: Reading): readonly Declaration[] {
 }
 
 /**
- * The type of a default holds for other values too, but not the length of its list or the names of
- * its object: `default = []` would allow no element ever.
+ * Infers the variable type from its default, but not the length of a list or the names of an
+ * object: `default = []` would otherwise allow no elements.
  */
 function typeFrom(fallback: GivenValue | undefined): Type | undefined {
   if (fallback === undefined || fallback.value === null) return undefined

@@ -14,13 +14,13 @@ import {
 import { note, noteAll, type Findings } from '../findings.ts'
 import { literalScope } from '../scope.ts'
 
-/** A value and where it was given. */
+/** A value and its source position. */
 export interface GivenValue {
   readonly value: Value
   readonly span: Span
 }
 
-/** The value of an expression that may refer to nothing; undefined after noting why not. */
+/** Evaluates an expression without references. Reports errors and returns undefined. */
 export function evaluateLiteral(
   expression: Expression,
   { scope, findings }: { readonly scope: Scope; readonly findings: Findings },
@@ -37,7 +37,7 @@ export function evaluateLiteral(
   return undefined
 }
 
-/** The given value as the wanted type; undefined after noting why it is none. */
+/** Converts the supplied value to a type. Reports errors and returns undefined. */
 export function convertTo(
   type: Type | undefined,
   given: GivenValue,

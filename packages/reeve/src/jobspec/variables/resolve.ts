@@ -11,25 +11,25 @@ import {
 
 import type { Body } from '@reeve/hcl'
 
-/** Where values come from, weakest first. */
+/** Sources of values in ascending precedence. */
 export interface VariableSources {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What names in the environment may begin with besides ours, which wins. */
+  /** Additional prefixes of environment variables; the product's own prefix takes precedence. */
   readonly variablePrefixes: readonly string[]
-  /** Variable files in the order given, the text that came with the request last. */
+  /** Variable files in order, the text of the request last. */
   readonly bodies: readonly Body[]
   readonly flags: Readonly<Record<string, string>>
 }
 
 export interface Variables {
   readonly values: ObjectValue
-  /** Every variable has a fitting value, though a rule may refuse it. */
+  /** Whether every variable has a value of its type; validation rules may still reject it. */
   readonly isComplete: boolean
 }
 
 /**
- * The value of every declared variable: default, environment, variable files, flags; a later one
- * wins. What is unset, unfit or refused by a rule is noted.
+ * Resolves the value of every declared variable: default, environment, variable files, flags, in
+ * ascending precedence. Reports unset and invalid values.
  */
 export function resolveVariables(
   sources: VariableSources,
@@ -51,7 +51,7 @@ export function resolveVariables(
     }),
   )
   const isComplete = options.findings.errors.every(({ summary }) => summary === UNDECLARED)
-  // A rule about a value that is wrong or missing would only repeat it.
+  // Validating a missing or invalid value would only repeat the error.
   if (isComplete) checkRules(collecting)
   return { values, isComplete }
 }

@@ -30,7 +30,7 @@ export interface Rule {
 
 const VALIDATION: BodySchema = { attributes: { condition: {}, error_message: {} } }
 
-/** Undefined after noting what is wrong with it. */
+/** Reports errors and returns undefined if the block is invalid. */
 export function readRule(block: Block, variable: string, findings: Findings): Rule | undefined {
   const { content, diagnostics } = inspectContent(block.body, VALIDATION)
   noteAll(findings, diagnostics)
@@ -62,7 +62,7 @@ export interface RuleCheck {
   readonly findings: Findings
 }
 
-/** Notes when the value does not meet the rule; the place is that of the value. */
+/** Reports a failed rule at the position of the value. */
 export function checkRule(rule: Rule, { name, given, scope, findings }: RuleCheck): void {
   const inner = childScope(closedScope(scope), { var: { [name]: given.value } })
   const message = evaluateMessage(rule, inner, findings)

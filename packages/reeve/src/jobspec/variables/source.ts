@@ -16,20 +16,20 @@ import { note, noteAll, type Findings } from '../findings.ts'
 import type { Declaration } from './declaration.ts'
 import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'
 
-/** Values of variables on their way from the places they are given in; later ones win. */
+/** Collects the values of variables; later ones override. */
 export interface Collecting {
   readonly declarations: ReadonlyMap<string, Declaration>
   readonly values: Map<string, GivenValue>
   readonly scope: Scope
   readonly findings: Findings
-  /** Whether a value for a variable that is not declared is an error; else a warning. */
+  /** Whether a value for an undeclared variable is an error instead of a warning. */
   readonly strict: boolean
 }
 
-/** The one mistake after which all values are still known. */
+/** The only error that leaves all values known. */
 export const UNDECLARED = 'Undeclared variable'
 
-/** A variable file: attributes with literal values, nothing else. */
+/** Collects a variable file, which may only have attributes with literal values. */
 export function collectBody(body: Body, collecting: Collecting): void {
   const { scope, findings } = collecting
   const { content, diagnostics } = inspectContent(body, { otherAttributes: {} })
@@ -41,10 +41,10 @@ export function collectBody(body: Body, collecting: Collecting): void {
   }
 }
 
-/** The environment's way to give a value, which is meant for one job file among many. */
+/** Prefix of environment variables that set job file variables. */
 const ENVIRONMENT_PREFIX = 'REEVE_VAR_'
 
-/** Names that are not declared are none of our business here. */
+/** Undeclared names are ignored: the environment serves many job files. */
 export function collectEnvironment(
   {
     environment,
@@ -79,7 +79,10 @@ function wholeSpan(file: string, text: string): Span {
   return { source: makeSource(file, text), start: 0, end: text.length }
 }
 
-/** Plain text for strings, numbers and the untyped; an expression for all other types. */
+/**
+ * For strings, numbers and untyped variables the text is the value; for other types it is an
+ * expression.
+ */
 function collectText(
   declaration: Declaration,
   { text, file }: { readonly text: string; readonly file: string },
@@ -114,7 +117,7 @@ function findDeclaration(
   return undefined
 }
 
-/** Undefined stands for a value that was written but failed, and is noted. */
+/** Undefined stands for a value that failed and is already reported. */
 function give(
   { name, type }: Declaration,
   { value, span }: { readonly value: Value | undefined; readonly span: Span },
@@ -123,6 +126,6 @@ function give(
   const subject = `The value of ${quoteText(name)}`
   const converted =
     value === undefined ? undefined : convertTo(type, { value, span }, { subject, findings })
-  // A value that is noted as wrong is not missing as well.
+  // A value that failed is not also reported as missing.
   values.set(name, converted ?? { value: null, span })
 }

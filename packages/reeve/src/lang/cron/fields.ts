@@ -1,11 +1,11 @@
-/** One field of a cron expression: which numbers it may hold, and what else. */
+/** The syntax of one field of a cron expression. */
 export interface FieldKind {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** Names that stand for numbers, from `min` upward: whole, or their first three letters. */
+  /** Names of numbers, from `min` upward: in full or abbreviated to three letters. */
   readonly names?: readonly string[]
-  /** Forms beyond numbers, ranges and steps, such as `L` or `15W`. */
+  /** Forms other than numbers, ranges and steps, such as `L` or `15W`. */
   readonly special?: RegExp
 }
 
@@ -30,19 +30,19 @@ export const DAY_OF_WEEK: FieldKind = {
   names: DAYS,
   special: /^(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(?:L|#[1-5])$/i,
 }
-/** Nothing is due after the last of these: a search always ends. */
+/** The maximum guarantees that every search terminates. */
 export const YEAR: FieldKind = { name: 'year', min: 1970, max: 2099 }
 
-/** What a field holds: numbers ascending, and its special entries as they are written. */
+/** A parsed field: ascending numbers and special entries as written. */
 export interface FieldValue {
-  /** False for a star: the field asks for nothing. */
+  /** False for `*`. */
   readonly isRestricted: boolean
   readonly numbers: readonly number[]
-  /** In capitals. */
+  /** In upper case. */
   readonly specials: readonly string[]
 }
 
-/** Reads a list of entries, each `*`, a value or a range with or without a step, or special. */
+/** Parses a list of entries: `*`, a value or a range with an optional step, or a special entry. */
 export function readField(text: string, kind: FieldKind): FieldValue | undefined {
   if (isStar(text)) return everyValue(kind)
   const numbers = new Set<number>()
@@ -61,7 +61,7 @@ export function readField(text: string, kind: FieldKind): FieldValue | undefined
   return { isRestricted, numbers: [...numbers].toSorted((a, b) => a - b), specials }
 }
 
-/** What most fields say, and the longest of all lists. */
+/** Shared, because most fields are `*` and these lists are the longest. */
 function everyValue({ min, max }: FieldKind): FieldValue {
   const numbers = Array.from({ length: max - min + 1 }, (_, i) => min + i)
   return { isRestricted: false, numbers, specials: [] }
@@ -81,7 +81,7 @@ function readEntry(entry: string, kind: FieldKind): EntryRange | undefined {
   const [from = '', to, ...rest] = range.split('-')
   const first = readValue(from, kind)
   if (first === undefined || rest.length > 0) return undefined
-  // `5/15` means from 5 on; a value without a step means itself.
+  // `5/15` means from 5 to the maximum; a value without a step means itself.
   if (to === undefined) return { first, last: stepText === undefined ? first : kind.max, step }
   const last = readValue(to, kind)
   return last === undefined || last < first ? undefined : { first, last, step }
@@ -96,7 +96,7 @@ function readStep(text: string, kind: FieldKind): number | undefined {
   return step >= 1 && step <= kind.max ? step : undefined
 }
 
-/** The number of a value or name; undefined when the field cannot hold it. */
+/** Parses a number or name; undefined if the field does not allow it. */
 export function readValue(text: string, kind: FieldKind): number | undefined {
   const name = text.toUpperCase()
   const named = kind.names?.findIndex((one) => name === one || name === one.slice(0, 3)) ?? -1

@@ -6,7 +6,7 @@ import { parseCron } from './parse.ts'
 
 const HOUR_MS = 3_600_000
 
-/** The clock changes of 2026, written down: these tests do not depend on the host's zones. */
+/** The clock changes of 2026, so that the tests do not depend on the host's time zone data. */
 const ZONES: Readonly<Record<string, readonly [winter: number, from: string, to: string]>> = {
   'Europe/Berlin': [1, '2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z'],
   'America/New_York': [-5, '2026-03-08T07:00:00Z', '2026-11-01T06:00:00Z'],
@@ -23,7 +23,7 @@ function next(spec: string, after: number, zone = 'UTC'): number | undefined {
   return nextCronTime(parsed.value, { zone, afterMs: after, offsetAt })
 }
 
-/** The next times, without the parts that say nothing. */
+/** The next times, without constant parts. */
 function series(spec: string, after: string, { zone = 'UTC', count = 3 } = {}): readonly string[] {
   const found: string[] = []
   let ms: number | undefined = Date.parse(after)
@@ -120,7 +120,7 @@ const utc: readonly { spec: string; after: string; want: readonly string[] }[] =
     want: ['2026-05-29T00:00:00Z', '2026-07-31T00:00:00Z', '2026-10-30T00:00:00Z'],
   },
   {
-    // Both restricted: either is enough. 1 January 2026 is a Thursday.
+    // Both fields are restricted: either matches. 1 January 2026 is a Thursday.
     spec: '0 0 3 * MON',
     after: '2026-01-01T00:00:00Z',
     want: ['2026-01-03T00:00:00Z', '2026-01-05T00:00:00Z', '2026-01-12T00:00:00Z'],
@@ -236,7 +236,7 @@ for (const { name, spec, zone, after, want } of zoned)
 
 const MINUTE_MS = 60_000
 
-/** Says what the expression means, one minute at a time. */
+/** Reference implementation: tests one minute at a time. */
 function scan(minute: number, hour: number, { after, zone }: { after: number; zone: string }) {
   for (let ms = (Math.floor(after / MINUTE_MS) + 1) * MINUTE_MS; ; ms += MINUTE_MS) {
     const wall = new Date(ms + offsetAt(zone, ms))
@@ -245,7 +245,7 @@ function scan(minute: number, hour: number, { after, zone }: { after: number; zo
 }
 
 test('cron: the next time is the first one that a walk minute by minute comes to', () => {
-  // Around the clock changes of both zones, where a mistake would show.
+  // Around the clock changes of both zones, where errors are most likely.
   const changes = Object.values(ZONES).flatMap(([, from, to]) => [from, to])
   fc.assert(
     fc.property(

@@ -2,8 +2,8 @@ import type { CronExpression } from './expression.ts'
 import { nextWallTime } from './wall-time.ts'
 
 /**
- * How far a zone's wall clock is ahead of UTC at an instant, in milliseconds. The time zone
- * database is the host's, so pure code is handed this.
+ * The UTC offset of a time zone at a time, in milliseconds. Pure code receives this function,
+ * because the time zone database is the host's.
  */
 export type OffsetAt = (zone: string, ms: number) => number
 
@@ -17,22 +17,23 @@ const SECOND_MS = 1_000
 const HOUR_MS = 3_600_000
 
 /**
- * Offsets lie between −12 and +14 hours, so a wall clock never moves by more than 26 hours against
- * another of the same place. Two days are more than that.
+ * Offsets are between −12 and +14 hours, so local time never jumps by more than 26 hours. Two days
+ * exceed that.
  */
 const REACH_MS = 48 * HOUR_MS
-/** No zone changes its clock twice within this. */
+/** No zone changes its offset twice within this time. */
 const PROBE_MS = 6 * HOUR_MS
-/** Each round ends, passes a change of the clock or leaps to two days before the answer. */
+/**
+ * Each iteration finds the result, passes an offset change or skips to two days before the result.
+ */
 const ROUNDS_MAX = 1_000
 
 /**
- * The first time after `afterMs` at which the zone's wall clock shows what the expression asks for,
- * in whole seconds; undefined when there is none.
+ * The first time after `afterMs`, in whole seconds, at which the zone's local time matches the
+ * expression; undefined if there is none.
  *
- * Times that a clock change skips do not happen, times that it repeats happen twice. Both follow
- * from searching in stretches of one offset each: within one, wall clock and time differ by a
- * constant.
+ * Local times that an offset change skips do not occur; repeated ones occur twice. Both follow from
+ * searching intervals of constant offset, in which local time and UTC differ by a constant.
  */
 export function nextCronTime(expression: CronExpression, search: CronSearch): number | undefined {
   const offset = (ms: number): number => search.offsetAt(search.zone, ms)
@@ -46,14 +47,14 @@ export function nextCronTime(expression: CronExpression, search: CronSearch): nu
     if (changeMs !== undefined) fromMs = changeMs
     else if (foundMs <= reachMs) return foundMs
     else if (wall === undefined) return undefined
-    // Nothing between: the clock stays as it is for two days, and afterwards, whatever it does, it
-    // shows a time before `wall` until two days before `wall`.
+    // No match in this interval: the offset is constant for two days. Whatever it does afterwards,
+    // local time is before `wall` until two days before `wall`.
     else fromMs = Math.max(reachMs, foundMs - REACH_MS)
   }
   return undefined
 }
 
-/** The first instant after `fromMs`, up to `toMs`, with another offset than `fromMs` has. */
+/** The first time after `fromMs`, up to `toMs`, with a different offset than at `fromMs`. */
 function nextChange(
   offset: (ms: number) => number,
   fromMs: number,
@@ -68,7 +69,7 @@ function nextChange(
   return undefined
 }
 
-/** `fromMs` has the old offset, `toMs` another: halves the way between them down to a second. */
+/** Bisects the offset change between `fromMs` and `toMs` to one second. */
 function firstOther(offset: (ms: number) => number, fromMs: number, toMs: number): number {
   const before = offset(fromMs)
   let low = fromMs

@@ -13,7 +13,7 @@ import {
   type FieldValue,
 } from './fields.ts'
 
-/** Longer ones are no schedule that a person wrote. */
+/** Longer expressions are rejected; no real schedule needs them. */
 const SPEC_CHARS_MAX = 1_024
 
 const MACROS: ReadonlyMap<string, string> = new Map([
@@ -26,8 +26,8 @@ const MACROS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Reads a cron expression: five fields; six with the year at the end; seven with seconds first as
- * well. The error says what is wrong.
+ * Parses a cron expression with five fields, with six (year last) or with seven (seconds first). An
+ * error describes the invalid field.
  */
 export function parseCron(spec: string): Result<CronExpression, string> {
   const text = spec.trim()
@@ -57,7 +57,7 @@ function parseFields(text: string): Result<CronExpression, string> {
   return ok(toExpression(values))
 }
 
-/** All seven fields: on the full minute and in every year unless said otherwise. */
+/** Adds default fields: second 0 and every year. */
 function completed(fields: readonly string[]): readonly string[] {
   if (fields.length === 7) return fields
   return fields.length === 6 ? ['0', ...fields] : ['0', ...fields, '*']

@@ -2,9 +2,8 @@ import { daysIn, midnightMs, wallTime } from '@reeve/kit/calendar.ts'
 import { nthKey, type CronExpression, type DayRule } from './expression.ts'
 
 /**
- * The first wall clock time from `wallMs` on that the expression asks for; undefined when there is
- * none. Wall times are written as if they were UTC. At most 130 years of days are looked at, each
- * once.
+ * The first local time from `wallMs` on that matches the expression; undefined if there is none.
+ * Local times are written as if they were UTC. Visits at most 130 years of days, each once.
  */
 export function nextWallTime(expression: CronExpression, wallMs: number): number | undefined {
   const start = wallTime(wallMs)
@@ -41,11 +40,11 @@ function nextInMonth(expression: CronExpression, month: Month, wallMs: number): 
 
 interface MonthFacts {
   readonly dayCount: number
-  /** Day of the week of the first. */
+  /** Day of the week of the first of the month. */
   readonly firstWeekday: number
 }
 
-/** When both fields restrict the day, either is enough. */
+/** If both fields restrict the day, either one matches. */
 function matchesDay(rule: DayRule, day: number, month: MonthFacts): boolean {
   if (!rule.restrictsMonth && !rule.restrictsWeek) return true
   return (
@@ -59,13 +58,13 @@ function matchesDayOfMonth(rule: DayRule, day: number, month: MonthFacts): boole
   if (rule.last && day === month.dayCount) return true
   if (rule.lastWeekday && day === nearestWeekday(month.dayCount, month)) return true
   if (rule.nearWeekday.size === 0) return false
-  // The weekday nearest to a day is at most two days away from it.
+  // The nearest weekday is at most two days away.
   for (let near = Math.max(1, day - 2); near <= Math.min(month.dayCount, day + 2); near++)
     if (rule.nearWeekday.has(near) && nearestWeekday(near, month) === day) return true
   return false
 }
 
-/** Saturday gives Friday, Sunday gives Monday; at the ends of the month the other way round. */
+/** Saturday becomes Friday and Sunday becomes Monday, or the reverse at the ends of the month. */
 function nearestWeekday(day: number, month: MonthFacts): number {
   const weekday = weekdayOf(day, month)
   if (weekday === 6) return day === 1 ? 3 : day - 1
@@ -86,7 +85,7 @@ function weekdayOf(day: number, { firstWeekday }: MonthFacts): number {
   return (firstWeekday + day - 1) % 7
 }
 
-/** The first second of the day, from `from` on, that the expression asks for. */
+/** The first matching second of the day from `from` on. */
 function nextTimeOfDay(
   { hours, minutes, seconds }: CronExpression,
   from: number,

@@ -1,7 +1,7 @@
-/** A filter as a tree. */
+/** The syntax tree of a filter. */
 export type Expression = Connective | Negation | Match | Quantifier
 
-/** Chains lean to the right: `a and b and c` is `a and (b and c)`. */
+/** Chains are right-associative: `a and b and c` is `a and (b and c)`. */
 export interface Connective {
   readonly kind: 'and' | 'or'
   readonly left: Expression
@@ -13,7 +13,7 @@ export interface Negation {
   readonly operand: Expression
 }
 
-/** `X contains v` and `v in X` are the same match; so are `not in` and `not contains`. */
+/** `X contains v` and `v in X` are the same match; so are `not contains` and `not in`. */
 export type Match = ValueMatch | UnaryMatch
 
 export interface ValueMatch {
@@ -21,7 +21,7 @@ export interface ValueMatch {
   readonly operator: 'equal' | 'in' | 'matches'
   readonly negated: boolean
   readonly selector: Selector
-  /** Always text; how it is read depends on the type of the selected value. */
+  /** Always a string; its interpretation depends on the type of the selected value. */
   readonly value: string
 }
 
@@ -39,10 +39,7 @@ export interface Quantifier {
   readonly body: Expression
 }
 
-/**
- * One name means the element of a list and the key of a map; of two names the skipped one is
- * absent.
- */
+/** A single name binds the element of a list or the key of a map; of two names, `_` is absent. */
 export type Binding =
   | { readonly form: 'single'; readonly name: string }
   | { readonly form: 'pair'; readonly key: string | undefined; readonly value: string | undefined }
@@ -52,7 +49,7 @@ export interface Selector {
   readonly path: readonly string[]
 }
 
-/** The selector in the words of error messages: `Meta.team` or `/Meta/team`. */
+/** The selector for error messages: `Meta.team` or `/Meta/team`. */
 export function selectorText(selector: Selector): string {
   return selector.form === 'dotted' ? selector.path.join('.') : pointerText(selector.path)
 }

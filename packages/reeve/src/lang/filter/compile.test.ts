@@ -11,7 +11,7 @@ const record = (properties: object) => ({ type: 'object', properties })
 const text = { type: 'string' }
 const integer = { type: 'integer' }
 
-/** A record with a field of every kind, and a row of it. */
+/** A record with a field of every type, and a matching row. */
 const kinds = fieldKindsFromSchema(
   record({
     Text: text,
@@ -93,7 +93,7 @@ function noField(pointer: string, part: number): string {
   return `error finding value in datum: ${pointer}: at part ${part}, ${why}`
 }
 
-/** Which operator takes which kind of value: `error` stands for any refusal. */
+/** Which operators accept which types; `error` stands for any error. */
 const columns = [
   'Text',
   'Integer',
@@ -181,7 +181,7 @@ for (const { operator, wanted, wantedMore } of table)
   })
 
 const cases: readonly { filter: string; wanted: Outcome }[] = [
-  // Texts.
+  // Strings.
   { filter: 'Text == "web-1"', wanted: true },
   { filter: 'Text == "WEB-1"', wanted: false },
   { filter: 'Text contains "eb-"', wanted: true },
@@ -189,7 +189,7 @@ const cases: readonly { filter: string; wanted: Outcome }[] = [
   { filter: 'Text matches "^w"', wanted: true },
   { filter: 'Text matches "EB"', wanted: false },
   { filter: 'Text matches "(?i)EB"', wanted: true },
-  // Numbers and booleans in every spelling.
+  // Numbers and booleans in every notation.
   { filter: 'Integer == 50', wanted: true },
   { filter: 'Integer == "0x32"', wanted: true },
   { filter: 'Integer == "0o62"', wanted: true },
@@ -213,7 +213,7 @@ const cases: readonly { filter: string; wanted: Outcome }[] = [
   { filter: 'List.1 == dc2', wanted: true },
   { filter: 'Structs.1.Name == b', wanted: true },
   { filter: '"/Structs/0/Count" == 0', wanted: true },
-  // Maps: a missing key is empty and nil, and equal to nothing.
+  // Maps: a missing key is empty and nil, and equals nothing.
   { filter: 'Map contains team', wanted: true },
   { filter: 'Map contains core', wanted: false },
   { filter: 'Map["team"] == "core"', wanted: true },
@@ -239,7 +239,7 @@ const cases: readonly { filter: string; wanted: Outcome }[] = [
   { filter: 'ByName.web.State == running', wanted: true },
   { filter: 'ByName.cache.State == running', wanted: false },
   { filter: 'ByName.cache.State != running', wanted: true },
-  // Free-form JSON: the value decides, objects are maps.
+  // Free-form JSON: the value determines its type, and objects are maps.
   { filter: 'Free.n == 5', wanted: true },
   { filter: 'Free.n == "5.0"', wanted: true },
   { filter: 'Free.f == 1.5', wanted: true },
@@ -280,7 +280,7 @@ const cases: readonly { filter: string; wanted: Outcome }[] = [
   { filter: 'any Structs as g { any g.Tags as g { g == x } }', wanted: true },
   { filter: 'any Structs as g { "/g/Name" == a }', wanted: true },
   { filter: 'any Structs as g { g.Name == g }', wanted: false },
-  // Short circuit: what decides first hides later errors.
+  // Short circuit: the first deciding operand hides later errors.
   { filter: 'Text == x and Nope == 1', wanted: false },
   { filter: 'Text != x or Nope == 1', wanted: true },
   { filter: 'Struct is not nil and Struct.Text == x', wanted: true },

@@ -10,29 +10,27 @@ import { quantifierOver, scopeInside } from './quantify.ts'
 import { selectorReader, type Run, type Scope } from './select.ts'
 
 export interface FilterOptions {
-  /**
-   * The declared types of a row, from `fieldKindsFromSchema`. Without them every object is a
-   * record.
-   */
+  /** The declared type of rows, from `fieldTypeFromSchema`. Without it every object is a record. */
   readonly kinds?: FieldKinds
   /**
-   * Record fields that no selector may reach, at any depth; keys of maps are data and stay
-   * reachable.
+   * Record fields that selectors cannot access, at any depth. Keys of maps are data and stay
+   * accessible.
    */
   readonly hidden?: readonly string[]
 }
 
-/** A filter made ready for many rows. It keeps nothing between rows. */
+/** A compiled filter without state between rows. */
 export interface Filter {
   readonly expression: Expression
   readonly options: FilterOptions
   /**
-   * Whether the row passes. A row that the expression makes no sense for is an error, not a miss.
+   * Whether the row matches. If the expression cannot be applied to the row, the result is an
+   * error.
    */
   matches(row: unknown): Result<boolean, FilterError>
 }
 
-/** Reads a filter expression and turns it into closures. Never throws, whatever the text. */
+/** Parses and compiles a filter expression. Never throws. */
 export function compileFilter(
   text: string,
   options: FilterOptions = {},
@@ -41,7 +39,7 @@ export function compileFilter(
   return parsed.ok ? ok(filterOf(parsed.value, options)) : parsed
 }
 
-/** The same from a tree. */
+/** Compiles a filter from its syntax tree. */
 export function filterOf(expression: Expression, options: FilterOptions): Filter {
   const judge = compile(expression, {
     row: options.kinds ?? UNTYPED,
@@ -84,7 +82,9 @@ function compile(expression: Expression, context: Context): Judge {
   }
 }
 
-/** A chain of one connective runs as a loop: the first operand that decides, or fails, ends it. */
+/**
+ * Evaluates a chain of one connective in a loop that stops at the first deciding operand or error.
+ */
 function compileChain(chain: Connective, context: Context): Judge {
   const judges: Judge[] = []
   let rest: Expression = chain

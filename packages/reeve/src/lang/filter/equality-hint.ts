@@ -2,9 +2,9 @@ import type { Expression } from './ast.ts'
 import type { Filter } from './compile.ts'
 
 /**
- * Fields that must equal a text for a row to pass: the `Field == "text"` parts of a top-level `and`
- * chain. A list may fetch by an index on one of them; it still asks the filter about every row it
- * gets.
+ * Fields that must equal a string for a row to match: the `Field == "text"` terms of a top-level
+ * `and` chain. A list may use an index on one of them, and still has to apply the filter to every
+ * row.
  */
 export function equalityHint(filter: Filter): ReadonlyMap<string, string> {
   const hint = new Map<string, string>()
@@ -12,14 +12,13 @@ export function equalityHint(filter: Filter): ReadonlyMap<string, string> {
     if (part.kind !== 'match' || part.operator !== 'equal' || part.negated) continue
     const [field, ...deeper] = part.selector.path
     if (field === undefined || deeper.length > 0 || !isTextField(filter, field)) continue
-    // Of two demands on one field the first is as good as any: no row passes both unless they
-    // agree.
+    // If two terms constrain one field, either one is valid: a row matches both only if they agree.
     if (!hint.has(field)) hint.set(field, part.value)
   }
   return hint
 }
 
-/** The parts that must all hold, wherever parentheses put them. */
+/** The terms that must all hold, regardless of parentheses. */
 function conjuncts(expression: Expression): readonly Expression[] {
   const found: Expression[] = []
   const pending = [expression]
@@ -30,7 +29,7 @@ function conjuncts(expression: Expression): readonly Expression[] {
   return found
 }
 
-/** Texts compare as written; the literal of a number or a boolean has several spellings. */
+/** Only strings compare as written; literals of numbers and booleans have several notations. */
 function isTextField(filter: Filter, field: string): boolean {
   const { kinds, hidden } = filter.options
   if (hidden?.includes(field) === true) return false

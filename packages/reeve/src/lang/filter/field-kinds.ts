@@ -1,9 +1,9 @@
 import { assert } from '@reeve/kit/fault.ts'
 
 /**
- * What is known of a value before it is seen. A row is plain JSON, but an operator's meaning
- * depends on declared types that JSON does not show: an object may be a record or a map, a text may
- * be a time or bytes, and null may be an empty list (table of semantics).
+ * The declared type of a value. A row is plain JSON, but the meaning of operators depends on types
+ * that JSON does not show: an object may be a record or a map, a string may be a time or bytes, and
+ * null may be an empty list.
  */
 export type FieldKinds = LeafKinds | CollectionKinds | StructKinds
 
@@ -13,11 +13,11 @@ export type LeafKind =
   | 'float'
   | 'boolean'
   | 'time'
-  /** Base64 in JSON; null is none. */
+  /** Base64 in JSON; null means no bytes. */
   | 'bytes'
-  /** Free-form JSON: the value decides, and objects are maps. */
+  /** Free-form JSON: the value determines its type, and objects are maps. */
   | 'json'
-  /** Nothing is declared: the value decides, and objects are records. */
+  /** Undeclared: the value determines its type, and objects are records. */
   | 'untyped'
 
 export interface LeafKinds {
@@ -42,7 +42,7 @@ export const INTEGER: FieldKinds = { kind: 'integer', nullable: false }
 export const JSON_VALUE: FieldKinds = { kind: 'json', nullable: false }
 export const UNTYPED: FieldKinds = { kind: 'untyped', nullable: false }
 
-/** The value of a declared field that a row leaves out (absence means the zero value). */
+/** The value of a declared field that a row omits: its zero value. */
 export function zeroOf(kinds: FieldKinds): unknown {
   if (kinds.nullable) return null
   switch (kinds.kind) {
@@ -66,13 +66,13 @@ export function zeroOf(kinds: FieldKinds): unknown {
   }
 }
 
-/** Schemas are written by hand and do not contain themselves; deeper than this one does. */
+/** Schemas are hand-written and not recursive; none is deeper than this. */
 const MAX_SCHEMA_DEPTH = 50
 
 /**
- * Reads a JSON Schema. An object with `properties` is a record; one with `patternProperties` or a
- * schema in `additionalProperties` is a map; a union with null is nullable; what a schema leaves
- * open is JSON.
+ * Converts a JSON Schema. An object with `properties` is a record; one with `patternProperties` or
+ * a schema in `additionalProperties` is a map; a union with null is nullable; an open schema is
+ * free-form JSON.
  */
 export function fieldKindsFromSchema(schema: unknown): FieldKinds {
   return kindsOf(schema, 0)
@@ -111,7 +111,7 @@ function kindOfText(schema: Readonly<Record<string, unknown>>): LeafKind {
   return schema['contentEncoding'] === 'base64' ? 'bytes' : 'string'
 }
 
-/** Marks the null variant of a union until `joined` folds it into the others. */
+/** Marks the null variant of a union until `joinVariants` merges it into the others. */
 const NULL: FieldKinds = { kind: 'json', nullable: true }
 
 function kindsOfObject(schema: Readonly<Record<string, unknown>>, depth: number): FieldKinds {
@@ -130,7 +130,7 @@ function kindsOfObject(schema: Readonly<Record<string, unknown>>, depth: number)
   return { kind: 'map', nullable: false, of: joined(values.map((one) => kindsOf(one, depth + 1))) }
 }
 
-/** Enumerations without a `type`. */
+/** Handles enumerations without a `type`. */
 function kindsOfConstants(schema: Readonly<Record<string, unknown>>): FieldKinds {
   const constants = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]
   return constants.every((constant) => typeof constant === 'string') ? STRING : JSON_VALUE
@@ -143,8 +143,8 @@ function joined(variants: readonly FieldKinds[]): FieldKinds {
 }
 
 /**
- * Variants of one kind stay that kind, with the fields of both; others can only be told by the
- * value.
+ * Variants of one kind keep it, with the fields of both. For different kinds the value determines
+ * the type.
  */
 function join(a: FieldKinds, b: FieldKinds): FieldKinds {
   if (a.kind === 'struct' && b.kind === 'struct') {

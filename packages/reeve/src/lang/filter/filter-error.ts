@@ -1,6 +1,6 @@
-/** Why a filter was rejected. The message is the detail that follows a fixed prefix. */
+/** Why a filter was rejected. The message follows a fixed prefix. */
 export interface FilterError {
-  /** `filter-invalid`: the text is not a filter. `filter-failed`: it cannot be applied to a row. */
+  /** `filter-invalid`: syntax error. `filter-failed`: the filter cannot be applied to a row. */
   readonly code: 'filter-invalid' | 'filter-failed'
   readonly message: string
 }

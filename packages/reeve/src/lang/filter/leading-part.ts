@@ -2,9 +2,9 @@ import type { Expression } from './ast.ts'
 import { filterOf, type Filter } from './compile.ts'
 
 /**
- * The beginning of a top-level `and` chain that asks for some fields only; undefined when the chain
- * does not begin so. A row that fails it fails the whole filter, and nothing after it would have
- * been looked at: a list that knows these fields without reading the row need not read it.
+ * The leading terms of a top-level `and` chain that use only the given fields; undefined if the
+ * first term uses others. A row that fails them fails the whole filter, and later terms would not
+ * be evaluated, so a list that knows these fields need not read the row.
  */
 export function leadingPart(filter: Filter, fields: ReadonlySet<string>): Filter | undefined {
   const parts: Expression[] = []
@@ -21,7 +21,9 @@ export function leadingPart(filter: Filter, fields: ReadonlySet<string>): Filter
   return leading === undefined ? undefined : filterOf(leading, filter.options)
 }
 
-/** Names that a quantifier binds could hide a field: what has one is left to the whole filter. */
+/**
+ * Names bound by a quantifier could shadow a field, so quantifiers are left to the whole filter.
+ */
 function asksOnly(expression: Expression, fields: ReadonlySet<string>): boolean {
   const pending = [expression]
   for (let next = pending.pop(); next !== undefined; next = pending.pop())

@@ -2,7 +2,8 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { quote } from './quote.ts'
 
 /**
- * The value side of a match. It is text; each reading is tried once, when the filter is compiled.
+ * The value in a match. It is a string; each conversion is computed once when the filter is
+ * compiled.
  */
 export interface Literal {
   readonly text: string
@@ -11,15 +12,14 @@ export interface Literal {
   readonly boolean: Result<boolean, Unreadable>
 }
 
-/** Why the text cannot be read as the type of the selected value (coercion failure). */
+/** Why the string cannot be converted to the type of the selected value. */
 export type Unreadable = string
 
 export function readLiteral(text: string): Literal {
   return { text, integer: readInteger(text), float: readFloat(text), boolean: readBoolean(text) }
 }
 
-// Base prefixes, and underscores between digits, as `strconv.ParseInt` of Go with base 0 takes
-// them.
+// Base prefixes and underscores between digits, as in Go's `strconv.ParseInt` with base 0.
 const INTEGER =
   /^([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)$/
 const INTEGER_LIMIT = 2n ** 63n
@@ -32,7 +32,7 @@ function readInteger(text: string): Result<number, Unreadable> {
   const value = sign === '-' ? -BigInt(digits) : BigInt(digits)
   if (value >= INTEGER_LIMIT || value < -INTEGER_LIMIT)
     return err(unreadable('ParseInt', text, 'value out of range'))
-  // Rows hold plain numbers, so beyond 2^53 both sides round to the same neighbour.
+  // Rows hold JavaScript numbers, so beyond 2^53 both sides round to the same neighbour.
   return ok(Number(value))
 }
 

@@ -8,10 +8,10 @@ import type { Pattern } from './pattern.ts'
 import { quote } from './quote.ts'
 import { typeName, type Run } from './select.ts'
 
-/** What an expression says of a row. */
+/** The result of an expression for a row. */
 export type Verdict = boolean | FilterError
 
-/** What a match, read without its `not`, says of the selected value. */
+/** Evaluates a match without its `not` on the selected value. */
 export type Test = (value: unknown, run: Run) => Verdict
 
 export function testOf(
@@ -34,24 +34,24 @@ export function testOf(
 }
 
 /**
- * What a match, read without its `not`, says when a map lacks the selected key: nothing is empty
- * and nil.
+ * The result of a match without its `not` if a map lacks the selected key: the missing value is
+ * empty and nil.
  */
 export function verdictWhenMissing(match: Match): boolean {
   return match.operator === 'empty' || match.operator === 'nil'
 }
 
-/** A null list or map is one without elements; null of any other kind is not. */
+/** A null list or map is empty; null of any other type is not. */
 export function isAbsentCollection(value: unknown, kinds: FieldKinds): boolean {
   return value === null && (kinds.kind === 'list' || kinds.kind === 'map')
 }
 
-/** What may hold something, and is null: a byte array as well, though it has no elements here. */
+/** Also true for null byte arrays, although the filter does not see their elements. */
 function holdsNothing(value: unknown, kinds: FieldKinds): boolean {
   return isAbsentCollection(value, kinds) || (value === null && kinds.kind === 'bytes')
 }
 
-/** Records look like maps in JSON; only the declared kind tells them apart. */
+/** Records look like maps in JSON; only the declared type distinguishes them. */
 export function isMap(
   value: unknown,
   kinds: FieldKinds,
@@ -62,7 +62,7 @@ export function isMap(
 const INCOMPARABLE = failed('unable to find suitable primitive comparison function for matching')
 
 function equals(literal: Literal, kinds: FieldKinds): (value: unknown) => Verdict {
-  // A time is a record without fields to the filter:
+  // A time is a record without accessible fields:
   const isTime = kinds.kind === 'time'
   return (value) => {
     switch (typeof value) {
@@ -82,7 +82,7 @@ function equals(literal: Literal, kinds: FieldKinds): (value: unknown) => Verdic
 function equalsNumber(value: number, literal: Literal, kinds: FieldKinds): Verdict {
   if (kinds.kind === 'integer') return compare(value, literal.integer)
   if (kinds.kind === 'float') return compare(value, literal.float)
-  // Undeclared numbers have one type in JSON, so either reading of the literal will do.
+  // Undeclared numbers have one type in JSON, so either interpretation of the literal matches.
   const isReadable = literal.integer.ok || (Number.isInteger(value) && !literal.float.ok)
   return compare(value, isReadable ? literal.integer : literal.float)
 }
@@ -92,7 +92,7 @@ function compare<T>(value: T, literal: Result<T, Unreadable>): Verdict {
   return failed(`error getting match value in expression: ${literal.error}`)
 }
 
-/** Substring of a text, element of a list, or key of a map. */
+/** Substring of a string, element of a list, or key of a map. */
 function contains(match: ValueMatch, kinds: FieldKinds): Test {
   const text = match.value
   const containsElement = elementTest(text, kinds)
@@ -116,8 +116,8 @@ const INCOMPARABLE_ELEMENT = failed(
 )
 
 /**
- * Elements of one declared type must all be comparable with the literal. Where the types are mixed
- * or unknown, an element that the literal cannot be read as is simply not equal to it.
+ * Elements of one declared type must all be comparable with the literal. Where types are mixed or
+ * unknown, an element that the literal cannot be converted to is not equal to it.
  */
 function elementTest(text: string, kinds: FieldKinds): (list: readonly unknown[]) => Verdict {
   const items = kinds.kind === 'list' ? kinds.of : kinds
@@ -141,12 +141,12 @@ function matches(pattern: Pattern, kinds: FieldKinds): Test {
     if (!pattern.ok) return pattern.error
     const { regex, instructions } = pattern.value
     run.steps -= Math.floor((value.length * instructions) / PATTERN_STATES_PER_STEP)
-    // Checked before the work: one long text could cost more than the whole budget.
+    // Checked before the search: one long string could cost more than the whole budget.
     return run.steps < 0 ? TOO_MUCH_WORK : regex.test(value)
   }
 }
 
-/** The row needs more work than limits.ts grants. */
+/** The row exceeds the step limit. */
 export const TOO_MUCH_WORK = failed(
   `the filter takes more than ${MAX_STEPS_PER_ROW} steps on one object`,
 )
@@ -161,7 +161,7 @@ function isEmpty(match: Match, kinds: FieldKinds): Test {
   }
 }
 
-/** Only values that may be null can be compared with nil; for plain scalars it is an error. */
+/** Only nullable values can be compared with nil; for plain scalars it is an error. */
 function isNil(match: Match, kinds: FieldKinds): Test {
   const refuse = unsuited('is nil', match, kinds)
   return (value) => {

@@ -320,7 +320,7 @@ test('filter grammar: any text parses or is refused, never throws', () => {
   )
 })
 
-/** Records with the usual prototype, as the parser makes them. */
+/** Records with the default prototype, as the parser creates them. */
 const plain = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
   fc.record<T>(fields, { noNullPrototype: true })
 const identifier = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_/]{0,6}$/)
@@ -415,7 +415,10 @@ function print(tree: Expression): string {
   }
 }
 
-/** A right operand of the same connective needs no parentheses: chains lean to the right. */
+/**
+ * A right operand of the same connective needs no parentheses, because chains are
+ * right-associative.
+ */
 function printRight(tree: { kind: 'and' | 'or'; right: Expression }): string {
   const isBare = tree.right.kind === tree.kind || (tree.kind === 'or' && tree.right.kind === 'any')
   return isBare ? print(tree.right) : printOperand(tree.right)
@@ -437,7 +440,7 @@ function printSelector({ form, path }: Selector): string {
   return `${first}${rest.map((part) => `[${printText(part)}]`).join('')}`
 }
 
-/** Quotes cannot be escaped as such, so every character is written by its code. */
+/** Quotes cannot be escaped, so every character is written by its code. */
 function printText(text: string): string {
   const codes = Array.from(text, (character) => (character.codePointAt(0) ?? 0).toString(16))
   return `"${codes.map((code) => `\\U${code.padStart(8, '0')}`).join('')}"`

@@ -17,10 +17,7 @@ import {
 } from './scan.ts'
 import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
 
-/**
- * Reads the grammar of filters, one function per rule, alternatives in the order given
- * there.
- */
+/** Parses a filter with one function per grammar rule, alternatives in the order of the grammar. */
 export function parseFilter(text: string): Result<Expression, FilterError> {
   if (text.length > MAX_TEXT_LENGTH)
     return refusedAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
@@ -36,13 +33,13 @@ export function parseFilter(text: string): Result<Expression, FilterError> {
 interface Parser extends Cursor {
   nodes: number
   depth: number
-  /** The limit that was passed. It ends the parse: no other alternative can repair it. */
+  /** An exceeded limit. It ends parsing: no other alternative can succeed. */
   excess: { readonly at: number; readonly what: string } | undefined
 }
 
 /**
- * `or = and _ "or" _ or | and | collection`: a quantifier may only end a chain. The chain is read
- * in a loop and folded to the right, so its length costs no stack.
+ * `or = and _ "or" _ or | and | collection`: a quantifier may only end a chain. The chain is parsed
+ * in a loop and folded to the right, so its length uses no stack.
  */
 function parseOr(parser: Parser): Expression | undefined {
   const operands: Expression[] = []
@@ -86,9 +83,7 @@ function foldRight(
     )
 }
 
-/**
- * Falls back to a match, because `not` is also a word that a match may begin with: `not in Tags`.
- */
+/** Falls back to a match, because a match may also start with the value `not`: `not in Tags`. */
 function parseNot(parser: Parser): Expression | undefined {
   return (
     attempt(parser, parseNegation) ?? attempt(parser, parseGroup) ?? attempt(parser, parseMatch)
@@ -159,7 +154,7 @@ const COMPARISONS = [
   { words: ['not', 'matches'], operator: 'matches', negated: true },
 ] as const
 
-/** `selector cmp value`. Only `==` and `!=` need no blanks around them. */
+/** Parses `selector cmp value`. Only `==` and `!=` may omit the spaces. */
 function takeComparison(parser: Parser): Match | undefined {
   const selector = takeSelector(parser)
   if (selector === undefined) return undefined
@@ -196,7 +191,7 @@ function takeUnary(parser: Parser): Match | undefined {
   return { kind: 'match', operator: found.operator, negated: found.negated, selector }
 }
 
-/** `value in selector`. */
+/** Parses `value in selector`. */
 function takeMembership(parser: Parser): Match | undefined {
   const value = takeValue(parser)
   if (value === undefined) return undefined

@@ -4,17 +4,18 @@ import { failed, type FilterError } from './filter-error.ts'
 import { MAX_PATTERN_INSTRUCTIONS, MAX_PATTERN_SIZE, MAX_TEXT_LENGTH } from './limits.ts'
 import { quote } from './quote.ts'
 
-/** A compiled regular expression, or the error that shows when a row is compared with it. */
+/** A compiled regular expression, or the error for rows compared with it. */
 export type Pattern = Result<Regex, FilterError>
 
 /**
- * Compiles the patterns of one filter, which share one allowance. The engine takes linear time: no
+ * Compiles the patterns of one filter, which share a size limit. Matching takes linear time: no
  * look-around.
  */
 export function patternCompiler(): (text: string) => Pattern {
   let left = MAX_PATTERN_INSTRUCTIONS
   return (text) => {
-    // A spent allowance ends compilation too: a short text can stand for a large program.
+    // Nothing is compiled after the limit is used up: a short pattern may expand to a large
+    // program.
     const pattern = left < 0 ? TOO_LARGE : compile(text)
     if (!pattern.ok) return pattern
     left -= pattern.value.instructions

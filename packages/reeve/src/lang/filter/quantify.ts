@@ -5,12 +5,12 @@ import { isAbsentCollection, isMap, TOO_MUCH_WORK, type Verdict } from './match.
 import type { BoundName, Reader, Run, Scope } from './select.ts'
 
 /**
- * A quantifier owns two slots of a run: the first for the key or single name, the second for the
+ * A quantifier owns two slots of the row context: one for the key or single name, one for the
  * value.
  */
 const SLOTS = 2
 
-/** `any` and `all`: binds each element of a list or map in turn and asks the body. */
+/** `any` and `all`: binds each element of a list or map in turn and evaluates the body. */
 export function quantifierOver(
   quantifier: Quantifier,
   reader: Reader,
@@ -19,7 +19,7 @@ export function quantifierOver(
   const { kinds } = reader
   const slot = (inner.scope.depth - 1) * SLOTS
   const isSingle = quantifier.binding.form === 'single'
-  // An element that says otherwise, or fails, decides; this is the answer when none does.
+  // The result if no element decides. The first deciding element or error ends the loop.
   const undecided = quantifier.kind === 'all'
   const unfit = failed(`${selectorText(quantifier.selector)} is not a list or a map`)
 
@@ -45,7 +45,7 @@ export function quantifierOver(
     }
     if (isAbsentCollection(value, kinds)) return undecided
     if (!isMap(value, kinds)) return unfit
-    // Sorted, so that the element that fails first is the same on every server.
+    // Sorted, so that the first failing element is the same on every server.
     for (const key of Object.keys(value).toSorted()) {
       const verdict = ask(run, key, value[key])
       if (verdict !== undecided) return verdict
@@ -54,7 +54,7 @@ export function quantifierOver(
   }
 }
 
-/** The names that the body sees: inner ones hide outer ones and the fields of the row. */
+/** The scope of the body: inner names shadow outer ones and the fields of the row. */
 export function scopeInside<S extends Scope>(
   quantifier: Quantifier,
   over: FieldKinds,
@@ -75,7 +75,7 @@ export function scopeInside<S extends Scope>(
   return { ...scope, bindings, depth: scope.depth + 1 }
 }
 
-/** Of a value whose kind is unknown, so are its elements. */
+/** Elements of an untyped value are untyped. */
 function elementKinds(over: FieldKinds): FieldKinds {
   return over.kind === 'list' || over.kind === 'map' ? over.of : over
 }

@@ -1,6 +1,4 @@
-/**
- * String literals with the escapes of the Go language, which the grammar of filters borrows.
- */
+/** String literals with the escapes of Go, which the filter grammar uses. */
 
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   a: '\x07',
@@ -15,8 +13,8 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * One piece of a quoted text: plain characters, a run of byte escapes, a code point escape or a
- * simple one. Bytes come in runs because one character may be spelt with several of them.
+ * A part of a quoted string: plain characters, a run of byte escapes, a code point escape or a
+ * simple one. Byte escapes come in runs because several may encode one character.
  */
 const PIECE = new RegExp(
   [
@@ -30,7 +28,7 @@ const PIECE = new RegExp(
 )
 
 /**
- * The text between double quotes, escapes resolved; undefined when an escape is wrong or a line
+ * Resolves the escapes of a double-quoted string; undefined if an escape is invalid or a line
  * breaks.
  */
 export function unescapeQuoted(inner: string): string | undefined {
@@ -56,7 +54,7 @@ export function unescapeQuoted(inner: string): string | undefined {
   return result
 }
 
-/** The text between back-quotes: as written, except that carriage returns are dropped. */
+/** Reads a back-quoted string: as written, without carriage returns. */
 export function unescapeRaw(inner: string): string {
   return inner.replaceAll('\r', '')
 }
@@ -67,7 +65,7 @@ function decodeCodePoint(hex: string): string | undefined {
   return code > 0x10ffff || isSurrogate ? undefined : String.fromCodePoint(code)
 }
 
-/** Byte escapes spell UTF-8. Other bytes are refused: no text of a row could equal them. */
+/** Byte escapes encode UTF-8. Other bytes are rejected: no string of a row could equal them. */
 function decodeBytes(escapes: string): string | undefined {
   let encoded = ''
   for (const [, hex, octal] of escapes.matchAll(/\\x(..)|\\(\d{3})/g)) {
@@ -95,7 +93,7 @@ const QUOTED_ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 }
 
-/** The text in double quotes as error messages show it. */
+/** Quotes text for error messages. */
 export function quote(text: string): string {
   return `"${text.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter)}"`
 }

@@ -3,8 +3,8 @@ import type { FilterError } from './filter-error.ts'
 import { unescapeQuoted, unescapeRaw } from './quote.ts'
 
 /**
- * A place in the text, and what would have been welcome at the farthest place reached. The grammar
- * tries alternatives in order, so the farthest failure is the one that explains the text.
+ * A position in the text, and what was expected at the farthest position reached. The grammar tries
+ * alternatives in order, so the farthest failure explains the error.
  */
 export interface Cursor {
   readonly text: string
@@ -14,7 +14,7 @@ export interface Cursor {
   complaint: Complaint | undefined
 }
 
-/** A failure with a better explanation than a list of what was expected. */
+/** An error with a better message than a list of expected tokens. */
 interface Complaint {
   readonly at: number
   readonly what: string
@@ -24,7 +24,7 @@ export function startOf(text: string): Cursor {
   return { text, at: 0, farthest: 0, expected: new Set(), complaint: undefined }
 }
 
-/** Runs an alternative; when it gives nothing, the cursor is back where it was. */
+/** Runs an alternative. If it fails, the cursor returns to its position before. */
 export function attempt<C extends Cursor, T>(
   cursor: C,
   parse: (cursor: C) => T | undefined,
@@ -60,17 +60,17 @@ export function take(cursor: Cursor, word: string): boolean {
 
 const SPACE = /[ \t\r\n]+/y
 
-/** One or more blanks. */
+/** Accepts one or more spaces. */
 export function takeSpace(cursor: Cursor): boolean {
   return takePattern(cursor, SPACE, '[ \\t\\r\\n]') !== undefined
 }
 
-/** Blanks, if any. */
+/** Skips optional spaces. */
 export function skipSpace(cursor: Cursor): void {
   takeSpace(cursor)
 }
 
-/** Words with blanks before each of them. */
+/** Accepts words with spaces before each of them. */
 export function takePhrase(cursor: Cursor, words: readonly string[]): boolean {
   const start = cursor.at
   if (words.every((word) => takeSpace(cursor) && take(cursor, word))) return true
@@ -98,7 +98,7 @@ export function takePattern(cursor: Cursor, sticky: RegExp, what: string): strin
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?/y
 const AFTER_NUMBER = /[ \t\r\n)]/
 
-/** A number as written; the blank, parenthesis or end that must follow is left in place. */
+/** Scans a number as written. The following space, parenthesis or end is not consumed. */
 export function takeNumber(cursor: Cursor): string | undefined {
   const text = takePattern(cursor, NUMBER, '[0-9]')
   if (text === undefined) return undefined
@@ -109,8 +109,8 @@ export function takeNumber(cursor: Cursor): string | undefined {
 }
 
 /**
- * The text of a quoted or raw string. A quote cannot be escaped: the grammar ends the string at the
- * first one.
+ * Scans a quoted or raw string. Quotes cannot be escaped: the grammar ends the string at the first
+ * one.
  */
 export function takeString(cursor: Cursor): string | undefined {
   const isRaw = take(cursor, '`')
@@ -128,7 +128,7 @@ export function takeString(cursor: Cursor): string | undefined {
   return value
 }
 
-/** The error of a text that did not parse: `1:5 (4): no match found, expected: …`. */
+/** The syntax error of a text: `1:5 (4): no match found, expected: …`. */
 export function refusal(cursor: Cursor): Err<FilterError> {
   const { complaint, farthest } = cursor
   if (complaint !== undefined && complaint.at >= farthest)
@@ -139,7 +139,7 @@ export function refusal(cursor: Cursor): Err<FilterError> {
   return refusedAt(cursor.text, farthest, `no match found, expected: ${list}`)
 }
 
-/** `line:column (offset)`; a column is a character, the offset counts bytes of UTF-8. */
+/** `line:column (offset)`: columns count characters, the offset counts UTF-8 bytes. */
 export function refusedAt(text: string, at: number, what: string): Err<FilterError> {
   let line = 1
   let column = 1

@@ -36,7 +36,7 @@ const row = {
   Free: { s: 'x', z: null, l: [1] },
 }
 
-/** Paths that make no sense for the row; each message follows `error finding value in datum: `. */
+/** Invalid paths for the row; each message follows `error finding value in datum: `. */
 const cases: readonly { filter: string; message: string }[] = [
   {
     filter: 'Nope == 1',

@@ -3,20 +3,20 @@ import { isRecord, JSON_VALUE, UNTYPED, zeroOf, type FieldKinds } from './field-
 import { failed, type FilterError } from './filter-error.ts'
 import { quote } from './quote.ts'
 
-/** One evaluation: the row, the values that quantifiers have bound, and the steps that are left. */
+/** State of one evaluation: the row, the values bound by quantifiers, and the remaining steps. */
 export interface Run {
   readonly row: unknown
   readonly bound: unknown[]
   steps: number
 }
 
-/** What names mean at a place of the expression. */
+/** The names visible at a position in the expression. */
 export interface Scope {
   readonly row: FieldKinds
   readonly bindings: ReadonlyMap<string, BoundName>
-  /** Quantifiers around this place; each owns two slots of the run. */
+  /** Number of enclosing quantifiers; each owns two slots of the row context. */
   readonly depth: number
-  /** Record fields that cannot be reached, as if they did not exist. */
+  /** Record fields that cannot be accessed, as if they did not exist. */
   readonly hidden: ReadonlySet<string>
 }
 
@@ -25,13 +25,13 @@ export interface BoundName {
   readonly kinds: FieldKinds
 }
 
-/** A selector made ready: reading is one walk, and explaining a miss is a second, slower one. */
+/** A compiled selector. Reading is one walk; explaining a miss is a second, slower one. */
 export interface Reader {
-  /** What is known of the value that `read` finds. */
+  /** The type of the value that `read` returns. */
   readonly kinds: FieldKinds
-  /** The selected value, or undefined when the path ends early. */
+  /** The selected value, or undefined if the path ends early. */
   read(run: Run): unknown
-  /** Why `read` found nothing: a map lacks the key, or the path makes no sense for this row. */
+  /** Why `read` returned undefined: a map lacks the key, or the path is invalid for this row. */
   explain(run: Run): 'missing-key' | FilterError
 }
 
@@ -56,22 +56,25 @@ export function selectorReader(selector: Selector, scope: Scope): Reader {
   }
 }
 
-/** A path that the declared types rule out. The error shows when a row is evaluated, not before. */
+/**
+ * A selector that the declared types rule out. The error occurs when a row is evaluated, not
+ * before.
+ */
 function brokenReader(error: FilterError): Reader {
   return { kinds: UNTYPED, read: () => undefined, explain: () => error }
 }
 
 interface Step {
   readonly part: string
-  /** The part as a position in a list; -1 when it is none. */
+  /** The part as a list index; -1 if it is not one. */
   readonly position: number
   readonly container: FieldKinds
   readonly kinds: FieldKinds
-  /** What a record that leaves the field out stands for. */
+  /** The zero value if a record omits the field. */
   readonly absent: unknown
 }
 
-/** The step from a value of a known kind to one of its parts, or the reason why there is none. */
+/** The step from a value to one of its parts, or the reason why there is none. */
 function stepInto(container: FieldKinds, part: string, scope: Scope): Step | string {
   const position = /^[0-9]{1,9}$/.test(part) ? Number(part) : -1
   const step = { part, position, container, absent: undefined }
@@ -109,7 +112,7 @@ function walk(origin: unknown, steps: readonly Step[]): unknown {
   return value
 }
 
-/** Own properties only: a map may well lack the key `constructor`. */
+/** Own properties only: a map may lack the key `constructor`. */
 function partOf(value: unknown, step: Step): unknown {
   if (Array.isArray(value)) return value[step.position]
   if (!isRecord(value)) return undefined
@@ -119,7 +122,7 @@ function partOf(value: unknown, step: Step): unknown {
 
 interface Route {
   readonly path: readonly string[]
-  /** Parts of the path that a bound name stands for. */
+  /** Number of parts that a bound name stands for. */
   readonly from: number
   readonly steps: readonly Step[]
 }
@@ -137,7 +140,7 @@ function explainMiss(origin: unknown, { path, from, steps }: Route): 'missing-ke
   return failure(path, Math.max(path.length - 1, 0), 'invalid value kind: invalid')
 }
 
-/** Why the step leads nowhere; undefined when all that is wrong is that a map lacks the key. */
+/** Why the step fails; undefined if a map lacks the key. */
 function problemAt(value: unknown, step: Step): string | undefined {
   const { kind } = step.container
   if (Array.isArray(value) || (value === null && kind === 'list')) {
@@ -158,7 +161,7 @@ const SCALAR_NAMES = {
   bytes: 'slice',
 } as const
 
-/** The name of a value's type in error messages. */
+/** The type of a value for error messages. */
 export function typeName(value: unknown, kinds: FieldKinds): string {
   if (value === null || value === undefined) return 'invalid'
   if (Array.isArray(value)) return 'slice'

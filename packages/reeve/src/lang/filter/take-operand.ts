@@ -10,7 +10,7 @@ import {
   type Cursor,
 } from './scan.ts'
 
-/** What stands on the two sides of a match: selectors and values. */
+/** Selectors and values, the two sides of a match. */
 
 const IDENTIFIER = /[a-zA-Z][a-zA-Z0-9_/]*/y
 const DIGITS = /[0-9]+/y
@@ -55,7 +55,7 @@ function takeIndex(cursor: Cursor): string | undefined {
   return undefined
 }
 
-/** The JSON-pointer form: a quoted path in which `~1` is a slash and `~0` a tilde. */
+/** The JSON pointer form: a quoted path in which `~1` is a slash and `~0` a tilde. */
 function takePointer(cursor: Cursor): Selector | undefined {
   if (!take(cursor, '"')) return undefined
   const path: string[] = []
@@ -67,9 +67,7 @@ function takePointer(cursor: Cursor): Selector | undefined {
   return take(cursor, '"') ? { form: 'pointer', path } : undefined
 }
 
-/**
- * A value is text: an unquoted word (or dotted words) stands for itself, a number for its digits.
- */
+/** A value is a string: an unquoted word (possibly with dots) is itself, a number its digits. */
 export function takeValue(cursor: Cursor): string | undefined {
   return (
     attempt(cursor, takeDotted)?.path.join('.') ??

@@ -76,7 +76,7 @@ export const listFunctions: Readonly<Record<string, FunctionDefinition>> = {
   }),
 }
 
-/** A size of 0 means one chunk with everything. */
+/** A size of 0 means a single chunk. */
 function toChunks(values: readonly Value[], size: number): readonly Value[] {
   if (values.length === 0) return []
   if (size === 0) return [values]
@@ -85,7 +85,7 @@ function toChunks(values: readonly Value[], size: number): readonly Value[] {
   return chunks
 }
 
-/** Only null is skipped: an empty string is a value somebody may mean. */
+/** Only null is skipped: an empty string is a valid value. */
 function coalesce(values: readonly Value[]): Outcome {
   const alike = convertAlike(values)
   if (alike === undefined) return refuse('all arguments must have the same type')
@@ -93,7 +93,7 @@ function coalesce(values: readonly Value[]): Outcome {
   return found === undefined ? refuse('all arguments are null') : ok(found)
 }
 
-/** By JSON text, so that long lists are not compared pair by pair. */
+/** Compares by JSON text, so that long lists need no pairwise comparison. */
 function toDistinct(values: readonly Value[]): readonly Value[] {
   const byText = new Map<string, Value>()
   for (const one of values) {
@@ -103,14 +103,14 @@ function toDistinct(values: readonly Value[]): readonly Value[] {
   return [...byText.values()]
 }
 
-/** The depth is bounded as that of every value. */
+/** Recursion is bounded by the maximum nesting of values. */
 function flatten(values: readonly Value[]): readonly Value[] {
   return values.flatMap((one) => (isList(one) ? flatten(one) : [one]))
 }
 
 /**
- * With a number the element at that position, with anything else the position of that value; in an
- * object the member of that name.
+ * With a number, returns the element at that index; with another key, the index of that element, or
+ * the member of that name in an object.
  */
 function indexOf(collection: Value, key: Value): Outcome {
   if (isObject(collection)) {

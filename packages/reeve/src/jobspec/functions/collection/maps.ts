@@ -15,7 +15,7 @@ export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
   lookup: defineRest(
     { parameters: [object('map'), text('key')], rest: any('default'), countMax: 1 },
     ([map, key], [fallback]) => {
-      // A member that is null is there all the same.
+      // A null member exists.
       const member = getAttribute(map, key)
       const found = member === undefined ? fallback : member
       return found === undefined
@@ -32,7 +32,7 @@ export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
   zipmap: define([texts('keys'), list('values')], ([keys, values]) => zip(keys, values)),
 }
 
-/** Names become elements and elements names; both in order, equal names once. */
+/** Swaps keys and elements; both sorted, without duplicates. */
 function transpose(entries: readonly (readonly [string, readonly string[]])[]): Value {
   const namesOf = new Map<string, Set<string>>()
   for (const [name, elements] of entries)

@@ -1,6 +1,6 @@
 import { convert, typeOf, unifyAll, type Value } from '@reeve/hcl'
 
-/** The values converted to the one type they have in common; nothing when they have none. */
+/** Converts all values to their common type; undefined if there is none. */
 export function convertAlike(values: readonly Value[]): readonly Value[] | undefined {
   const type = unifyAll(values.map(typeOf))
   if (type === undefined) return undefined

@@ -14,8 +14,8 @@ import { toJsonText } from '../encoding/json-text.ts'
 import { convertAlike } from './same-type.ts'
 
 /**
- * Sets come as lists and leave as lists: numbers by size, everything else by its JSON text, each
- * value once. Elements of all sets of a call are first converted to one type.
+ * Sets are passed and returned as lists: numbers sorted by value, everything else by JSON text,
+ * without duplicates. Elements of all sets of a call are first converted to one type.
  */
 export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
   setintersection: defineRest(
@@ -27,7 +27,7 @@ export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
     ([first], others, meter) => product([first, ...others], meter),
   ),
   setsubtract: define([evenList('a'), evenList('b')], ([a, b]) =>
-    // What is in the first only is met once when the second is counted twice.
+    // Counting the second set twice leaves count 1 for elements of the first set only.
     combine([a, b, b], (count) => count === 1),
   ),
   setsymmetricdifference: defineRest(
@@ -40,7 +40,7 @@ export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ),
 }
 
-/** Keeps the values that the right number of sets have. */
+/** Keeps the values whose number of containing sets satisfies `isKept`. */
 function combine(
   sets: readonly (readonly Value[])[],
   isKept: (count: number, setCount: number) => boolean,
@@ -67,16 +67,16 @@ function toOneType(
   return ok(sets.map(({ length }) => alike.slice(at, (at += length))))
 }
 
-/** The order of sets is that of the language. */
+/** Sorted as by the language's own conversion to a set. */
 function toSet(values: readonly Value[]): Outcome {
   const set = convert(values, setOf(ANY))
   return set.ok ? set : err({ message: set.error.message })
 }
 
-/** All combinations, the last list moving fastest, in the order of the lists. */
+/** The Cartesian product. The last list varies fastest. */
 function product(lists: readonly (readonly Value[])[], meter: Meter): Outcome {
   const count = lists.reduce((total, { length }) => total * length, 1)
-  // Before anything is made: each combination has an element of every list.
+  // Checked before allocation: each combination has one element of every list.
   const paid = pay(meter, count * lists.length)
   if (!paid.ok) return paid
   const combinations: Value[] = []
@@ -84,7 +84,7 @@ function product(lists: readonly (readonly Value[])[], meter: Meter): Outcome {
   return ok(combinations)
 }
 
-/** The index is a number whose digits choose the elements; the last list is its lowest digit. */
+/** Interprets the index as digits that select the elements; the last list is the lowest digit. */
 function combinationAt(lists: readonly (readonly Value[])[], index: number): readonly Value[] {
   let rest = index
   const reversed: Value[] = []

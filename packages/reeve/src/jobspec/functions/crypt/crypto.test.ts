@@ -49,7 +49,7 @@ testCalls([
   ],
 ])
 
-// Checked against the bcrypt of the system's C library.
+// Verified against bcrypt of the system's C library.
 const salt = Uint8Array.from({ length: 16 }, (_, index) => index * 17)
 const hashes: readonly (readonly [string, number, string])[] = [
   ['', 4, '$2a$04$./CgKyPTXlcGkYo5xL1s9uTVGtMfiX1h8aaHhqY4IvyvGtzgY7lrq'],
@@ -114,7 +114,7 @@ test('a key that is cut off anywhere is refused', () => {
   }
 })
 
-/** The form of `ssh-keygen`, which the host cannot write. */
+/** The `ssh-keygen` format, which `node:crypto` cannot write. */
 function openSshPem({ n, e, d, p, q, qi }: JsonWebKey): string {
   const numberField = (value = '') =>
     field(Buffer.concat([Buffer.from([0]), Buffer.from(value, 'base64url')]))

@@ -54,7 +54,7 @@ export function cryptoFunctions({
   }
 }
 
-/** The digest of the text's UTF-8 bytes in hexadecimal digits. */
+/** A function that returns the hexadecimal digest of a string's UTF-8 bytes. */
 function hashFunction(hash: (message: Uint8Array) => Uint8Array): FunctionDefinition {
   return define([text('str')], ([str], meter) => {
     const bytes = encodeUtf8(str)

@@ -9,8 +9,8 @@ export const NOT_RSA = 'it is not an RSA private key'
 const MAGIC = encodeUtf8('openssh-key-v1\0')
 
 /**
- * The form of `ssh-keygen`: cipher, key derivation and its options, how many keys, the public key,
- * and the private part, each a length and so many bytes.
+ * Parses the `ssh-keygen` format: cipher, key derivation and its options, number of keys, public
+ * key and private section, each with a length prefix.
  */
 export function readOpenSshKey(crypto: CryptoHost, bytes: Uint8Array): Result<Jwk, string> {
   if (MAGIC.some((byte, index) => bytes[index] !== byte)) return err(NOT_RSA)
@@ -34,11 +34,11 @@ function encode(value: bigint): string {
   return encodeBase64Url(toBytes(value, size))
 }
 
-/** A `number` is four bytes; a `field` says first how many bytes it has. */
+/** A `number` has four bytes; a `field` has a length prefix. */
 type FieldKind = 'number' | 'field'
 const HEADER: readonly FieldKind[] = ['field', 'field', 'field', 'number', 'field', 'field']
 
-/** Two check numbers, the kind, modulus, both exponents, the inverse, the primes. */
+/** Two check numbers, the key type, modulus, both exponents, the inverse, the primes. */
 const RSA_FIELDS: readonly FieldKind[] = [
   'number',
   'number',
@@ -51,7 +51,7 @@ const RSA_FIELDS: readonly FieldKind[] = [
   'field',
 ]
 
-/** As many as there are; a field that is cut off ends the list. */
+/** Reads the complete fields; a truncated field ends the list. */
 function readFields(bytes: Uint8Array, kinds: readonly FieldKind[]): readonly Uint8Array[] {
   const fields: Uint8Array[] = []
   let at = 0

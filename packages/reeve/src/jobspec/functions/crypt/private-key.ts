@@ -6,10 +6,10 @@ import { findPem } from '@reeve/kit/pem.ts'
 import { NOT_RSA, readOpenSshKey } from './openssh-key.ts'
 import { RSA_BITS_MAX } from '../limits.ts'
 
-/** Longer than any key of allowed size in any of the forms. */
+/** Longer than any allowed key in any format. */
 const PEM_CHARACTERS_MAX = RSA_BITS_MAX * 4
 
-/** An RSA key from PEM text: PKCS #1, PKCS #8 or OpenSSH, without a passphrase. */
+/** Parses an RSA key in PEM: PKCS #1, PKCS #8 or OpenSSH, without a passphrase. */
 export function parsePrivateKey(crypto: CryptoHost, pem: string): Result<Jwk, string> {
   if (pem.length > PEM_CHARACTERS_MAX)
     return err(`it must be PEM text of at most ${PEM_CHARACTERS_MAX} characters`)
@@ -38,7 +38,7 @@ function readRsaKey(crypto: CryptoHost, form: KeyEncoding, der: Uint8Array): Res
   return key?.kty === 'RSA' ? ok(key) : err(NOT_RSA)
 }
 
-/** The host wrote the key, so its numbers are base64url. */
+/** The host exported the key, so its numbers are valid base64url. */
 export function numberIn(key: Jwk, name: keyof Jwk): bigint {
   return toBigInt(decodeBase64Url(key[name] ?? '') ?? new Uint8Array(0))
 }

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { numberIn } from './private-key.ts'
 import { RSA_BITS_MAX } from '../limits.ts'
 
-/** PKCS #1 v1.5 (RFC 8017, section 7.2.2): the message that was encrypted for the key. */
+/** Decrypts PKCS #1 v1.5 (RFC 8017, section 7.2.2). */
 export function decryptRsa(
   crypto: CryptoHost,
   jwk: Jwk,
@@ -22,9 +22,9 @@ export function decryptRsa(
 }
 
 /**
- * `00 02`, at least eight bytes that are not zero, `00`, the message. OpenSSL returns random bytes
- * instead of an error when the padding is wrong; the author of a job file needs the error, and the
- * key is the author's own.
+ * Expects `00 02`, at least eight non-zero bytes, `00` and the message. OpenSSL returns random
+ * bytes instead of an error for invalid padding (implicit rejection); the author of a job file owns
+ * the key and needs the error.
  */
 function unpad(block: Uint8Array): Uint8Array | undefined {
   const end = block.indexOf(0, 2)

@@ -40,7 +40,7 @@ function fromHex(digits: string): readonly number[] {
   )
 }
 
-/** RFC 9562, section 4: version and variant take their bits, the rest is as given. */
+/** Sets the version and variant bits (RFC 9562, section 4). */
 function toUuid(bytes: Uint8Array, version: number): string {
   const marked = Uint8Array.from(bytes.subarray(0, 16))
   marked[6] = ((marked[6] ?? 0) & 0x0f) | (version << 4)

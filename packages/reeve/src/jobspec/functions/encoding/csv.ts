@@ -1,7 +1,10 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { makeObject, quoteText, type Value } from '@reeve/hcl'
 
-/** RFC 4180: the first line names the columns, every other becomes an object of strings. */
+/**
+ * Parses CSV (RFC 4180). The first line names the columns; every other line becomes an object of
+ * strings.
+ */
 export function decodeCsv(source: string): Result<readonly Value[], string> {
   const records = readRecords(source)
   if (!records.ok) return records
@@ -24,7 +27,7 @@ interface Row {
   readonly fields: readonly string[]
 }
 
-/** Lines without anything are passed over. */
+/** Skips empty lines. */
 function readRecords(source: string): Result<readonly Row[], string> {
   const text = source.replaceAll('\r\n', '\n')
   const rows: Row[] = []
@@ -66,7 +69,7 @@ function readRecord(text: string, start: number, line: number): Result<Found, st
 interface Field {
   readonly text: string
   readonly end: number
-  /** Line ends inside. */
+  /** Number of line breaks inside. */
   readonly lineCount: number
 }
 
@@ -79,7 +82,7 @@ function readPlain(text: string, at: number, line: number): Result<Field, string
   return ok({ text: found, end: at + found.length, lineCount: 0 })
 }
 
-/** A doubled quote stands for one. */
+/** A doubled quote is an escaped quote. */
 function readQuoted(text: string, start: number, line: number): Result<Field, string> {
   let end = start + 1
   for (;;) {

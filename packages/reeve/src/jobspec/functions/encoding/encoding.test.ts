@@ -85,7 +85,7 @@ test('deeply nested texts are refused, not followed', () => {
   }
 })
 
-// Through JSON and back, as it has no minus zero.
+// Through JSON and back, because JSON has no negative zero.
 const jsonValue = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)))
 
 test('JSON text reads back as the value it was made from', () => {

@@ -48,7 +48,7 @@ export const encodingFunctions: Readonly<Record<string, FunctionDefinition>> = {
   yamlencode: define([any('value')], ([value]) => ok(writeYaml(value))),
 }
 
-/** As in the query of an address: a blank is `+`, letters, digits and `-_.~` are themselves. */
+/** Encodes for a URL query: a space becomes `+`; letters, digits and `-_.~` are unchanged. */
 function encodeForQuery(str: string): string {
   return encodeURIComponent(str.toWellFormed())
     .replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)

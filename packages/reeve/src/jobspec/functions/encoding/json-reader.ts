@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { makeObject, NESTING_DEPTH_MAX, parseNumber, type Value } from '@reeve/hcl'
 
-/** The value of JSON text, with whole numbers of any size. Of equal names the last one counts. */
+/** Parses JSON with integers of any size. The last of duplicate names wins. */
 export function parseJsonText(source: string): Result<Value, string> {
   const reader: Reader = { source, at: 0 }
   const value = readValue(reader, 0)
@@ -65,7 +65,7 @@ function readObject(reader: Reader, depth: number): Result<Value, string> {
   return takeSign(reader, '}') ? ok(makeObject(entries)) : expected(reader, '"," or "}"')
 }
 
-/** The host reads the string once its end is found; it knows every escape. */
+/** Finds the end of the string and lets `JSON.parse` decode it. */
 function readString(reader: Reader): Result<string, string> {
   const start = reader.at
   let end = start
@@ -82,7 +82,7 @@ function readString(reader: Reader): Result<string, string> {
   }
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes precedes the position. */
 function isEscaped(source: string, at: number): boolean {
   let from = at
   while (source[from - 1] === '\\') from--

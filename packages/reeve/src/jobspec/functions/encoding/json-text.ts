@@ -1,8 +1,8 @@
 import { isList, isNumber, isObject, numberToText, sortedEntries, type Value } from '@reeve/hcl'
 
 /**
- * JSON with names in order, numbers written out, and the signs of HTML escaped, so that the text
- * can stand in a page; U+2028 and U+2029 are line ends to some readers.
+ * Writes JSON with sorted names and exact numbers. Escapes HTML characters, and U+2028 and U+2029,
+ * which some parsers treat as line breaks.
  */
 export function toJsonText(value: Value): string {
   if (isNumber(value)) return numberToText(value)

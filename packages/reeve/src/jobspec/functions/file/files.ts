@@ -10,7 +10,7 @@ import { compilePathPattern } from './path-pattern.ts'
 
 type FileCall = (files: FileFunctions, path: string) => Outcome
 
-/** Where there are no files, all fail alike: a job must not show what lies on a server's disk. */
+/** Without file access all functions fail: a job file must not read the disk of a server. */
 export function fileFunctions(
   files: FileFunctions | undefined,
 ): Readonly<Record<string, FunctionDefinition>> {
@@ -66,7 +66,7 @@ function readBytes(files: FileFunctions, path: string): Result<Uint8Array, Funct
   return bytes.ok ? bytes : refuseArgument(0, bytes.error)
 }
 
-/** `~` and `~/x`; the home of somebody else (`~name`) is not known. */
+/** Expands `~` and `~/x`. Home directories of other users (`~name`) are not supported. */
 function expandHome(files: FileFunctions, path: string): Result<string, FunctionProblem> {
   if (!path.startsWith('~')) return ok(path)
   if (path !== '~' && !path.startsWith('~/'))
@@ -76,7 +76,7 @@ function expandHome(files: FileFunctions, path: string): Result<string, Function
   return ok(path === '~' ? home : joinPath(home, path.slice(2)))
 }
 
-/** The paths below the directory that match, in order. */
+/** The matching paths below the directory, sorted. */
 function listFiles(files: FileFunctions, path: string, pattern: string): Outcome {
   const compiled = compilePathPattern(pattern)
   if (!compiled.ok) return refuseArgument(1, `pattern ${compiled.error}`)

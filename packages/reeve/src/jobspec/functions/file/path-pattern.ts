@@ -3,14 +3,14 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { FILESET_DEPTH_MAX, PATTERN_CHARACTERS_MAX } from '../limits.ts'
 
 export interface PathPattern {
-  /** Directories below the first that a matching path may be in. */
+  /** How many directory levels a matching path may have below the start. */
   readonly depthMax: number
   readonly matches: (path: string) => boolean
 }
 
 /**
- * `*` and `?` within a name, `**` across names, `[a-z]` and `[^a-z]`, `{a,b}`, and a backslash
- * before a sign that stands for itself. Translated to a regular expression of linear time.
+ * Compiles a glob to a linear-time regular expression: `*` and `?` within a name, `**` across
+ * names, `[a-z]`, `[^a-z]`, `{a,b}`, and backslash escapes.
  */
 export function compilePathPattern(pattern: string): Result<PathPattern, string> {
   if (pattern.length > PATTERN_CHARACTERS_MAX)
@@ -27,7 +27,7 @@ export function compilePathPattern(pattern: string): Result<PathPattern, string>
   return ok({ depthMax, matches: (path) => regex.matches(path) })
 }
 
-/** A sign of the pattern becomes at most a dozen characters. */
+/** A character of the pattern expands to at most a dozen characters. */
 const PATH_PATTERN_LIMITS = {
   lengthMax: 16 * PATTERN_CHARACTERS_MAX,
   sizeMax: 16 * PATTERN_CHARACTERS_MAX,
@@ -58,7 +58,7 @@ function translate(pattern: string): Result<string, string> {
   return ok(source)
 }
 
-/** Ranges keep their meaning, every other sign stands for itself. */
+/** Keeps ranges and escapes every other special character. */
 function classOf(members: string, isNegated: boolean): string {
   let source = ''
   for (const [, from = '', to] of members.matchAll(/\\?([^])(?:-\\?([^]))?/gu))

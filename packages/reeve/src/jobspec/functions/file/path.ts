@@ -1,17 +1,17 @@
-/** Paths as texts, with `/` between names; no file system is asked. */
+/** Functions on paths as strings with `/` separators; they do not access the file system. */
 
-/** The last name: `.` for an empty path, `/` for the root. */
+/** The last element: `.` for an empty path, `/` for the root. */
 export function baseName(path: string): string {
   if (path === '') return '.'
   return path.split('/').findLast((name) => name !== '') ?? '/'
 }
 
-/** Everything but the last name, cleaned. */
+/** The cleaned path without its last element. */
 export function directoryName(path: string): string {
   return cleanPath(path.slice(0, path.lastIndexOf('/') + 1))
 }
 
-/** Without empty names, `.` and the `..` that can be worked out; `.` when nothing is left. */
+/** Removes empty elements, `.` and resolvable `..`; returns `.` for an empty result. */
 export function cleanPath(path: string): string {
   const root = path.startsWith('/') ? '/' : ''
   const names: string[] = []

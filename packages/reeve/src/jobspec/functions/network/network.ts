@@ -70,7 +70,7 @@ function subnetAt(
   return ok({ ...prefix, address, length })
 }
 
-/** One after the other, each at the next place where a network of its size may begin. */
+/** Allocates subnets in order, each at the next aligned address. */
 function subnetsOf(prefix: Prefix, allBits: readonly number[]): Outcome {
   const end = prefix.address + (1n << BigInt(prefix.bits - prefix.length))
   const subnets: string[] = []

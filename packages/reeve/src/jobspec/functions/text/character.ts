@@ -1,7 +1,12 @@
-/** What people count as one character: a letter with its accents, a flag, a family. */
+/**
+ * Splits into grapheme clusters, which users perceive as one character: a letter with its accents,
+ * a flag, a family.
+ */
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Text in which every code unit is a character; a carriage return may join its line feed. */
+/**
+ * Text in which every code unit is a grapheme. A carriage return might form one with a line feed.
+ */
 const SIMPLE = /^[^\r\u0080-\uffff]*$/
 
 export function splitCharacters(text: string): readonly string[] {
@@ -13,7 +18,7 @@ export function countCharacters(text: string): number {
   return SIMPLE.test(text) ? text.length : splitCharacters(text).length
 }
 
-/** The first characters, without looking at the others. */
+/** The first graphemes, without scanning the rest. */
 export function takeCharacters(text: string, count: number): readonly string[] {
   if (SIMPLE.test(text)) return text.slice(0, count).split('')
   const taken: string[] = []

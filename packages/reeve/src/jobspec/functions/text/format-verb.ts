@@ -17,7 +17,7 @@ import {
 } from '@reeve/kit/decimal-text.ts'
 import { toJsonText } from '../encoding/json-text.ts'
 
-/** One `%…` of a format. */
+/** A verb of a format string. */
 export interface Verb {
   /** The letter. */
   readonly mode: string
@@ -30,7 +30,7 @@ export interface Verb {
   readonly precision?: number
 }
 
-/** The error goes on after the verb: `needs a number`. */
+/** Formats a value. An error continues after the verb: `needs a number`. */
 export function formatValue(verb: Verb, value: Value): Result<string, string> {
   if (verb.mode === 'v') return ok(pad(verb, plainForm(verb, value)))
   if (value === null) return err('cannot format null; only %v and %#v can')
@@ -86,7 +86,7 @@ function formatInteger(verb: Verb, value: Value): Result<string, string> {
   const written = verb.mode === 'X' ? magnitude.toUpperCase() : magnitude
   const digits = written.padStart(verb.precision ?? 0, '0')
   const prefix = verb.isSharp ? (PREFIX[verb.mode] ?? '') : ''
-  // As in C, a precision says how many digits are wanted, so zeros do not pad further.
+  // As in C, a precision disables zero padding.
   const hasZeros = verb.hasZeros && verb.precision === undefined
   return ok(padNumber({ ...verb, hasZeros }, signOf(verb, whole < 0n) + prefix, digits))
 }
@@ -109,7 +109,7 @@ function floatDigits(verb: Verb, decimal: Decimal): string {
 
 function decimalOf(value: NumberValue): Decimal {
   const { numerator, denominator } = toRational(value)
-  // The denominator is a power of ten: the shortest decimal of a double is what was written.
+  // The denominator is a power of ten, because a double is represented by its shortest decimal.
   const scale = denominator.toString().length - 1
   const isNegative = numerator < 0n
   return { isNegative, digits: isNegative ? -numerator : numerator, scale }
@@ -126,7 +126,7 @@ function padNumber(verb: Verb, sign: string, digits: string): string {
   return sign + digits.padStart(verb.width - sign.length, '0')
 }
 
-/** Measured in characters as people count them. */
+/** The width counts graphemes. */
 function pad(verb: Verb, text: string): string {
   if (verb.width === 0) return text
   const missing = verb.width - takeCharacters(text, verb.width).length

@@ -23,7 +23,7 @@ export const formatFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ),
 }
 
-/** Lists give one element to each round and must be equally long; anything else is repeated. */
+/** Lists must be equally long and supply one element per result; other arguments are repeated. */
 function formatList(format: string, args: readonly Value[], meter: Meter): Outcome {
   const longest = args.find(isList)
   const roundCount = longest?.length ?? 1
@@ -81,13 +81,13 @@ function formatText(
 interface Piece {
   readonly text: string
   readonly end: number
-  /** Characters that had to be told apart. */
+  /** Number of characters that were split into graphemes. */
   readonly measured: number
-  /** 0-based argument of the next verb. */
+  /** 0-based index of the next verb's argument. */
   readonly nextIndex: number
 }
 
-/** Plain text up to the next verb, or what a verb stands for. */
+/** Returns the literal text up to the next verb, or the formatted verb. */
 function takePiece(
   format: string,
   at: number,
@@ -131,7 +131,7 @@ function readVerb(match: RegExpExecArray): Verb {
     hasSpace: flags.includes(' '),
     hasZeros: flags.includes('0'),
     width: Number(width),
-    // A period without digits is a precision of zero.
+    // A period without digits means precision zero.
     ...(precision === undefined ? {} : { precision: Number(precision) }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Case by single code points: a text keeps its number of characters and no letter depends on its
- * neighbours. So `ß` has no capital, and a sigma at the end of a word is like any other.
+ * Converts case by code point: the number of characters stays the same, and no conversion depends
+ * on context. So `ß` has no upper case, and a final sigma is not special.
  */
 export function toUpper(text: string): string {
   return ASCII.test(text) ? text.toUpperCase() : [...text].map(upperOf).join('')
@@ -17,7 +17,7 @@ function upperOf(character: string): string {
   return isOne(upper) ? upper : character
 }
 
-/** Only a dotted capital I has a small form of two code points: the dot is dropped. */
+/** Only `İ` has a lower case of two code points: the dot is dropped. */
 function lowerOf(character: string): string {
   const [first = character] = character.toLowerCase()
   return first
@@ -27,7 +27,7 @@ function isOne(text: string): boolean {
   return text.length === String.fromCodePoint(text.codePointAt(0) ?? 0).length
 }
 
-/** The first letter of every word is capital; a word begins after anything that is no letter. */
+/** Capitalizes the first letter of every word; a word starts after any separator. */
 export function toTitle(text: string): string {
   let isStart = true
   let title = ''
@@ -41,7 +41,10 @@ export function toTitle(text: string): string {
 const WORD = /^[\p{L}\p{Nd}_]$/u
 const WIDE_SPACE = /^\p{White_Space}$/u
 
-/** Every ASCII sign separates words; of the others only blanks do. */
+/**
+ * All ASCII characters except letters, digits and underscores separate words; of the others only
+ * spaces do.
+ */
 function isSeparator(character: string): boolean {
   if (WORD.test(character)) return false
   return ASCII.test(character) || WIDE_SPACE.test(character)

@@ -18,7 +18,7 @@ import {
 } from '../limits.ts'
 import { checkedText } from './produced-text.ts'
 
-/** Regular expressions in linear time: no pattern of a job file can stall the server. */
+/** Regular expressions with linear matching time, so that a job file cannot block the server. */
 export const patternFunctions: Readonly<Record<string, FunctionDefinition>> = {
   regex: define([text('pattern'), text('string')], ([pattern, string], meter) => {
     const regex = compile(pattern, 0)
@@ -72,7 +72,7 @@ function compile(pattern: string, argument: number): Result<RE2JS, FunctionProbl
   )
 }
 
-/** The matches of a pattern in a text, from left to right. */
+/** Iterates over the matches of a pattern in a text, from left to right. */
 class Search {
   readonly text: string
   readonly matcher: Matcher
@@ -91,7 +91,7 @@ class Search {
       1 / PATTERN_CHARACTERS_PER_STEP + slowCount / PATTERN_INSTRUCTIONS_PER_STEP
   }
 
-  /** Pays for the whole rest, as one search may look at all of it before it finds a match. */
+  /** Charges for the whole rest, because one search may scan all of it. */
   next(): Result<boolean, FunctionProblem> {
     const rest = this.text.length - this.#from
     const paid = pay(this.#meter, 1 + rest * this.#stepsPerCharacter)
@@ -102,7 +102,7 @@ class Search {
   }
 }
 
-/** The match; or its groups, as a list or, when they have names, as an object. */
+/** The match; or its groups, as a list or, if they are named, as an object. */
 function capturesOf({ matcher, names }: Search): Result<Value, FunctionProblem> {
   const count = matcher.groupCount()
   if (count === 0) return ok(matcher.group(0))
@@ -113,7 +113,7 @@ function capturesOf({ matcher, names }: Search): Result<Value, FunctionProblem> 
   return ok(makeObject(names.map((name): [string, Value] => [name, matcher.group(name)])))
 }
 
-/** The text with every match replaced, in pieces. */
+/** The parts of the text with all matches replaced. */
 function replacePieces(
   search: Search,
   replace: string,
@@ -138,7 +138,10 @@ type Part = { readonly text: string } | { readonly group: string }
 
 const REFERENCE = /\$(?:\$|(\w+)|\{(\w+)\})/g
 
-/** `$1`, `${1}`, `$name`, `${name}` and `$$`; a name is as long as it can be, so `$1x` is one. */
+/**
+ * Parses `$1`, `${1}`, `$name`, `${name}` and `$$`. Names are as long as possible: `$1x` is the
+ * name `1x`.
+ */
 function parseReplacement(replace: string): readonly Part[] {
   const parts: Part[] = []
   let at = 0
@@ -152,7 +155,7 @@ function parseReplacement(replace: string): readonly Part[] {
   return parts.filter((part) => !('text' in part) || part.text !== '')
 }
 
-/** A group that does not exist or took no part is empty. */
+/** A group that does not exist or did not match is empty. */
 function expand(part: Part, { matcher, names }: Search): string {
   if ('text' in part) return part.text
   const { group } = part

@@ -2,7 +2,7 @@ import { ok } from '@reeve/kit/result.ts'
 import { CHARACTERS_PER_STEP, type Meter } from '@reeve/hcl'
 import { pay, refuse, type Outcome } from '../define.ts'
 
-/** Makes a text only after its length is known to be allowed and is paid for. */
+/** Creates a string after checking and charging its length. */
 export function checkedText(meter: Meter, length: number, make: () => string): Outcome {
   const { stringLengthMax } = meter.limits
   if (length > stringLengthMax)

@@ -66,7 +66,7 @@ function payForCharacters(str: string, meter: Meter) {
   return pay(meter, str.length / CLUSTER_CHARACTERS_PER_STEP)
 }
 
-/** The first line stays where it is: the text usually follows something on its line. */
+/** The first line is not indented, because it usually continues a line. */
 function indent(spaces: number, str: string, meter: Meter): Outcome {
   const lines = str.split('\n')
   const length = str.length + (lines.length - 1) * spaces
@@ -79,7 +79,7 @@ function join(separator: string, items: readonly string[], meter: Meter): Outcom
   return checkedText(meter, length, () => items.join(separator))
 }
 
-/** An empty text to look for is found before every character and at the end. */
+/** An empty search string matches before every character and at the end. */
 function replaceAll(
   str: string,
   { substr, by }: { readonly substr: string; readonly by: string },
@@ -90,7 +90,7 @@ function replaceAll(
   return join(by, pieces, meter)
 }
 
-/** Loops over characters from both ends: a pattern would be quadratic in runs of what it cuts. */
+/** A loop from both ends: a regular expression would be quadratic in long runs. */
 function trimBoth(str: string, isCut: (character: string) => boolean): string {
   const rest = trimEnd(str, isCut)
   let start = 0

@@ -3,10 +3,10 @@ import { quoteText } from '@reeve/hcl'
 import { MONTHS, WEEKDAYS, type WallTime } from '@reeve/kit/calendar.ts'
 import { formatOffset, padded, toWallTime, type Moment } from './timestamp.ts'
 
-/** Quoted text, a run of one letter, or anything else. */
+/** Quoted text, a run of one letter, or other characters. */
 const TOKEN = /'(?:[^']|'')*'|'|([a-zA-Z])\1*|[^a-zA-Z']+/g
 
-/** Letters stand for parts of the time, `'text'` for itself; the error goes on after `format`. */
+/** Formats a date: letters are fields, `'text'` is literal. An error continues after `format`. */
 export function formatDate(format: string, moment: Moment): Result<string, string> {
   const face = toWallTime(moment)
   const parts: string[] = []
@@ -32,7 +32,7 @@ function formatToken(token: string, face: WallTime, moment: Moment): Result<stri
   )
 }
 
-/** `''` is one quote, inside quotes as well as alone. */
+/** `''` is a quote, inside and outside of quotes. */
 function unquote(token: string): string {
   return token === "''" ? "'" : token.slice(1, -1).replaceAll("''", "'")
 }

@@ -30,7 +30,7 @@ const pureTimeFunctions: Readonly<Record<string, FunctionDefinition>> = {
   }),
 }
 
-/** The time of the evaluation, the same at every call. */
+/** The time of the evaluation, equal for all calls. */
 function clock(nowMs: number): Readonly<Record<string, FunctionDefinition>> {
   const now = formatTimestamp({ ms: nowMs, offsetMinutes: 0 })
   return now === undefined ? {} : { timestamp: define([], () => ok(now)) }

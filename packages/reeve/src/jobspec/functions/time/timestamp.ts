@@ -1,7 +1,7 @@
 import { daysIn, midnightMs, wallTime, type WallTime } from '@reeve/kit/calendar.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
-/** A moment, and how far the clock it was read from was ahead of UTC. */
+/** A point in time with the UTC offset it was written with. */
 export interface Moment {
   readonly ms: number
   readonly offsetMinutes: number
@@ -38,12 +38,12 @@ export function parseTimestamp(text: string): Result<Moment, string> {
 
 const MS_PER_MINUTE = 60_000
 
-/** The numbers on the clock of the moment. */
+/** The local date and time at the offset. */
 export function toWallTime({ ms, offsetMinutes }: Moment): WallTime {
   return wallTime(Math.floor(ms) + offsetMinutes * MS_PER_MINUTE)
 }
 
-/** RFC 3339 without fractions of a second; undefined when the year has no four digits. */
+/** RFC 3339 without fractional seconds; undefined if the year does not have four digits. */
 export function formatTimestamp(moment: Moment): string | undefined {
   const { year, month, day, hour, minute, second } = toWallTime(moment)
   if (!(year >= 0 && year <= 9999)) return undefined
@@ -52,7 +52,7 @@ export function formatTimestamp(moment: Moment): string | undefined {
   return `${date}T${time}${moment.offsetMinutes === 0 ? 'Z' : formatOffset(moment, ':')}`
 }
 
-/** `+02:00`, with the given text in the middle. */
+/** For example `+02:00`, with the given separator. */
 export function formatOffset({ offsetMinutes }: Moment, separator: string): string {
   const size = Math.abs(offsetMinutes)
   const sign = offsetMinutes < 0 ? '-' : '+'
