@@ -1,8 +1,8 @@
 /**
- * The node agent as its users meet it: from a submission until its task runs, isolated tasks per
- * second, the memory of a sleeping one, log throughput and the echo of a terminal, all through
- * `reeve agent --dev`; and what thousands of idle nodes cost a server.
- * `node packages/reeve/bench/agent.bench.ts [--quick]`. Needs root for the rows of `exec`.
+ * The node agent: time from submission to a running task, isolated tasks per second, memory of a
+ * sleeping task, log throughput and terminal echo, all through `reeve agent --dev`; and the cost of
+ * thousands of idle nodes for a server. `node packages/reeve/bench/agent.bench.ts [--quick]`. The
+ * rows of `exec` need root.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ const IDLE_MS = isQuick ? 3_000 : 20_000
 const TICKS_PER_SECOND = 100
 const KILOBYTE = 1_024
 const JOIN_TOKEN = 'join-token-of-the-agent-bench'
-/** No row takes as long; something is lost. */
+/** Longer than any row takes. */
 const WAIT_MS_MAX = 120_000
 
 const isRoot = process.getuid?.() === 0
@@ -58,7 +58,7 @@ function aJob(id: string, driver: string, command: readonly string[]) {
   return { ID: id, Type: 'batch', TaskGroups: [group] }
 }
 
-/** Waits by blocking queries until as many allocations of the job have the status. */
+/** Waits with blocking queries until `count` allocations of the job have the status. */
 async function untilStatus(client: Client, jobId: string, want: { status: string; count: number }) {
   const endMs = performance.now() + WAIT_MS_MAX
   let index = 0
@@ -90,7 +90,7 @@ async function benchNode(): Promise<void> {
   }
 }
 
-/** Ends all of a job: tasks outlive the program, and nobody else would. */
+/** Stops all tasks of a job, because tasks outlive the program. */
 async function stop(client: Client, jobId: string, count: number): Promise<void> {
   await client.v1.stopJob({ params: { job_id: jobId } })
   await untilStatus(client, jobId, { status: 'complete', count })
@@ -132,7 +132,7 @@ async function benchShortTasks(client: Client, driver: string): Promise<void> {
   ])
 }
 
-/** Proportional memory of a process: shared pages count by their share. */
+/** Proportional set size: shared pages count by their share. */
 async function memoryKb(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
   return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0)
@@ -204,7 +204,7 @@ async function benchEcho(client: Client, driver: string): Promise<void> {
   await stop(client, id, 1)
 }
 
-/** What a server does for nodes on which nothing happens: their heartbeats. */
+/** The cost of idle nodes for a server: their heartbeats. */
 async function benchManyNodes(): Promise<void> {
   const program = await startProgram({
     directory: join(home, 'server'),
@@ -244,7 +244,7 @@ async function benchManyNodes(): Promise<void> {
 
 async function cpuSeconds({ pid }: RunningProgram): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // Behind the name, which may hold anything: user and system ticks are fields 14 and 15.
+  // After the name, which may contain any character: user and system ticks are fields 14 and 15.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }

@@ -7,8 +7,8 @@ const JOB = aJob()
 const MADE_NS = 1_794_712_353_000_000_000
 
 /**
- * One allocation of a busy cluster: its task runs and has three events, its scheduler scored five
- * nodes.
+ * An allocation of a busy cluster: its task runs and has three events, and the scheduler scored
+ * five nodes.
  */
 export function anAllocationRow(at: number): AllocationRow {
   const jobId = `service-${at % JOBS}`
@@ -52,10 +52,10 @@ const EVENTS = [
 
 const KINDS = ['allocation', 'evaluation', 'node'] as const
 
-/** Ids in no order, as real ones are, so that a row may go anywhere between the others. */
+/** Unordered ids like real ones, so that rows are inserted at random positions. */
 function idOf(kind: (typeof KINDS)[number], at: number): string {
   const number = at * KINDS.length + KINDS.indexOf(kind)
-  // Multiplying by an odd number is one-to-one in 32 bits: no two ids are alike.
+  // Multiplication by an odd number is a bijection on 32 bits: ids are unique.
   const mixed = (Math.imul(number, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
   const plain = number.toString(16).padStart(12, '0')
   return `${mixed}-${mixed.slice(4)}-4${mixed.slice(0, 3)}-8${mixed.slice(3, 6)}-${plain}`

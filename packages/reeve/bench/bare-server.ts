@@ -21,7 +21,7 @@ const held = new Set<ServerResponse>()
 const streams = new Set<ServerResponse>()
 
 const server = createServer((request, response) => void serve(request, response))
-// Connections wait while others are opened.
+// Connections are idle while others are opened.
 server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
@@ -67,7 +67,7 @@ async function append(
   isWriting = true
   appended ??= openNameless()
   const file = await appended
-  // What comes while one write is on its way to the disk goes there with the next.
+  // Requests that arrive during a write are written together with the next one.
   while (waiting.length > 0) {
     const batch = waiting.splice(0)
     await file.writev(batch.map(() => bodyOf(bytes)))
@@ -77,7 +77,7 @@ async function append(
   isWriting = false
 }
 
-/** A file that is gone with this process, however it ends. */
+/** An unlinked file, which disappears with the process. */
 async function openNameless(): Promise<FileHandle> {
   const directory = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
   const file = await open(join(directory, 'appended'), 'w')
@@ -91,7 +91,7 @@ interface Emission {
   readonly lineBytes: number
 }
 
-/** Each line says when it was made, as the smallest event does. */
+/** Each line contains its creation time, like the smallest event. */
 async function emit({ perSecond, durationMs, lineBytes }: Emission): Promise<number> {
   const start = machineMs()
   let count = 0

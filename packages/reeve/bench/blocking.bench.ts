@@ -1,11 +1,11 @@
 /**
- * What 10,000 parked blocking queries cost, and what waking one or all of them takes, against a
- * bare `node:http` server that holds as many requests. `node packages/reeve/bench/blocking.bench.ts
- * [--quick]`
+ * The memory of 10,000 parked blocking queries, and the time to wake one or all of them, compared
+ * with a bare `node:http` server that holds as many requests. `node
+ * packages/reeve/bench/blocking.bench.ts [--quick]`
  *
- * Every parked query is a connection: the callers live in four processes of 2,500 each, the server
- * needs the 10,000 alone. Where the system allows it less, fewer are parked, and the table says how
- * many.
+ * Every parked query is a connection: four client processes hold 2,500 each, and the server needs
+ * all 10,000. If the system allows fewer open files, fewer are parked, and the table gives the
+ * number.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ import { startBareServer, startProgram, type RunningProgram } from './program.ts
 
 const CLIENT_PROCESSES = 4
 const REGISTRARS = 64
-/** Files the server needs for other things than parked queries. */
+/** Open files that the server needs besides parked queries. */
 const FILES_SPARE = 500
 const COUNT = Math.min(isQuick ? 1_000 : 10_000, openFilesMax() - FILES_SPARE)
 const ROW_PATH = (at: number, index: number): string =>
@@ -31,7 +31,7 @@ const TABLE_PATH = (index: number): string => `/v1/jobs?per_page=1&index=${index
 const LAG = 'nodejs_eventloop_lag_max_seconds'
 const WAIT_MS_MAX = 60_000
 
-/** What was measured of one server. */
+/** Measurements of one server. */
 interface Held {
   readonly bytes: number
   readonly answeredMs: number
@@ -57,9 +57,9 @@ try {
 }
 
 interface Ours extends Held {
-  /** From the change of one row to the one answer. */
+  /** From the change of a row to its only response. */
   readonly oneMs: number
-  /** The longest turn of the program's event loop while it answered all. */
+  /** Longest event loop turn of the program while it answered all queries. */
   readonly stallMs: number
   readonly answerBytes: number
 }
@@ -99,9 +99,7 @@ calm, meanwhile: another caller's small request, before (p50) and while they are
 `)
 }
 
-/**
- * A row for each query to look at. In a program of its own, so that the measured one starts clean.
- */
+/** Registers a job for each query, in a separate program, so that the measured one starts clean. */
 async function registerJobs(): Promise<void> {
   const program = await startProgram({ directory: home })
   const connections = await http.openConnections(program.port, REGISTRARS)
@@ -135,7 +133,7 @@ async function benchProgram(program: RunningProgram): Promise<Ours> {
   await park(program.port, () => TABLE_PATH(now))
   await untilMetric(program, 'blocking_queries', COUNT)
   const { body } = await http.sendOk(connection, requestText('/v1/jobs?per_page=1'))
-  // Asking for this figure begins it anew.
+  // Reading this metric resets it.
   await program.metric(LAG)
   const all = await wakeAll({
     port: program.port,
@@ -146,7 +144,7 @@ async function benchProgram(program: RunningProgram): Promise<Ours> {
   return { ...all, bytes, oneMs, stallMs, answerBytes: body.length }
 }
 
-/** One row changes: the query that looks at it is answered, and no other. */
+/** Changes one row: only the query on that row is answered. */
 async function wakeOne(program: RunningProgram, connection: HttpConnection): Promise<number> {
   const start = machineMs()
   await http.sendOk(connection, register('parked-7', { changed: 'yes' }))
@@ -182,11 +180,11 @@ async function benchBare(answerBytes: number): Promise<Held> {
 
 interface Waking {
   readonly port: number
-  /** Does what all parked callers wait for. */
+  /** Triggers the response to all parked queries. */
   readonly wake: () => Promise<unknown>
 }
 
-/** Times the answers to all parked callers, while another caller asks for something small. */
+/** Measures the responses to all parked queries, while another client sends small requests. */
 async function wakeAll({ port, wake }: Waking): Promise<Omit<Held, 'bytes'>> {
   const [prober] = await http.openConnections(port, 1)
   if (prober === undefined) throw new Error('no connection')
@@ -232,7 +230,7 @@ async function tellAll(commandFor: (at: number) => ParkedCommand): Promise<Parke
   return await Promise.all(
     clients.map(async (client, at) => {
       client.send(commandFor(at))
-      // The only messages a client sends are its reports, one for each command.
+      // Proof: clients send only reports, one per command.
       const [message] = (await once(client, 'message')) as [ParkedReport]
       return message
     }),
@@ -268,7 +266,7 @@ async function untilMetric(program: RunningProgram, name: string, value: number)
   }
 }
 
-/** Waits until nothing is evaluated and nothing written any more; gives the index. */
+/** Waits until all evaluations and writes have finished; returns the index. */
 async function untilQuiet(program: RunningProgram): Promise<number> {
   await untilMetric(program, 'evaluations_pending', 0)
   let before = -1
@@ -284,9 +282,9 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-/** What the system allows one process; Node raises its own limit to it. */
+/** The system limit per process; Node raises its own limit to it. */
 function openFilesMax(): number {
-  // Node's report is untyped; where it does not say, the usual default holds.
+  // Proof: Node's report is untyped; if a field is missing, the usual default applies.
   const system = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly hard?: number | string } }
   }

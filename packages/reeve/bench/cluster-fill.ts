@@ -10,13 +10,13 @@ import type { AgentsCommand, AgentsReport } from './simulated-agents.ts'
 
 const START_DELAY_MS = 10
 const JOIN_TOKEN = 'join-token-of-the-cluster-bench'
-/** Nothing got on for this long: something is lost, and waiting longer will not bring it back. */
+/** Without progress for this long, something is lost. */
 const STALL_MS_MAX = 60_000
 const POLL_MS = 250
 
 /**
- * What the server is started with: it admits any number of nodes at once, and bears with them on a
- * machine where thousands of nodes in one process do not get to speak in time.
+ * Settings of the server: it admits any number of nodes at once, and tolerates late heartbeats of
+ * thousands of nodes in one process.
  */
 export const FILL_ENVIRONMENT = {
   REEVE_ACL: 'false',
@@ -26,13 +26,15 @@ export const FILL_ENVIRONMENT = {
   REEVE_MAX_NEW_NODES_PER_MINUTE_PER_ADDRESS: '0',
 }
 
-/** Thousands of nodes in a process of their own (simulated-agents.ts). */
+/** Thousands of nodes in a separate process (simulated-agents.ts). */
 export class SimulatedFleet {
   readonly #child = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)), {
     execArgv: flagsOfUsers(),
   })
 
-  /** Registers the nodes, which expect `total` allocations. Returns the milliseconds it took. */
+  /**
+   * Registers the nodes, which expect `total` allocations. Returns the duration in milliseconds.
+   */
   async connect(
     address: string,
     { nodes, total }: { readonly nodes: number; readonly total: number },
@@ -77,12 +79,12 @@ export class SimulatedFleet {
     const answered = once(this.#child, 'message')
     this.#child.send(command)
     const [answer] = await answered
-    // The child answers each command with a report and sends nothing else.
+    // Proof: the child answers each command with a report.
     return answer as AgentsReport
   }
 }
 
-/** Registers jobs with `count` allocations each, from all connections at once. */
+/** Registers jobs with `count` allocations each, in parallel on all connections. */
 export async function submitJobs(
   connections: readonly HttpConnection[],
   { jobs, count }: { readonly jobs: number; readonly count: number },

@@ -1,10 +1,9 @@
 /**
- * How far a follower is behind: from the acknowledgement of a write to the moment at which a
- * follower shows it, while the leader commits a thousand times a second. `node
- * packages/reeve/bench/cluster-lag.bench.ts [--quick]`
+ * Follower lag: from the acknowledgement of a write until a follower serves it, while the leader
+ * commits a thousand times a second. `node packages/reeve/bench/cluster-lag.bench.ts [--quick]`
  *
- * A blocking query waits at the follower and is answered when it has seen more; its index says up
- * to where, and the writer has noted when that index was acknowledged.
+ * A blocking query at the follower returns when the follower has applied more entries; its index is
+ * compared with the time at which the writer received the acknowledgement of that index.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { HEADERS } from '@reeve/contract'
@@ -17,7 +16,10 @@ import { fixed, isQuick, printTable, summary, whole } from './measure.ts'
 const RATES = isQuick ? [1_000] : [1, 100, 1_000]
 const MEASURE_MS = isQuick ? 2_000 : 15_000
 const WARM_UP_MS = isQuick ? 500 : 3_000
-/** Each waits for its answer: enough of them reach the rate while commits take milliseconds. */
+/**
+ * Each writer waits for its response: enough writers to reach the rate with commits of some
+ * milliseconds.
+ */
 const WRITERS = 32
 const NAMES = 16
 const TICK_MS = 2
@@ -62,7 +64,7 @@ async function measure(perSecond: number, [leader, follower]: Pair): Promise<str
     .filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
     .flatMap(({ index, atMs }) => {
       const doneMs = acknowledgedMs.get(index)
-      // The follower may be first: the answer to the writer is on its way.
+      // The follower may be first, because the response to the writer is still in transit.
       return doneMs === undefined ? [] : [Math.max(0, atMs - doneMs)]
     })
   const { p50, p99, max } = summary(lagsMs, toMs - fromMs)
@@ -82,7 +84,7 @@ interface Writing {
   readonly acknowledgedMs: Map<number, number>
 }
 
-/** At the rate, however long an answer takes; what cannot be kept up with shows in the table. */
+/** Writes at a fixed rate, regardless of response times; a missed rate is visible in the table. */
 async function write(connections: readonly HttpConnection[], writing: Writing): Promise<void> {
   const { perSecond, state, acknowledgedMs } = writing
   const startMs = performance.now()

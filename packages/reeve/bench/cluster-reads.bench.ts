@@ -1,10 +1,10 @@
 /**
- * Stale reads by one, two and three servers of one cluster. `node
+ * Stale reads from one, two and three servers of a cluster. `node
  * packages/reeve/bench/cluster-reads.bench.ts [--quick]`
  *
- * All of them, PostgreSQL and the clients share this machine: with two cores the sum of reads/s
- * says what the machine can do, not what three machines would. What one server spends on a read
- * says that, and so does whether it stays the same with others beside it.
+ * Servers, PostgreSQL and clients share this machine: with two cores the total reads per second
+ * show the capacity of the machine, not of three machines. The CPU time per read shows the cost,
+ * and whether it stays constant as servers are added.
  */
 import { availableParallelism } from 'node:os'
 import { whyNoPostgres } from '../test/build/postgres.ts'

@@ -10,7 +10,7 @@ const LOOK_AGAIN_MS = 20
 const LED_MS_MAX = 60_000
 const TICKS_PER_SECOND = 100
 
-/** Real servers that share one PostgreSQL, all on this machine. */
+/** Real servers on this machine that share one PostgreSQL. */
 export class ClusterServers {
   readonly #postgres: TestPostgres
   readonly #url: string
@@ -36,7 +36,7 @@ export class ClusterServers {
     return this.#servers
   }
 
-  /** Resolves when it follows or leads. */
+  /** Resolves when the server follows or leads. */
   async add(): Promise<RunningProgram> {
     const server = await startProgram({
       directory: join(this.#home, `server-${++this.#started}`),
@@ -52,7 +52,7 @@ export class ClusterServers {
     return server
   }
 
-  /** Whoever leads, and the others. */
+  /** The leader and the followers. */
   async roles(): Promise<{ leader: RunningProgram; followers: readonly RunningProgram[] }> {
     const [first] = this.#servers
     if (first === undefined) throw new Error('there is no server')
@@ -62,13 +62,13 @@ export class ClusterServers {
     return { leader, followers: this.#servers.filter((server) => server !== leader) }
   }
 
-  /** Ends it at once; nothing of it is told to anybody. */
+  /** Kills the server without notifying the others. */
   kill(server: RunningProgram): void {
     this.#servers = this.#servers.filter((other) => other !== server)
     process.kill(server.pid, 'SIGKILL')
   }
 
-  /** Asks it to stop, as an operator does. */
+  /** Stops the server gracefully. */
   async stop(server: RunningProgram): Promise<void> {
     this.#servers = this.#servers.filter((other) => other !== server)
     await server.stop()
@@ -85,7 +85,7 @@ async function leaderAsSeenBy({ address }: RunningProgram): Promise<string> {
   const untilMs = performance.now() + LED_MS_MAX
   while (performance.now() < untilMs) {
     const answer = await fetch(`${address}/v1/status/leader`)
-    // A text, empty without a leader.
+    // Proof: the response is a string, empty without a leader.
     const leader = (await answer.json()) as string
     if (leader !== '') return `http://${leader}`
     await wait(LOOK_AGAIN_MS)
@@ -93,10 +93,10 @@ async function leaderAsSeenBy({ address }: RunningProgram): Promise<string> {
   throw new Error('nobody leads')
 }
 
-/** Processor time that a process has used in its life, all threads. */
+/** Total CPU time of a process, all threads. */
 export async function cpuSecondsOf({ pid }: { readonly pid: number }): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
+  // proc(5): fields 14 and 15, counted after the name, which may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }

@@ -1,10 +1,10 @@
 /**
- * A big cluster fills up: from the first job submitted until the server has confirmed that the last
+ * Fills a large cluster: from the first submitted job until the server has confirmed that the last
  * allocation runs. `node packages/reeve/bench/cluster.bench.ts [--quick] [--cpu-prof=DIR]`
  * `[--jobs=N] [--count=N] [--nodes=N]`
  *
  * Three processes share the machine: the real server with durable storage, one process with all
- * nodes (simulated-agents.ts), and this one, which submits jobs and watches.
+ * nodes (simulated-agents.ts), and this one, which submits jobs and measures.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ const NODES = numberFlag('nodes') ?? (isQuick ? 500 : 5_000)
 const CONNECTIONS = 16
 
 const total = JOBS * COUNT
-// Whoever interrupts it must not leave the server behind: children end with this process.
+// Children end with this process, also after an interrupt.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
 const profileDirectory = textFlag('cpu-prof')
@@ -100,23 +100,23 @@ function printTenths(tenthsMs: readonly number[], startMs: number): void {
   printTable(['running', 'after s', 'allocations/s'], rows)
 }
 
-/** What the server says of a few jobs, and of all allocations together. */
+/** Checks the summaries of a few jobs and the total number of allocations. */
 async function checkAllRun(): Promise<void> {
   const known = await program.metric('allocations')
   if (known !== total) throw new Error(`the server has ${known} allocations instead of ${total}`)
   for (const at of [0, Math.floor(JOBS / 2), JOBS - 1]) {
     const answer = await fetch(`${program.address}/v1/job/job-${at}/summary`)
-    // The route answers with a job summary.
+    // Proof: the route returns a job summary.
     const { Summary } = (await answer.json()) as { Summary: Record<string, { Running: number }> }
     if (Summary['app']?.Running !== COUNT)
       throw new Error(`job-${at}: ${JSON.stringify(Summary)} instead of ${COUNT} running`)
   }
 }
 
-/** From the moment an evaluation was made until its plan was. */
+/** Time from the creation of evaluations to their plans. */
 async function evaluationLatency(): Promise<string> {
   const answer = await fetch(`${program.address}/v1/evaluations?per_page=1000`)
-  // Times are nanoseconds; the last digits do not matter here.
+  // Times are nanoseconds; the rounded last digits are irrelevant here.
   const rows = (await answer.json()) as { CreateTime: number; ModifyTime: number }[]
   const { p50, p99 } = summary(
     rows.map((row) => (row.ModifyTime - row.CreateTime) / 1e6),
@@ -128,7 +128,7 @@ async function evaluationLatency(): Promise<string> {
 interface Costs {
   readonly commits: number
   readonly cpuSeconds: number
-  /** Of its thread that runs JavaScript: the others collect garbage and write tables. */
+  /** CPU time of the JavaScript thread; other threads collect garbage and compact tables. */
   readonly mainSeconds: number
   readonly rssBytes: number
   readonly rssBytesMax: number
@@ -140,7 +140,7 @@ async function costsOf(server: RunningProgram): Promise<Costs> {
   return {
     commits: await server.metric('state_durable_index'),
     cpuSeconds: await readCpuSeconds(`/proc/${pid}/stat`),
-    // Its first thread has the number of the process.
+    // The main thread has the id of the process.
     mainSeconds: await readCpuSeconds(`/proc/${pid}/task/${pid}/stat`),
     rssBytes: residentBytes,
     rssBytesMax: residentBytesMax,

@@ -1,7 +1,7 @@
 /**
- * A whole server, with ACLs, that also commits events by itself: a child of events.bench.ts, which
- * is the readers. So the rate is exact, and no caller's request is part of what is measured.
- * Says by message where it listens, then obeys `Emission` messages, each answered by `Emitted`.
+ * A server with ACLs that generates events by itself: a child process of events.bench.ts, which has
+ * the readers. So the rate is exact and no client request is measured. Sends its address by
+ * message, then handles `Emission` messages with an `Emitted` response each.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,21 +21,21 @@ export interface Listening {
 
 export interface Emission {
   readonly durationMs: number
-  /** As many as the storage takes when undefined. */
+  /** Undefined means as fast as the storage allows. */
   readonly perSecond: number | undefined
 }
 
 export interface Emitted {
   readonly events: number
-  /** From a commit until it was durable, when its event may be shown. */
+  /** Time until commits are durable and their events may be published. */
   readonly durable: Rate
-  /** Seconds of processor time that the server used. */
+  /** CPU seconds of the server. */
   readonly cpuSeconds: number
-  /** Of the last event. */
+  /** Index of the last event. */
   readonly index: number
 }
 
-/** Commits that wait for the storage when the rate is the highest possible. */
+/** Maximum number of pending commits at the highest rate. */
 const PENDING_MAX = 256
 const POOLS = 100
 
@@ -104,7 +104,7 @@ async function emit({ durationMs, perSecond }: Emission): Promise<Emitted> {
   }
 }
 
-/** The smallest event there is. Its description is the time of the commit. */
+/** The smallest event. Its description is the commit time. */
 function poolRow(at: number, timeMs: number): NodePool {
   return {
     Name: `pool-${at % POOLS}`,

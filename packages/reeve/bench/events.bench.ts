@@ -1,9 +1,9 @@
 /**
- * From a commit to the readers of the event stream, against a bare server that writes as many lines
- * to as many connections. `node packages/reeve/bench/events.bench.ts [--quick]`
+ * From a commit to the readers of the event stream, compared with a bare server that writes as many
+ * lines to as many connections. `node packages/reeve/bench/events.bench.ts [--quick]`
  *
- * The server is a child that commits by itself (event-server.ts); this process is all the readers.
- * One token may have 64 streams, so the readers share as many tokens as they need.
+ * The server is a child process that commits by itself (event-server.ts); this process has all
+ * readers. A token may have 64 streams, so the readers share several tokens.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const READERS = [1, 50, 500]
 const EVENTS_PER_SECOND = 1_000
 const MEASURE_MS = isQuick ? 700 : 5_000
 const WARM_UP_MS = isQuick ? 300 : 1_000
-/** About as long as a line of the smallest event. */
+/** Approximate length of the smallest event's line. */
 const LINE_BYTES = 330
 const DRAIN_MS_MAX = 20_000
 
@@ -138,7 +138,7 @@ async function measureOurs(options: RateOptions, count: number): Promise<Measure
   }
 }
 
-/** Where the storage takes more events than this process reads, streams end as they should. */
+/** If the storage is faster than this process can read, streams are closed as intended. */
 function ifTooMuch({ perSecond }: RateOptions) {
   return (thrown: unknown): undefined => {
     if (perSecond !== undefined || !(thrown instanceof StreamEnded)) throw thrown
@@ -165,7 +165,7 @@ async function openReaders(
   )
 }
 
-/** Waits until every reader has had every event; gives their ages and forgets them. */
+/** Waits until every reader has received every event; returns and resets their latencies. */
 async function takeAges(readers: readonly StreamReader[], events: number): Promise<number[]> {
   const endMs = performance.now() + DRAIN_MS_MAX
   for (const reader of readers)
@@ -202,6 +202,6 @@ async function emit(emission: Emission): Promise<Emitted> {
 
 async function answerOf<T>(of: ChildProcess): Promise<T> {
   const [message] = await once(of, 'message')
-  // event-server.ts answers each message with the type that its comment says.
+  // Proof: event-server.ts answers each message with the documented type.
   return message as T
 }

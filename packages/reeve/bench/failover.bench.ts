@@ -1,7 +1,6 @@
 /**
- * How long a cluster of three servers takes no writes when its leader goes: killed (SIGKILL), and
- * stopped (SIGTERM). `node packages/reeve/bench/failover.bench.ts [--quick] [--kills=N]
- * [--stops=N]`
+ * Write outage of a cluster of three servers when its leader is killed (SIGKILL) or stopped
+ * (SIGTERM). `node packages/reeve/bench/failover.bench.ts [--quick] [--kills=N] [--stops=N]`
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { whyNoPostgres } from '../test/build/postgres.ts'
@@ -12,10 +11,10 @@ import type { RunningProgram } from './program.ts'
 const SERVERS = 3
 const KILLS = numberFlag('kills') ?? (isQuick ? 3 : 50)
 const STOPS = numberFlag('stops') ?? (isQuick ? 2 : 20)
-/** A client that is refused asks again after this time: no outage is told shorter than it is. */
+/** Retry interval of clients, which is the resolution of the measurement. */
 const ASK_AGAIN_MS = 5
 const ANSWER_MS_MAX = 1_000
-/** Longer than a lease: whoever leads has settled. */
+/** Longer than a lease: the leader is stable. */
 const SETTLE_MS = 1_500
 const GIVE_UP_MS = 60_000
 
@@ -57,9 +56,9 @@ async function outages(
 }
 
 /**
- * The longest time without an acknowledgement, for a client that writes by way of the others all
- * the time. A leader that stops cleanly acknowledges for a while; one that was killed does not, so
- * that for it this is the time since the kill.
+ * The longest time without an acknowledgement for clients that write continuously through the other
+ * servers. A leader that stops gracefully still acknowledges for a while; for a killed one this is
+ * the time since the kill.
  */
 async function outage(
   servers: readonly RunningProgram[],
@@ -98,7 +97,7 @@ async function write({ address }: RunningProgram, n: number): Promise<boolean> {
     await answer.arrayBuffer()
     return answer.status === 200
   } catch {
-    // Refused, broken off or too late: asked again.
+    // Refused, disconnected or timed out: retried.
     return false
   }
 }

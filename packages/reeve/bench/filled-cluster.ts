@@ -1,4 +1,4 @@
-/** A cluster as a data directory: what a server of this size finds when it starts. */
+/** Creates the data directory of a cluster of a given size for a server to start on. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Job } from '@reeve/contract'
@@ -12,16 +12,16 @@ import { writeSealingKey } from './program.ts'
 
 export interface ClusterSize {
   readonly nodes: number
-  /** Jobs with one allocation each. */
+  /** Number of jobs with one allocation each. */
   readonly jobs: number
-  /** Allocations of one job more, whose id is `LARGE_JOB`. */
+  /** Number of allocations of an additional job with the id `LARGE_JOB`. */
   readonly large: number
 }
 
 export const LARGE_JOB = 'large'
 const ROWS_PER_COMMIT = 2_000
 
-/** Writes the rows that a server in the same directory begins with. */
+/** Writes the initial rows of a server in the directory. */
 export async function fillCluster(directory: string, size: ClusterSize): Promise<void> {
   const folder = join(directory, 'server', 'storage')
   await mkdir(folder, { recursive: true })
@@ -63,13 +63,13 @@ function serviceJob(id: string, count: number, nowMs: number): Job {
 }
 
 interface Place {
-  /** The number of the job's first allocation. */
+  /** Number of the job's first allocation. */
   readonly at: number
   readonly size: ClusterSize
   readonly nowMs: number
 }
 
-/** A job as it is after it was registered, evaluated and placed. */
+/** The rows of a job that was registered, evaluated and placed. */
 function* jobRows(job: Job, { at, size, nowMs }: Place): Generator<Change> {
   yield put('jobs', job)
   yield put('job_versions', job)
@@ -101,12 +101,12 @@ function* jobRows(job: Job, { at, size, nowMs }: Place): Generator<Change> {
   }
 }
 
-/** Nearly all run; a page shows the others too. */
+/** Most run; the others appear on pages too. */
 function statusOf(at: number): 'running' | 'pending' {
   return at % 50 === 7 ? 'pending' : 'running'
 }
 
-/** Of different sizes, as machines of different years are. */
+/** Nodes of different sizes. */
 function aNodeRow(at: number, nowMs: number): NodeRow {
   const { SecretID: _secret, ...node } = aNode({
     ID: idOf('node', at),
@@ -122,10 +122,10 @@ function aNodeRow(at: number, nowMs: number): NodeRow {
 
 const KINDS = ['allocation', 'evaluation', 'node'] as const
 
-/** Ids in no order, as real ones are; the same number gives the same id. */
+/** Unordered ids like real ones; equal numbers give equal ids. */
 export function idOf(kind: (typeof KINDS)[number], at: number): string {
   const number = at * KINDS.length + KINDS.indexOf(kind)
-  // Multiplying by an odd number is one-to-one in 32 bits: no two ids are alike.
+  // Multiplication by an odd number is a bijection on 32 bits: ids are unique.
   const mixed = (Math.imul(number, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
   return `${mixed}-0000-4000-8000-${number.toString(16).padStart(12, '0')}`
 }

@@ -1,9 +1,9 @@
 /**
- * Lists of projects: 20 of 1,000 and 20 of 100,000, with search, order and permission filter, for
- * somebody who may use all of them and somebody who may use fifty; and projects created each
- * second. `node packages/reeve/bench/governance.bench.ts [--quick]`
+ * Lists of projects: 20 of 1,000 and 20 of 100,000, with search, order and permission filter, for a
+ * user with access to all of them and a user with access to fifty; and created projects per second.
+ * `node packages/reeve/bench/governance.bench.ts [--quick]`
  *
- * Over HTTP in memory, without a network: the cost of a page must not grow with what is not on it.
+ * Over in-memory HTTP: the cost of a page must not depend on the number of other projects.
  */
 import { put } from '../src/state/index.ts'
 import { aBody, aGovernanceServer, type GovernanceServer } from '../test/api/v2/harness.ts'
@@ -35,7 +35,7 @@ interface Question {
 }
 
 const update = { 'filter[permissions][update]': 'true' }
-/** The name is in every size; in the large one only a few more match it. */
+/** The name exists in every size; in the large one only a few more match. */
 const QUESTIONS: readonly Question[] = [
   { name: 'sort=name', who: 'maker', query: { sort: 'name' } },
   { name: 'sort=-name, update', who: 'maker', query: { sort: '-name', ...update } },
@@ -98,7 +98,7 @@ async function aWorld(count: number): Promise<World> {
 }
 
 function aProject(i: number, organizationId: string) {
-  // As many needles in every haystack.
+  // Equal numbers of matches in every size.
   const isNeedle = i % 7 === 0 && i < SMALL
   return {
     id: projectId(i),
@@ -111,7 +111,7 @@ function aProject(i: number, organizationId: string) {
   }
 }
 
-/** Ids have no zero. */
+/** Ids do not contain zeros. */
 function projectId(i: number): string {
   return `prj-${String(i).padStart(16, '0').replaceAll('0', 'a')}`
 }
@@ -122,7 +122,7 @@ async function measure(world: World, { who, query }: Question): Promise<Rate> {
   )
   const ask = () =>
     send(world.it, { method: 'GET', url: `${PROJECTS}?${search.toString()}`, as: world[who] })
-  // A page of the contract.
+  // Proof: a page of the contract.
   const { data } = JSON.parse(await ask()) as { readonly data: readonly unknown[] }
   if (data.length !== ON_PAGE) throw new Error(`${data.length} projects are on the page`)
   await rateOf(WARM_UP_MS, ask)
@@ -146,7 +146,7 @@ interface Sent {
   readonly body?: object
 }
 
-/** Without holding the answer against the contract, which takes longer than to make it. */
+/** Skips response validation, which takes longer than the request. */
 async function send(
   { server }: GovernanceServer,
   { method, url, as, body }: Sent,

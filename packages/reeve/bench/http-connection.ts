@@ -3,15 +3,15 @@ import { connect, type Socket } from 'node:net'
 
 export interface HttpAnswer {
   readonly status: number
-  /** The status line and the headers as they came. */
+  /** The status line and headers as received. */
   readonly head: string
   readonly body: Buffer
 }
 
 /**
- * One kept-alive connection that sends one request at a time. It knows just enough of HTTP for
- * answers with a Content-Length: a full client costs more than the servers that are measured, and
- * they share the machine.
+ * A keep-alive connection that sends one request at a time. It supports only responses with
+ * Content-Length: a full HTTP client costs more CPU than the measured servers, and they share the
+ * machine.
  */
 export class HttpConnection {
   readonly #socket: Socket
@@ -31,7 +31,7 @@ export class HttpConnection {
     socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')))
   }
 
-  /** Sends a whole request, as `requestText` makes it. */
+  /** Sends a request created by `requestText`. */
   send(request: string): Promise<HttpAnswer> {
     if (this.#socket.destroyed) throw new Error('the connection is closed')
     this.#waiting = Promise.withResolvers<HttpAnswer>()
@@ -40,8 +40,7 @@ export class HttpConnection {
   }
 
   /**
-   * Nobody waits for an answer any more. Reset, without the time in which a port that was closed
-   * properly cannot be used again: benches open thousands.
+   * Closes the connection with a reset, which avoids ports in TIME_WAIT: benchmarks open thousands.
    */
   close(): void {
     this.#waiting = undefined
@@ -68,7 +67,7 @@ export class HttpConnection {
 const CONTENT_LENGTH = /\ncontent-length: *(\d+)/i
 const NOTHING = Buffer.alloc(0)
 
-/** A request on a kept-alive connection; with a body it is a POST. */
+/** A keep-alive request; a POST if it has a body. */
 export function requestText(path: string, body?: unknown): string {
   if (body === undefined) return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
   const text = JSON.stringify(body)
@@ -80,7 +79,7 @@ export async function openConnections(port: number, count: number): Promise<Http
   return await Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)))
 }
 
-/** Sends and insists on 200. */
+/** Sends a request and requires status 200. */
 export async function sendOk(connection: HttpConnection, request: string): Promise<HttpAnswer> {
   const answer = await connection.send(request)
   if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.body.toString()}`)

@@ -1,9 +1,9 @@
 /**
- * The program over HTTP against a bare `node:http` server on the same machine, and from a job's
- * submission to its running process. `node packages/reeve/bench/http.bench.ts [--quick]`
+ * The program over HTTP compared with a bare `node:http` server on the same machine, and the time
+ * from submitting a job to its running process. `node packages/reeve/bench/http.bench.ts [--quick]`
  *
- * The program and the bare server are children; this process is the client, with 64 kept-alive
- * connections that each wait for their answer before they ask again.
+ * The program and the bare server are children; this process is the client, with 64 keep-alive
+ * connections that each wait for a response before the next request.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,13 +25,13 @@ const ROUNDS = isQuick ? 1 : 2
 const MEASURE_MS = isQuick ? 400 : 2_500
 const WARM_UP_MS = isQuick ? 200 : 1_500
 /**
- * A new process compiles what it runs often, on the core that the client needs. Until 2026-11-15
- * this was 1.5 s: figures from before are not comparable.
+ * A new process compiles hot code on the core that the client needs. Until 2026-11-15 this was 1.5
+ * s: earlier figures are not comparable.
  */
 const REGISTER_WARM_UP_MS = isQuick ? 200 : 12_000
 /**
- * Old objects are collected every ten to twenty seconds, which the slowest hundredth of a few
- * seconds shows or does not. Until 2026-11-17 this was 5 s: p99 from before is not comparable.
+ * Old objects are collected every ten to twenty seconds, so p99 of a few seconds is arbitrary.
+ * Until 2026-11-17 this was 5 s: earlier p99 figures are not comparable.
  */
 const REGISTER_MS = isQuick ? 800 : 20_000
 const LISTED_JOBS = 1_000
@@ -54,7 +54,7 @@ try {
   await rm(home, { recursive: true })
 }
 
-/** From sending the job until an event says that its one task runs. */
+/** From sending the job until an event reports its only task as running. */
 async function benchRunning({ address }: RunningProgram): Promise<void> {
   const client = createClient({ address })
   const running = runningMoments(client)
@@ -65,7 +65,7 @@ async function benchRunning({ address }: RunningProgram): Promise<void> {
     const start = performance.now()
     await client.v1.registerJob({ body: { Job: sleepJob(id) } })
     const ms = (await running.momentOf(id)) - start
-    // The first one also pays for code that was never run before.
+    // The first run also includes compilation.
     if (run >= 0) tookMs.push(ms)
     await client.v1.stopJob({ params: { job_id: id }, query: { purge: true } })
   }
@@ -91,13 +91,13 @@ ratio: to starting the same command from a bare Node process
 }
 
 interface RunningMoments {
-  /** Settles when the stream is open: nothing is missed from then on. */
+  /** Resolves when the stream is open and no event can be missed. */
   readonly ready: Promise<void>
   momentOf(jobId: string): Promise<number>
   stop(): void
 }
 
-/** Follows the event stream and notes when the allocation of each job first runs. */
+/** Follows the event stream and records when the allocation of each job first runs. */
 function runningMoments(client: Client): RunningMoments {
   const abort = new AbortController()
   const moments = new Map<string, PromiseWithResolvers<number>>()
@@ -215,7 +215,8 @@ async function startOneAllocation(client: Client): Promise<string> {
 }
 
 /**
- * Distinct jobs, each durable before it is answered; then the same log entries on the bare engine.
+ * Registers distinct jobs, each durable before its response; then appends the same log entries to
+ * the bare engine.
  */
 async function benchRegister(): Promise<void> {
   const directory = join(home, 'register')
@@ -293,7 +294,7 @@ bare engine: appends the same entries, ${CONNECTIONS} at a time
   )
 }
 
-/** What the machine does in this minute when a server only parses, appends and answers. */
+/** Baseline: a server that only parses, appends and responds. */
 async function appendingRate(bytes: number): Promise<Rate> {
   const connections = await http.openConnections(bare.port, CONNECTIONS)
   const request = requestText(`/append/${bytes}`, { Job: idleJob('appended') })

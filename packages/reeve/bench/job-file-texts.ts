@@ -1,4 +1,4 @@
-/** Job files for measuring: one as people write them, and those of somebody who means harm. */
+/** Job files for benchmarks: a realistic one and hostile ones. */
 
 /** About 300 lines: variables, locals, dynamic blocks, templates, services, three groups. */
 export function realisticJobFile(): string {
@@ -172,7 +172,7 @@ export interface HostileText {
   readonly text: string
 }
 
-/** Texts of about the given length, each of which costs in a way of its own. */
+/** Texts of about the given length, each expensive in a different way. */
 export function hostileJobFiles(length: number): readonly HostileText[] {
   const rep = (unit: string): string => unit.repeat(Math.floor(length / unit.length))
   const lines = (line: (index: number) => string): string => linesUpTo(length, line)

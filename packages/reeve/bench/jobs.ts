@@ -1,4 +1,4 @@
-/** What the tasks of benches run: nothing, for longer than any bench takes. */
+/** The task of benchmark jobs: sleeps longer than any benchmark takes. */
 export const SLEEP = { command: '/bin/sleep', args: ['60'] } as const
 
 const TASK = { Name: 'main', Driver: 'raw_exec', Config: SLEEP } as const
@@ -8,7 +8,7 @@ export function sleepJob(id: string) {
   return { ID: id, TaskGroups: [{ Name: 'app', Tasks: [TASK] }] }
 }
 
-/** A job that is accepted, evaluated and runs nothing. */
+/** A job that is accepted and evaluated and runs nothing. */
 export function idleJob(id: string) {
   return { ID: id, TaskGroups: [{ Name: 'app', Count: 0, Tasks: [TASK] }] }
 }

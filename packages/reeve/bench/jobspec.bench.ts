@@ -1,14 +1,14 @@
 /**
- * Job files: what reading one as people write them costs, first and later, on this thread and
- * through the reader of the server; and how long files that mean harm take until they are refused.
- * Then the same of jobs that come as JSON: each step with the largest, and bodies that mean harm.
- * `node packages/reeve/bench/jobspec.bench.ts [--quick]`
+ * Job files: the cost of reading a realistic file, cold and warm, on this thread and through the
+ * server's reader thread; and the time until hostile files are rejected. Then the same for jobs in
+ * JSON: each step with the largest job, and hostile bodies. `node
+ * packages/reeve/bench/jobspec.bench.ts [--quick]`
  */
 import { v1Routes, type JobRegisterRequest, type Route } from '@reeve/contract'
 import { compileDecoder, type Decoder } from '../src/http/decode.ts'
 import { parseFirstJson } from '../src/http/json-text.ts'
 import { parseJobFile, type JobFileResult } from '../src/jobspec/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import {
   canonicalizeJob,
   diffJobs,
@@ -24,7 +24,9 @@ import { fixed, isQuick, printTable, rateOf, summary, whole } from './measure.ts
 const ROUNDS = isQuick ? 50 : 1_000
 const LARGE_ROUNDS = isQuick ? 3 : 10
 const READER_MS = isQuick ? 300 : 3_000
-/** As long as a text may be, and about as long as one may be whose tokens are all counted. */
+/**
+ * The maximum length of a text, and about the maximum length of one whose tokens are all counted.
+ */
 const HOSTILE_LENGTHS = [1_000_000, 300_000]
 
 function read(text: string): JobFileResult {
@@ -32,7 +34,7 @@ function read(text: string): JobFileResult {
   return parseJobFile({ file: 'input.hcl', text, strict: false, files: undefined, random })
 }
 
-/** Milliseconds that this thread worked: other work on the machine does not count. */
+/** CPU milliseconds of this thread: other load on the machine does not count. */
 function workOf(work: () => unknown): number {
   const start = process.threadCpuUsage()
   work()
@@ -69,7 +71,7 @@ function expectJob(result: JobFileResult) {
   return result.value.job
 }
 
-/** Through the thread of the server, the way a request goes. */
+/** Through the server's thread, as for a request. */
 async function benchReader(): Promise<void> {
   const clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }
   const reader = new JobFileReader({ clock })
@@ -106,14 +108,14 @@ function benchHostile(length: number): void {
   printTable(['', 'characters', 'ms', 'outcome'], rows)
 }
 
-/** What one request with a large job takes, step by step: others have their turn between steps. */
+/** The steps of a request with a large job; the event loop is free between steps. */
 function benchLargestJobs(): void {
   const route: Route = v1Routes.registerJob
   const decode = compileDecoder(route.body ?? {})
   const rows = largestJobs().map(({ name, text }) => {
     let rounds: readonly (readonly number[])[] = []
     for (let round = 0; round < LARGE_ROUNDS; round++) rounds = [...rounds, stepsOf(text, decode)]
-    // The first request of a process meets code that is not compiled yet.
+    // The first request includes compilation.
     const best = rounds[0]?.map((_, step) => Math.min(...rounds.map((took) => took[step] ?? 0)))
     return [name, whole(text.length), ...(best ?? []).map(fixed)]
   })
@@ -122,7 +124,7 @@ function benchLargestJobs(): void {
 }
 
 function stepsOf(text: string, decode: Decoder): readonly number[] {
-  // Made by the decoder of this very schema.
+  // Proof: returned by the decoder of this schema.
   const decoded = timedWork(() => decode(parseFirstJson(text)) as JobRegisterRequest)
   const filled = timedWork(() => canonicalizeJob(decoded.value.Job ?? {}, PARSE_DEFAULTS))
   const job = filled.value
@@ -147,7 +149,7 @@ function benchHostileBodies(): void {
       try {
         parseFirstJson(text)
       } catch (thrown) {
-        outcome = messageOf(thrown)
+        outcome = errorMessage(thrown)
       }
     })
     return [name, whole(text.length), fixed(tookMs), outcome]

@@ -5,7 +5,10 @@ export interface NamedText {
   readonly text: string
 }
 
-/** Requests with jobs as large as decision 0007 allows, each in its own way. */
+/**
+ * Requests with the largest allowed jobs (docs/contributing/decisions/0007-limits.md), each large
+ * in a different way.
+ */
 export function largestJobs(): readonly NamedText[] {
   const entries = LIMITS.jobEntriesMax - 100
   const rule = (i: number) => ({ LTarget: `\${attr.a${i}}`, RTarget: `x${i}`, Operand: 'regexp' })
@@ -26,7 +29,7 @@ export function largestJobs(): readonly NamedText[] {
   return Object.entries(jobs).map(([name, Job]) => ({ name, text: JSON.stringify({ Job }) }))
 }
 
-/** Bodies of some megabytes that would be slow to parse; most are refused. Decision 0007. */
+/** Bodies of some megabytes that would be slow to parse; most are rejected. */
 export function hostileBodies(): readonly NamedText[] {
   const { jsonContainersMax: containers, jsonShapesMax: shapes } = LIMITS
   const list = (parts: readonly string[]): string => `[${parts.join()}]`

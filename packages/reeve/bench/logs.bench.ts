@@ -1,8 +1,7 @@
 /**
- * Output of busy tasks: lines per second from a container and from an `exec` task into the stored
- * log and to somebody who follows it. Beside it the engine's own rate: the same output of a
- * container, read from the engine's log stream by nobody but this bench. Needs root, podman and the
- * task helper. `--quick` for a short look.
+ * Output of busy tasks: lines per second from a container and an `exec` task into the stored log
+ * and to a follower. For comparison, the same container output read directly from the engine's log
+ * stream. Needs root, podman and the task helper. `--quick` for a short run.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
@@ -30,7 +29,7 @@ const TEXT = ' a line of a busy task as services write'
 const BYTES = LINES * (String(FIRST).length + TEXT.length + 1)
 const HELPER = join(import.meta.dirname, '../../../node_modules/.cache/reeve/reeve-task')
 
-/** Waits for a file, writes all lines as fast as it can, and stays. */
+/** Waits for a file, writes all lines as fast as possible, and stays alive. */
 const SCRIPT = `while ! [ -e /local/go ]; do sleep 0.02; done
 seq ${FIRST} ${FIRST + LINES - 1} | sed 's/$/${TEXT}/'
 exec sleep 1000`
@@ -40,12 +39,12 @@ interface Source {
   config(text: string): Readonly<Record<string, unknown>>
 }
 
-/** Stands for the test that the builders clean up after. */
+/** Stands in for the test context whose cleanup steps the builders register. */
 class Cleanup {
   readonly #steps: (() => unknown)[] = []
 
   get context(): TestContext {
-    // Builders use nothing else of a test.
+    // Proof: builders use no other member of a test context.
     return { after: (step: () => unknown) => this.#steps.push(step) } as unknown as TestContext
   }
 
@@ -54,7 +53,7 @@ class Cleanup {
   }
 }
 
-/** Runs the task, lets it write, and measures until all of it has been read. */
+/** Starts the task, lets it write, and measures until everything has been read. */
 async function measure(
   source: Source,
   readAll: (bench: ProgramBench, task: RunningTask) => Promise<void>,
@@ -113,7 +112,7 @@ function followed(source: Source): Promise<number> {
   })
 }
 
-/** As the agent asks for it, and nothing done with it. */
+/** Reads the engine's stream as the agent does, and discards it. */
 function engineAlone(source: Source, socketPath: string): Promise<number> {
   return measure(source, async (_, { handle }) => {
     const record: unknown = JSON.parse(await readFile(join(handle.dir, 'container.json'), 'utf8'))
@@ -127,7 +126,7 @@ function engineAlone(source: Source, socketPath: string): Promise<number> {
     })
     let lines = 0
     for await (const piece of response) {
-      // Node's streams of bytes give Buffers.
+      // Proof: binary streams of Node yield Buffers.
       for (const byte of piece as Buffer) if (byte === 10) lines += 1
       if (lines >= LINES) break
     }
@@ -135,7 +134,7 @@ function engineAlone(source: Source, socketPath: string): Promise<number> {
   })
 }
 
-/** The reader of the driver, from an engine that has all of the log ready. */
+/** The driver's reader on a complete log of the engine. */
 async function readerAlone(): Promise<number> {
   const dir = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
   const engine = await LogEngine.open(dir)
@@ -197,7 +196,7 @@ async function compare(
     return { image: TEST_IMAGE, network_mode: 'none', command: 'sh', args: ['-c', text] }
   }
   const container: Source = { driver, config }
-  // The engine keeps the log, and the agent does not read it.
+  // The engine stores the log and the agent does not read it.
   const unread: Source = {
     driver,
     config: (text) => ({ ...config(text), logging: { type: 'json-file' } }),

@@ -1,11 +1,14 @@
-/** Timing and tables for benches. Ratios in one run mean more than numbers from different days. */
+/**
+ * Timing and tables for benchmarks. Ratios within one run are more reliable than figures of
+ * different days.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** `--quick`: enough to see that a bench works, not enough to quote it. */
+/** `--quick`: checks that a benchmark works; its figures are not representative. */
 export const isQuick = process.argv.includes('--quick')
 
-/** How long `work` took, in milliseconds. */
+/** Duration of `work` in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
@@ -14,13 +17,13 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 
 export interface Rate {
   readonly perSecond: number
-  /** Milliseconds of one call. */
+  /** Milliseconds per call. */
   readonly p50: number
   readonly p99: number
   readonly max: number
 }
 
-/** Calls `work` one after the other until the time is up. */
+/** Calls `work` repeatedly until the time is up. */
 export async function rateOf(durationMs: number, work: () => Promise<unknown>): Promise<Rate> {
   const tookMs: number[] = []
   const start = performance.now()
@@ -33,7 +36,7 @@ export async function rateOf(durationMs: number, work: () => Promise<unknown>): 
 }
 
 /**
- * As `rateOf`, from several callers at once; each waits for its own answer before it asks again.
+ * Like `rateOf` with several concurrent callers; each waits for its response before the next call.
  */
 export async function sharedRateOf(
   durationMs: number,
@@ -49,7 +52,7 @@ export async function sharedRateOf(
   return summary(tookMs, performance.now() - start)
 }
 
-/** The rate of the better turn, so that neither side is judged by the machine's worst moment. */
+/** The better of two rates, so that temporary load on the machine affects neither side. */
 export function better(a: Rate, b: Rate): Rate {
   return a.perSecond >= b.perSecond ? a : b
 }
@@ -65,22 +68,22 @@ export function summary(tookMs: readonly number[], overMs: number): Rate {
   }
 }
 
-/** Milliseconds on a clock that all processes of this machine share. */
+/** Milliseconds of a clock that all processes of this machine share. */
 export function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1_000_000
 }
 
-/** Bytes of living objects: what is left after everything that can be collected has been. */
+/** Bytes of live objects after a full garbage collection. */
 export function livingBytes(): number {
   collectGarbage()
   return process.memoryUsage().heapUsed
 }
 
 setFlagsFromString('--expose-gc')
-// The flag above puts it there, for contexts made after it was set.
+// Proof: the flag above defines `gc` in new contexts.
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Prints rows under headings: the first column to the left, numbers to the right. */
+/** Prints rows with headings: first column left-aligned, numbers right-aligned. */
 export function printTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

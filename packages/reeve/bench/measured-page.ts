@@ -1,21 +1,21 @@
-/** A page in a real Chromium, and what it costs its main thread. */
+/** A page in Chromium and its main thread costs. */
 import type { BrowserContext, CDPSession, Page } from 'playwright-core'
 
 const WAIT_MS_MAX = 60_000
 
-/** What was measured of a page, from its first byte or since `mark`. */
+/** Measurements of a page since its first byte or since `mark`. */
 export interface Measured {
-  /** Until its first content was on the screen. */
+  /** Time to first content. */
   readonly firstMs: number
-  /** Time of the main thread until then, and the longest it did not let go. */
+  /** Main thread time until then, and its longest task. */
   readonly taskMs: number
   readonly longestMs: number
-  /** The slowest request to the API, and bytes of all of them. */
+  /** The slowest API request, and the bytes of all requests. */
   readonly requestMs: number
   readonly bytes: number
 }
 
-/** Expressions are of the page's world: texts, because this one has no `document`. */
+/** Expressions are strings evaluated in the page: this process has no `document`. */
 export class MeasuredPage {
   readonly page: Page
   readonly #devtools: CDPSession
@@ -29,27 +29,27 @@ export class MeasuredPage {
   static async open(context: BrowserContext): Promise<MeasuredPage> {
     const page = await context.newPage()
     const devtools = await context.newCDPSession(page)
-    // Time of the thread, not of the clock: the machine has other things to do.
+    // Thread time instead of wall time, because of other load on the machine.
     await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
     await page.addInitScript(WATCH)
     return new MeasuredPage(page, devtools)
   }
 
-  /** Loads an address as one who types it; `ready` is true once there is something to see. */
+  /** Loads an address; `ready` becomes true when there is content. */
   async load(url: string, ready: string): Promise<Measured> {
     await this.mark()
     await this.page.goto(url, { waitUntil: 'commit' })
     return await this.#until(ready, 0)
   }
 
-  /** Goes there within the running page, as a link does. */
+  /** Navigates within the page, as a link does. */
   async follow(href: string, ready: string): Promise<Measured> {
     await this.mark()
     const fromMs = Number(await this.page.evaluate(goTo(href)))
     return await this.#until(ready, fromMs)
   }
 
-  /** Waits until the expression holds and its frame was drawn; gives when, on the page's clock. */
+  /** Waits until the expression is true and its frame was painted; returns the page's time. */
   async until(expression: string): Promise<number> {
     const seen = this.page.evaluate(frameAfter(expression))
     const late = new Promise<never>((_, reject) => {
@@ -62,7 +62,7 @@ export class MeasuredPage {
     return Number(await Promise.race([seen, late]))
   }
 
-  /** Begins to measure anew. */
+  /** Starts a new measurement. */
   async mark(): Promise<void> {
     await this.page.evaluate(
       'self.bench && (bench.longest = 0, performance.clearResourceTimings())',
@@ -70,13 +70,13 @@ export class MeasuredPage {
     this.#taskMs = await this.#metric('TaskDuration')
   }
 
-  /** What it cost since `mark`. */
+  /** The costs since `mark`. */
   async cost(): Promise<Pick<Measured, 'taskMs' | 'longestMs'>> {
     const taskMs = ((await this.#metric('TaskDuration')) - this.#taskMs) * 1_000
     return { taskMs, longestMs: Number(await this.page.evaluate('bench.longest')) }
   }
 
-  /** Bytes of living objects. */
+  /** Bytes of live objects. */
   async heap(): Promise<number> {
     await this.#devtools.send('HeapProfiler.collectGarbage')
     return await this.#metric('JSHeapUsedSize')
@@ -89,7 +89,7 @@ export class MeasuredPage {
   async #until(ready: string, fromMs: number): Promise<Measured> {
     const firstMs = (await this.until(ready)) - fromMs
     const requests = await this.page.evaluate(REQUESTS)
-    // The expression below gives these two numbers.
+    // Proof: the expression returns these two numbers.
     const [requestMs, bytes] = requests as [number, number]
     return { firstMs, ...(await this.cost()), requestMs, bytes }
   }
@@ -114,7 +114,7 @@ const REQUESTS = `(() => {
     calls.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)]
 })()`
 
-/** By evaluation, because pages allow no code that is made from text. */
+/** Uses `evaluate`, because the page's policy forbids code from strings. */
 function frameAfter(expression: string): string {
   return `new Promise((resolve) => {
     const holds = () => { try { return ${expression} } catch { return false } }

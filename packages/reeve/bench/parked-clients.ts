@@ -1,7 +1,7 @@
 /**
- * Callers whose requests are held for a long time, each on a connection of its own. Runs as several
- * child processes of blocking.bench.ts, so that none needs more open files than a system usually
- * allows one process. Told by messages what to do; answers each of them.
+ * Clients with parked requests, each on its own connection. Runs as several child processes of
+ * blocking.bench.ts, so that no process exceeds the usual limit of open files. Controlled by
+ * messages; answers each of them.
  */
 import { HttpConnection, requestText } from './http-connection.ts'
 import { machineMs } from './measure.ts'
@@ -11,16 +11,16 @@ export type ParkedCommand =
   | { readonly kind: 'count' }
   | { readonly kind: 'leave' }
 
-/** What came back so far. */
+/** Responses so far. */
 export interface ParkedReport {
   readonly answers: number
-  /** When the last one came; 0 when none has. */
+  /** Time of the last response; 0 if there is none. */
   readonly lastMs: number
-  /** Anything but 200. */
+  /** Responses with a status other than 200. */
   readonly failures: readonly string[]
 }
 
-/** More at once would not fit the server's queue of connections that wait to be accepted. */
+/** More would exceed the server's listen backlog. */
 const OPENED_AT_ONCE = 100
 
 let connections: HttpConnection[] = []

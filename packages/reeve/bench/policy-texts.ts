@@ -1,6 +1,6 @@
 import type { AskedPolicy, PlainObject, PlanSubject, PolicyText } from '../src/policy/index.ts'
 
-/** Rules that people write about jobs; numbers differ, so that no two are one text. */
+/** Realistic rules for jobs; numbers make each text unique. */
 const NATIVE_JOB_RULES: readonly ((n: number) => string)[] = [
   (n) => `main = rule { all job.task_groups as group { group.count <= ${20 + n} } }`,
   (n) => `main = rule { job.priority <= ${80 + n} and job.type in ["service", "batch"] }`,
@@ -38,7 +38,7 @@ deny contains task.Name if {
 }`,
 ]
 
-/** So many policies about jobs, all of which pass. */
+/** Policies for jobs, all of which pass. */
 export function jobPolicies(kind: 'native' | 'opa', count: number): readonly AskedPolicy[] {
   const rules = kind === 'native' ? NATIVE_JOB_RULES : REGO_JOB_RULES
   return Array.from({ length: count }, (_, n) =>
@@ -46,7 +46,7 @@ export function jobPolicies(kind: 'native' | 'opa', count: number): readonly Ask
   )
 }
 
-/** So many policies about plans, all of which pass. */
+/** Policies for plans, all of which pass. */
 export function planPolicies(kind: 'native' | 'opa', count: number): readonly AskedPolicy[] {
   return Array.from({ length: count }, (_, n) =>
     asked({
@@ -75,7 +75,7 @@ function asked({ query = 'data.jobs.deny', ...policy }: Partial<PolicyText>): As
   return { policy: { name, kind, code, query: kind === 'opa' ? query : null }, params: {} }
 }
 
-/** The sample that engines are compared with: may alice, by her roles? */
+/** The common RBAC sample for comparing engines: is alice allowed by her roles? */
 export const ROLES: AskedPolicy = asked({
   kind: 'opa',
   name: 'roles',
@@ -99,7 +99,7 @@ allow if {
 deny contains "not allowed" if not allow`,
 })
 
-/** A plan that creates so many things. */
+/** A plan with this number of creations. */
 export function aPlan(changes: number): PlanSubject {
   const resource_changes = Array.from({ length: changes }, (_, at): PlainObject => ({
     address: `bucket.b${at}`,

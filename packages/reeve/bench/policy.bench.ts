@@ -1,10 +1,10 @@
 /**
- * Policies: what asking them costs, on this thread and through the thread of the server, the first
- * time and later; and what a registration pays for them, most of all where there are none. `node
+ * Policy evaluation: its cost on this thread and through the worker thread, cold and warm; and its
+ * share of a registration, in particular without any policies. `node
  * packages/reeve/bench/policy.bench.ts [--quick]`
  */
 import { setImmediate } from 'node:timers/promises'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { systemClock } from '../src/main/system.ts'
 import {
@@ -27,7 +27,7 @@ import { fixed, isQuick, printTable, rateOf, summary, timed, whole } from './mea
 import { aPlan, jobPolicies, planPolicies, ROLES } from './policy-texts.ts'
 
 const ROUNDS = isQuick ? 50 : 300
-/** The clock of work tells only some milliseconds apart. */
+/** The CPU clock has a resolution of some milliseconds. */
 const WORK_MS = isQuick ? 100 : 1_000
 const LOOKS = 10_000
 const RATE_MS = isQuick ? 300 : 3_000
@@ -37,12 +37,12 @@ const OPTIONS = {
   time: { nowNs: 0n, zone: 'UTC', offsetSeconds: () => 0 },
   isCancelled: () => false,
   random: () => 0.5,
-  offsetAt: createZoneOffsets(),
+  offsetAt: createTimeZoneOffset(),
 }
 
 const JOB: JobSubject = {
   kind: 'job',
-  // A job of the wire is plain data.
+  // Proof: a job in wire format is plain data.
   job: aJob({ groups: Array.from({ length: 3 }, (_, at) => group(at)) }) as unknown as PlainObject,
   existingJob: undefined,
   namespace: 'default',
@@ -58,7 +58,7 @@ function group(at: number) {
   return aGroup({ Name: `g${at}`, Count: 2, tasks: [aTask(), aTask({ Name: 'side' })] })
 }
 
-/** Milliseconds of work of one call, warm: other work on the machine does not count. */
+/** CPU milliseconds per warm call: other load on the machine does not count. */
 function meanWork(work: () => void): number {
   const run = (untilMs: number): number => {
     const start = process.threadCpuUsage()
@@ -114,7 +114,7 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
   const cold = performance.now() - start
   const warm = meanWork(ask)
   const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
-  // The time to start the thread is told by nobody's registration but the first.
+  // Excludes starting the thread, which only the first registration pays.
   await thread.ask(REQUEST, [ROLES], { tenant: 'bench' })
   const onThread: number[] = []
   for (let round = 0; round <= rounds; round++) {
@@ -133,7 +133,7 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
   ]
 }
 
-/** A source that guards `default` with so many policies. */
+/** A source with this number of policies for the namespace `default`. */
 function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
   const codes = new Map(policies.map(({ policy }) => [policy.name, policy.code]))
   const set = {

@@ -1,7 +1,7 @@
 /**
- * The PostgreSQL engine against PostgreSQL itself, in the same run: the same rows in the same
- * batches over one connection with the same durability and the same encoding of arrays.
- * `node packages/reeve/bench/postgres.bench.ts [--quick]`
+ * The PostgreSQL engine compared with PostgreSQL itself in one run: equal rows and batches over one
+ * connection with equal durability and array encoding. `node packages/reeve/bench/postgres.bench.ts
+ * [--quick]`
  */
 import { Client } from 'pg'
 import type { CheckpointRow, LogEntry } from '../src/state/index.ts'
@@ -17,12 +17,12 @@ const MEASURE_MS = isQuick ? 250 : 2_000
 const WARM_UP_MS = isQuick ? 100 : 500
 const ROUNDS = isQuick ? 1 : 3
 const ROWS = isQuick ? 20_000 : 200_000
-/** As many rows as the engine writes with one statement. */
+/** Rows per statement of the engine. */
 const ROWS_PER_PIECE = Math.floor((512 * 1024) / ROW_BYTES)
 const ROWS_PER_PAGE = 2_000
 const LEASE = { holder: 'bench', address: '', ttlMs: 600_000 }
 const FILLER = '{"Type":"Started","Message":"Task started by client","Restarts":0},'.repeat(20)
-/** Made beforehand: making them would be a part of what is measured. */
+/** Created in advance, so that their creation is not measured. */
 const texts = Array.from({ length: 2_000 }, (_, at) => rowText(at))
 
 const missing = whyNoPostgres()
@@ -38,11 +38,11 @@ async function benchAll(postgres: TestPostgres): Promise<void> {
   }
 }
 
-/** One entry is one commit; a batch is what group commit hands over at once. */
+/** One entry is one commit; a batch is one group commit. */
 async function benchAppends(postgres: TestPostgres): Promise<void> {
   const rows: string[][] = []
   for (const batch of BATCHES) {
-    // In turns, so that neither has the machine at its better moment; the better turn counts.
+    // Alternates, so that load on the machine affects both sides; the better round counts.
     let [ours, bare] = [await engineRate(postgres, batch), await rawRate(postgres, batch)]
     for (let round = 1; round < ROUNDS; round++) {
       ours = better(ours, await engineRate(postgres, batch))
@@ -97,7 +97,7 @@ async function warmRateOf(work: () => Promise<void>): Promise<Rate> {
   return await rateOf(MEASURE_MS, work)
 }
 
-/** What a checkpoint writes and a start reads. */
+/** The writes of a checkpoint and the reads of a start. */
 async function benchRows(postgres: TestPostgres): Promise<void> {
   const table: string[][] = []
   const report = (what: string, ours: number, bare: number): void => {
@@ -161,7 +161,7 @@ async function readAll(client: Client): Promise<void> {
   }
 }
 
-/** In a database of its own, so that neither pays for what the other left behind. */
+/** In a separate database, so that neither side is affected by the other. */
 async function withEngine<T>(
   postgres: TestPostgres,
   work: (engine: PostgresEngine) => Promise<T>,
@@ -211,7 +211,7 @@ function textAt(at: number): string {
   return texts[at % texts.length] ?? ''
 }
 
-/** About as compressible as JSON: names repeat, ids do not. */
+/** Compresses about like JSON: names repeat, ids do not. */
 function rowText(at: number): string {
   const ids = Array.from({ length: 6 }, (_, part) => `"ID${part}":"${scatteredId(at * 7 + part)}"`)
   return `{${ids.join(',')},"Events":"${FILLER}"}`.slice(0, ROW_BYTES)

@@ -5,11 +5,11 @@ const TICKS_PER_SECOND = 100
 export interface ProcessMemory {
   /** VmRSS. */
   readonly residentBytes: number
-  /** VmHWM: the most that it ever was. */
+  /** VmHWM: the peak. */
   readonly residentBytesMax: number
 }
 
-/** The memory of a process, as the kernel counts it (proc(5)). */
+/** Memory of a process as reported by the kernel (proc(5)). */
 export async function memoryOf(pid: number): Promise<ProcessMemory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const bytes = (name: string): number =>
@@ -17,10 +17,10 @@ export async function memoryOf(pid: number): Promise<ProcessMemory> {
   return { residentBytes: bytes('VmRSS'), residentBytesMax: bytes('VmHWM') }
 }
 
-/** Processor time of a process or thread, from its `stat` file. */
+/** CPU time of a process or thread from its `stat` file. */
 export async function readCpuSeconds(path: string): Promise<number> {
   const stat = await readFile(path, 'utf8')
-  // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
+  // proc(5): fields 14 and 15, counted after the name, which may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }

@@ -11,47 +11,47 @@ import { PROGRAM } from '../test/build/program.ts'
 /** A child process that listens on a port of 127.0.0.1. */
 export interface Listening {
   readonly port: number
-  /** The process, for those who want to know what it costs. */
+  /** Process id, for measuring its costs. */
   readonly pid: number
-  /** Asks it to stop and waits until it has. */
+  /** Stops it gracefully and waits for the exit. */
   stop(): Promise<void>
-  /** Ends it as a power cut would. */
+  /** Kills it, like a power failure. */
   kill(): Promise<void>
 }
 
-/** The real program, as a user starts it. */
+/** The real program, started as by a user. */
 export interface RunningProgram extends Listening {
   readonly address: string
-  /** One value of `/v1/metrics`, by its name without prefix. */
+  /** A value of `/v1/metrics`, by its name without prefix. */
   metric(name: string): Promise<number>
 }
 
 export interface ProgramOptions {
-  /** Its data directory; it may hold data. */
+  /** The data directory, which may contain data. */
   readonly directory: string
   readonly flags?: readonly string[]
-  /** A server alone, as it is installed, instead of `--dev`. */
+  /** Starts a server alone instead of `--dev`. */
   readonly isServer?: boolean
-  /** For its Node, such as those of the profiler: NODE_OPTIONS would reach other children too. */
+  /** Flags for its Node, such as the profiler's: NODE_OPTIONS would affect other children too. */
   readonly nodeFlags?: readonly string[]
-  /** Variables on top of the ones of this process. */
+  /** Environment variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** The flags that `bin/reeve` passes to Node. */
+/** The Node flags of `bin/reeve`. */
 export function flagsOfUsers(): string[] {
   const text = readFileSync(join(import.meta.dirname, '../../../bin/runtime-flags'), 'utf8')
   return text.split('\n').filter((line) => line.startsWith('--'))
 }
 
-/** What `bin/reeve` tells the allocator of the C library. */
+/** The settings of `bin/reeve` for the C library's allocator. */
 function allocatorSettingsOfUsers(): Record<string, string> {
   const script = readFileSync(join(import.meta.dirname, '../../../bin/reeve'), 'utf8')
   const settings = script.matchAll(/\{(?<name>MALLOC_\w+):-(?<value>\d+)\}/g)
   return Object.fromEntries(Array.from(settings, ([, name = '', value = '']) => [name, value]))
 }
 
-/** Starts `reeve agent` on any free port. */
+/** Starts `reeve agent` on a free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const where = ['--data-dir', options.directory, '--http-port', '0']
   const mode = options.isServer === true ? ['--server', '--bind', '127.0.0.1'] : ['--dev']
@@ -68,12 +68,12 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
 export interface NodeOptions {
   readonly name: string
   readonly directory: string
-  /** The port of its server on 127.0.0.1. */
+  /** Port of its server on 127.0.0.1. */
   readonly serverPort: number
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Starts `reeve agent --client`, which listens on no port: its `port` is that of its server. */
+/** Starts `reeve agent --client`, which does not listen: `port` is that of its server. */
 export async function startNode(options: NodeOptions): Promise<Listening> {
   const { name, directory, serverPort, environment } = options
   const dialled = ['--client', '--join', `127.0.0.1:${serverPort}`]
@@ -86,8 +86,8 @@ export async function startNode(options: NodeOptions): Promise<Listening> {
 }
 
 /**
- * For a data directory whose rows were not written by the program: a server whose state has no key
- * beside it asks where that went, and does not start.
+ * Writes the sealing key of a data directory whose rows were not written by the program: a server
+ * with state but without a key does not start.
  */
 export async function writeSealingKey(directory: string): Promise<void> {
   const path = join(directory, 'server', 'sealing-key')
@@ -104,7 +104,7 @@ interface Start {
 
 const NOTHING_ELSE: Start = { flags: [], nodeFlags: [], environment: {} }
 
-/** Starts a script that says `http://127.0.0.1:<port>` once it listens. */
+/** Starts a script that prints `http://127.0.0.1:<port>` once it listens. */
 async function startListening(script: string, how: Start = NOTHING_ELSE): Promise<Listening> {
   const child = spawn(process.execPath, [...how.nodeFlags, script, ...how.flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -120,7 +120,7 @@ async function startListening(script: string, how: Start = NOTHING_ELSE): Promis
   return { port, pid: child.pid ?? 0, stop: () => stop(child), kill }
 }
 
-/** Those that run. One listener for all: a bench may start and kill a hundred of them. */
+/** Running children. One exit listener serves all: a benchmark may start and kill a hundred. */
 const running = new Set<ChildProcess>()
 
 function endWithUs(child: ChildProcess): void {
@@ -138,7 +138,7 @@ function endAll(): void {
 
 async function portOf(child: ChildProcess): Promise<number> {
   if (child.stdout === null) throw new Error('the child has no standard output')
-  // Reading goes on after the answer: a child must not wait for somebody to take what it says.
+  // Continues reading after the port, so that the child never blocks on its output.
   const lines = createInterface({ input: child.stdout })
   return await new Promise((resolve, reject) => {
     lines.on('line', (line) => {
@@ -150,15 +150,15 @@ async function portOf(child: ChildProcess): Promise<number> {
   })
 }
 
-/** The script, behind the flags of its Node. */
+/** The script name after the Node flags. */
 function nameOf({ spawnargs }: ChildProcess): string {
   return spawnargs.find((argument) => argument.endsWith('.ts')) ?? 'the child'
 }
 
-/** With a million rows the last checkpoint of a slow disk takes half a minute. */
+/** With a million rows the last checkpoint takes half a minute on a slow disk. */
 const STOP_MS_MAX = 90_000
 
-/** A program that does not stop is a finding, and must not be left behind. */
+/** A program that does not stop is an error and is killed. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
@@ -176,7 +176,7 @@ async function readMetric(address: string, name: string): Promise<number> {
   return Number(line[1])
 }
 
-/** The baseline: `bare-server.ts`, which says what it can be asked for. */
+/** The baseline, `bare-server.ts`, which documents its routes. */
 export async function startBareServer(): Promise<Listening> {
   return await startListening(fileURLToPath(new URL('./bare-server.ts', import.meta.url)))
 }

@@ -1,10 +1,10 @@
 /**
- * A server is killed while its cluster is filling, and restarted; then stopped in an orderly way,
- * and restarted again. `node packages/reeve/bench/restart.bench.ts [--quick] [--allocations=N]`
+ * Kills a server while its cluster is filling and restarts it; then stops it gracefully and
+ * restarts it again. `node packages/reeve/bench/restart.bench.ts [--quick] [--allocations=N]`
  * `[--nodes=N]`
  *
- * Prints the time until it answers and its largest memory after the kill, as a multiple of the
- * orderly restart and of the server that was killed.
+ * Prints the time until it responds and its peak memory after the kill, relative to the graceful
+ * restart and to the killed server.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -18,12 +18,12 @@ import { startProgram, type RunningProgram } from './program.ts'
 const COUNT = 1_000
 const TOTAL = numberFlag('allocations') ?? (isQuick ? 50_000 : 1_000_000)
 const JOBS = Math.ceil(TOTAL / COUNT)
-/** Each node has room for some two hundred of the allocations. */
+/** Each node has capacity for some two hundred allocations. */
 const NODES = numberFlag('nodes') ?? Math.max(100, Math.ceil((JOBS * COUNT) / 200))
 const CONNECTIONS = 16
-/** How often the mark of the checkpoint is read while the cluster fills. */
+/** Polling interval of the checkpoint mark during filling. */
 const MARK_MS = 1_000
-/** Goals of the product, at a million allocations. */
+/** Goals of the product at a million allocations. */
 const TIME_RATIO_MAX = 1.5
 const MEMORY_RATIO_MAX = 1.3
 
@@ -117,7 +117,7 @@ function cells({ seconds, cpuSeconds, bytes, bytesMax }: Costs): string[] {
   return [fixed(seconds), fixed(cpuSeconds), megabytes(bytesMax), megabytes(bytes)]
 }
 
-/** The index to which the checkpoint of a data directory reaches, as the server noted it. */
+/** The index of the checkpoint in a data directory, as recorded by the server. */
 async function markIn(data: string): Promise<number> {
   const text = await readFile(join(data, 'server/storage/REACHED'), 'utf8').catch(() => '')
   return Number(/"upTo":(\d+)/.exec(text)?.[1] ?? 0)

@@ -1,4 +1,4 @@
-/** Ids in no order, as those of allocations are: a checkpoint touches the whole range of keys. */
+/** Unordered ids like those of allocations: a checkpoint touches the whole key range. */
 export function scatteredId(at: number): string {
   const word = (salt: number): string =>
     (Math.imul(at + salt, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')

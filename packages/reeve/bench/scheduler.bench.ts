@@ -1,7 +1,7 @@
 /**
- * The scheduler: what one evaluation costs over a grid of clusters and jobs, what a second
- * evaluation of the same cluster costs, and how densely it packs compared with looking at a sample
- * of the nodes. `node packages/reeve/bench/scheduler.bench.ts [--quick]`
+ * The scheduler: the cost of an evaluation for a grid of clusters and jobs, the cost of a second
+ * evaluation on the same cluster, and packing density compared with sampling of nodes. `node
+ * packages/reeve/bench/scheduler.bench.ts [--quick]`
  */
 import type { Job, Node } from '@reeve/contract'
 import { NO_USAGE } from '../src/model/index.ts'
@@ -15,13 +15,13 @@ const RACKS = isQuick ? [25] : [25, 50, 75]
 const COUNTS = isQuick ? [50, 600] : [50, 300, 600, 900, 1_200]
 const ROUNDS = isQuick ? 5 : 9
 
-/** Enough for every cell, so that what is measured is the choice and not the lack of room. */
+/** Enough for every cell, so that selection is measured and not exhaustion. */
 const NODE_CPU = 48_000
 const NODE_MEMORY_MB = 32_000
 const NODE_DISK_MB = 100 * 1_024
 const ASKED = { CPU: 6_000, MemoryMB: 6_000 }
 
-/** A prime, so that a walk in such steps meets every node. */
+/** A prime, so that steps of this size visit every node. */
 const STEP = 7_919
 
 warmUp()
@@ -54,7 +54,7 @@ least and µs each: what the machine's other work did not disturb\n`)
   )
 }
 
-/** The first evaluations of a process run before anything is compiled. */
+/** The first evaluations of a process run uncompiled code. */
 function warmUp(): void {
   const cluster = clusterOf(500, 25)
   for (const spread of [false, true]) {
@@ -86,7 +86,7 @@ function gridRow(cell: Cell, cluster: readonly Node[]): string[] {
   ]
 }
 
-/** Many jobs on one cluster, none of them demanding: what is left of a server's time. */
+/** Many small jobs on one cluster. */
 function benchMany(): void {
   const cluster = clusterOf(5_000, 50)
   const rows = [1, 10, 1_000].map((count) => {
@@ -138,7 +138,7 @@ function jobOf({ racks, count, spread }: Cell): Job {
   })
 }
 
-/** A view whose answers cost what those of the server's state cost. */
+/** A view with the access costs of the server's state. */
 function viewOf(cluster: readonly Node[], job: Job): ClusterView {
   const byId = new Map(cluster.map((node, slot) => [node.ID, { node, slot }]))
   const ready = [...cluster]
@@ -171,13 +171,13 @@ interface Ask {
   readonly memory: number
 }
 
-/** The same allocations, chosen for in two ways. */
+/** Places the same allocations with two strategies. */
 function benchPacking(): void {
   const size = isQuick ? 200 : 1_000
   const random = seededRandom(7)
   const draw = (least: number, most: number): number =>
     least + Math.floor(random.next() * (most - least))
-  // About as much as fits: small ones first, then some that need most of a node.
+  // About as many as fit: small ones first, then some that need most of a node.
   const small = Array.from({ length: size * 8 }, () => ({
     cpu: draw(500, 4_000),
     memory: draw(500, 3_000),
@@ -195,7 +195,7 @@ after half: nodes in use when half of them have come; memory: share in use at th
   printTable(['choice among', 'after half', 'nodes in use', 'not placed', 'memory'], rows)
 }
 
-/** The fit of the scheduler on bare numbers, so that the two differ in nothing else. */
+/** The scheduler's fit on plain numbers, so that the strategies differ in nothing else. */
 function packed(asks: readonly Ask[], size: number, limit: number): string[] {
   const cpu = new Float64Array(size)
   const memory = new Float64Array(size)
@@ -227,7 +227,7 @@ interface Choice {
   readonly random: () => number
 }
 
-/** Takes feasible nodes from a random start on until it has seen `limit` of them. */
+/** Takes feasible nodes from a random start until it has seen `limit` of them. */
 function bestOf({ cpu, memory, ask, limit, random }: Choice): number | undefined {
   let best: number | undefined
   let bestScore = -Infinity

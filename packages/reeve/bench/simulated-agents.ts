@@ -1,9 +1,8 @@
 /**
- * Thousands of nodes in one process, each with a WebSocket of its own that speaks the channel of
- * real agents (contract: channel.ts). Only what runs is made up: an allocation runs a moment after
- * it was assigned. They read no more of a message than they need, because they share the machine
- * with the server that is measured. Runs as a child process of cluster.bench.ts, told by messages
- * what to do.
+ * Thousands of nodes in one process, each with a WebSocket that speaks the protocol of real agents
+ * (contract: channel.ts). Only tasks are simulated: an allocation runs shortly after its
+ * assignment. Nodes decode no more of a message than needed, because they share the machine with
+ * the measured server. Runs as a child process of cluster.bench.ts, controlled by messages.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -20,7 +19,7 @@ import { simulatedNode } from './simulated-node.ts'
 
 export type AgentsCommand =
   | ConnectCommand
-  /** Begins to count: `total` allocations will run. */
+  /** Starts counting: `total` allocations will run. */
   | { readonly kind: 'expect'; readonly total: number }
   | { readonly kind: 'report' }
 
@@ -29,29 +28,29 @@ interface ConnectCommand {
   readonly address: string
   readonly nodes: number
   readonly joinToken: string
-  /** From the assignment of an allocation until its task runs. */
+  /** Delay between the assignment of an allocation and its running task. */
   readonly startDelayMs: number
 }
 
 export interface AgentsReport {
-  /** Channels that ended, though nobody ends one here. */
+  /** Channels that ended unexpectedly. */
   readonly lost: readonly string[]
-  /** Allocations of which the server has confirmed that they run. */
+  /** Allocations confirmed as running by the server. */
   readonly running: number
-  /** When each tenth of the expected ones ran, on the machine's clock. */
+  /** When each tenth of the expected allocations ran, by the machine's clock. */
   readonly tenthsMs: readonly number[]
   readonly cpuSeconds: number
-  /** Texts that came down the channels. */
+  /** Characters received on all channels. */
   readonly receivedChars: number
   readonly receivedMessages: number
 }
 
-/** More at once would not fit the server's queue of connections that wait to be accepted. */
+/** More would exceed the server's listen backlog. */
 const DIALLED_AT_ONCE = 200
-/** One timer serves all nodes: thousands would be most of what this process does. */
+/** One timer serves all nodes: thousands of timers would dominate this process. */
 const TICK_MS = 5
 const TENTHS = 10
-/** Allocations in one status report of a real agent. */
+/** Allocations per status report of a real agent. */
 const UPDATES_PER_REPORT = 256
 const ASSIGNED = '{"allocation":{"ID":"'
 const UUID_CHARS = 36
@@ -100,7 +99,7 @@ async function connectAll(command: ConnectCommand): Promise<void> {
   beatForEver(heartbeatMs)
 }
 
-/** Every node once in each interval, a few of them at each tick. */
+/** Sends one heartbeat per node and interval, a few at each tick. */
 function beatForEver(heartbeatMs: number): void {
   const perTick = Math.ceil((agents.length * TICK_MS) / heartbeatMs)
   let next = 0
@@ -114,7 +113,7 @@ interface Identity {
   readonly joinToken: string
 }
 
-/** The node's end of one channel. As a real one, it has at most one report on its way. */
+/** The node's end of a channel. Like a real agent, it has at most one report in flight. */
 class SimulatedAgent {
   readonly #channel: Channel
   readonly #starting: StartingAllocations
@@ -152,7 +151,7 @@ class SimulatedAgent {
   /** The task of the allocation runs. */
   start(id: string): void {
     this.#started.push(id)
-    // What starts in one turn goes out in one report.
+    // Allocations that start in one turn share a report.
     if (this.#started.length - this.#reported === 1) queueMicrotask(() => this.#flush())
   }
 
@@ -165,11 +164,11 @@ class SimulatedAgent {
     else if (!text.startsWith('{"kind":"heartbeat"')) this.#welcome.reject(new Error(text))
   }
 
-  /** The message is not decoded: the jobs in it are long, and nothing here reads them. */
+  /** The message is not decoded: its jobs are long and unused here. */
   #assign(text: string): void {
     for (let at = text.indexOf(ASSIGNED); at >= 0; at = text.indexOf(ASSIGNED, at + 1)) {
       const begin = at + ASSIGNED.length
-      // A copy: a slice would keep the whole message in memory.
+      // A copy, because a slice would retain the whole message.
       const id = Buffer.from(text.slice(begin, begin + UUID_CHARS)).toString('latin1')
       if (this.#known.has(id)) continue
       this.#known.add(id)
@@ -197,11 +196,11 @@ class SimulatedAgent {
 }
 
 function readWelcome(text: string): WelcomeMessage {
-  // Its kind was looked at, and the server is our own.
+  // Proof: its kind was checked, and the server is our own.
   return JSON.parse(text) as WelcomeMessage
 }
 
-/** Allocations that were assigned and do not run yet, the oldest first. */
+/** Assigned allocations that do not run yet, oldest first. */
 class StartingAllocations {
   readonly #delayMs: number
   #waiting: { readonly dueMs: number; readonly agent: SimulatedAgent; readonly id: string }[] = []
@@ -223,7 +222,7 @@ class StartingAllocations {
   }
 }
 
-/** What a node reports of a task that has started (contract: AllocationUpdate). */
+/** The update for a started task (contract: AllocationUpdate). */
 function runningUpdate(id: string): string {
   const head = `{"ID":"${id}","ClientStatus":"running","ClientDescription":"Tasks are running"`
   return `${head},"TaskStates":${taskStates(Date.now())}}`
@@ -231,7 +230,7 @@ function runningUpdate(id: string): string {
 
 let stated = { atMs: 0, text: '' }
 
-/** The same for all that start in the same millisecond. */
+/** Cached for all tasks that start in the same millisecond. */
 function taskStates(nowMs: number): string {
   if (stated.atMs === nowMs) return stated.text
   const time = nsFromMs(nowMs)

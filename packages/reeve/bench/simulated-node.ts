@@ -3,7 +3,7 @@ import type { NodeRegistration } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { aNode } from '../test/build/index.ts'
 
-/** A machine that exists only in what it reports. */
+/** The registration of a simulated machine. */
 export function simulatedNode(name: string): NodeRegistration {
   const { NodeResources, ReservedResources } = aNode()
   return {

@@ -1,6 +1,6 @@
 /**
- * What a server needs in memory for each row of its state and for each reader of an event stream:
- * the figures of docs/how-to/size-a-cluster.md. `npm run bench -- sizing [--quick]`
+ * Memory of a server per row of its state and per reader of an event stream: the figures of
+ * docs/how-to/size-a-cluster.md. `npm run bench -- sizing [--quick]`
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,10 +22,10 @@ const ROWS = isQuick ? 5_000 : 50_000
 const ROWS_PER_COMMIT = 500
 const READERS = isQuick ? 500 : 2_000
 const VARIABLE_CHARS = 1_000
-/** A stream without its history, which would fill the buffers of the readers. */
+/** A stream without history, which would fill the readers' buffers. */
 const LIVE_STREAM = '/v1/event/stream?index=1000000000'
 
-/** The rows that one of each kind takes: a job has versions and a summary beside itself. */
+/** The rows of one object of each kind: a job also has versions and a summary. */
 const KINDS: readonly (readonly [name: string, rows: (at: number) => readonly Change[]])[] = [
   ['job', (at) => jobRows(at)],
   ['allocation', (at) => [put('allocations', anAllocationRow(at))]],
@@ -57,7 +57,7 @@ async function bytesOf(name: string, rows: (at: number) => readonly Change[]): P
   return bytes
 }
 
-/** Sockets are not on the heap: what the process takes from the machine counts. */
+/** Sockets are outside of the heap, so resident memory is measured. */
 async function bytesOfReader(): Promise<number> {
   const program = await startProgram({ directory: join(home, 'program') })
   const readers: StreamReader[] = []

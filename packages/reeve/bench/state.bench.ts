@@ -1,11 +1,11 @@
 /**
- * The store: what a commit costs over the bare storage engine, what a row costs in memory, and how
- * long a restart takes. `node packages/reeve/bench/state.bench.ts [--quick]`
+ * The store: the cost of a commit in addition to the storage engine, the memory of a row, and the
+ * duration of a restart. `node packages/reeve/bench/state.bench.ts [--quick]`
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { put, Store, type CheckpointRow, type LogEntry } from '../src/state/index.ts'
 import type { StorageEngine } from '../src/state/index.ts'
 import { systemClock as clock } from '../src/main/system.ts'
@@ -23,14 +23,14 @@ const MEASURE_MS = isQuick ? 200 : 600
 const WARM_UP_MS = isQuick ? 100 : 200
 const ROUNDS = isQuick ? 1 : 2
 const HEAP_ROWS = isQuick ? 20_000 : 200_000
-/** Decoded rows are large, and their number does not change what one costs. */
+/** Decoded rows are large, and the memory per row does not depend on their number. */
 const DECODED_ROWS = isQuick ? 5_000 : 20_000
 const EMPTY_COMMIT = JSON.stringify({ index: 1, timeMs: 0, events: [] })
 const LOAD_ROWS = isQuick ? 50_000 : 1_000_000
 
 /**
- * Made beforehand, because making them would be a good part of what is measured. So the first
- * 20,000 rows of each measurement are new ones, and all later ones change those.
+ * Created in advance, so that their creation is not measured. The first 20,000 rows of each
+ * measurement are inserts, all later ones updates.
  */
 const rows = Array.from({ length: 20_000 }, (_, at) => anAllocationRow(at))
 
@@ -74,7 +74,7 @@ function tableRow(of: Compared & { readonly label: string; readonly batch: numbe
   ]
 }
 
-/** In turns, so that neither has the machine at its better moment; the better turn counts. */
+/** Alternates, so that load on the machine affects both sides; the better round counts. */
 async function compared(batch: number, committers: number): Promise<Compared> {
   const texts: string[] = []
   let store = await storeRate({ batch, committers, texts })
@@ -89,7 +89,7 @@ async function compared(batch: number, committers: number): Promise<Compared> {
 interface Committing {
   readonly batch: number
   readonly committers: number
-  /** Takes some of the texts that the store hands to the engine. */
+  /** Receives some of the texts that the store passes to the engine. */
   readonly texts: string[]
 }
 
@@ -135,12 +135,12 @@ async function onNewEngine(work: (engine: StorageEngine) => Promise<Rate>): Prom
   }
 }
 
-/** Keeps a few of the texts that pass. */
+/** Records a few of the texts that pass. */
 function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
   return {
     opened: engine.opened,
     append(entries) {
-      for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(joinedText(text))
+      for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(joinChunks(text))
       return engine.append(entries)
     },
     load: () => engine.load(),
@@ -152,9 +152,7 @@ function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
   }
 }
 
-/**
- * What a row costs after a restart, when nobody has read it yet, and what its objects would cost.
- */
+/** The memory of a row after a restart, before it is read, and of its decoded objects. */
 async function benchHeap(): Promise<void> {
   const directory = join(home, 'heap')
   await writeCheckpoint(directory, HEAP_ROWS)
@@ -184,7 +182,7 @@ each with its key, its place in two orders and six indexes, and what it holds
   )
 }
 
-/** What one row's objects cost, and the text that is kept instead. */
+/** The size of a row's objects and of the text that is stored instead. */
 function decodedSize(store: Store): { readonly decoded: number; readonly text: number } {
   const { allocations } = store.tables
   const bodies = [...allocations.keys()]
@@ -235,7 +233,7 @@ function check({ tables: { allocations } }: Store): void {
     throw new Error(`the store holds ${allocations.size} rows, or they are not as written`)
 }
 
-/** A data directory that holds the rows as a checkpoint and nothing behind it. */
+/** A data directory with the rows as a checkpoint and an empty log. */
 async function writeCheckpoint(directory: string, count: number): Promise<void> {
   await mkdir(directory, { recursive: true })
   const engine = await openEmbeddedEngine(directory)
@@ -251,7 +249,7 @@ function emptyStore(): Promise<Store> {
   return Store.open({ engine: openMemoryEngine({ disk: new MemoryDisk() }), clock })
 }
 
-/** In the form of state/codec.ts: the header, then the body. `check` would notice another one. */
+/** In the format of state/codec.ts: header, then body. `check` would fail for any other. */
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)

@@ -1,6 +1,6 @@
 /**
- * The embedded engine against the bare database it stands on, in the same run.
- * `node packages/reeve/bench/storage.bench.ts [--quick]`
+ * The embedded engine compared with its bare database in one run. `node
+ * packages/reeve/bench/storage.bench.ts [--quick]`
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const STEADY_MS = isQuick ? 1_000 : 10_000
 
 const names = ['ID', 'EvalID', 'NodeID', 'JobID', 'DeploymentID', 'PreviousAllocation']
 const FILLER = '{"Type":"Started","Message":"Task started by client","Restarts":0},'.repeat(20)
-/** Made beforehand: making them would be a good part of what is measured. */
+/** Created in advance, so that their creation is not measured. */
 const texts = Array.from({ length: 20_000 }, (_, at) => rowText(at))
 
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
@@ -45,11 +45,11 @@ try {
   await rm(home, { recursive: true })
 }
 
-/** One entry is one row of a commit; a batch is what group commit hands over at once. */
+/** One entry is one row of a commit; a batch is one group commit. */
 async function benchAppends(): Promise<void> {
   const rows: string[][] = []
   for (const batch of BATCHES) {
-    // In turns, so that neither has the machine at its better moment; the better turn counts.
+    // Alternates, so that load on the machine affects both sides; the better round counts.
     let [ours, bare] = [await engineRate(batch), await rawRate(batch)]
     for (let round = 1; round < ROUNDS; round++) {
       ours = better(ours, await engineRate(batch))
@@ -108,7 +108,7 @@ async function warmRateOf(work: () => Promise<void>): Promise<Rate> {
   return await rateOf(MEASURE_MS, work)
 }
 
-/** Appends at a steady rate, while rows are checkpointed and the log is trimmed behind them. */
+/** Appends at a steady rate during checkpoints and log trimming. */
 async function benchSteady(): Promise<void> {
   const engine = await openEmbeddedEngine(join(home, 'steady'))
   const keeping = new AbortController()
@@ -210,7 +210,7 @@ function* someRows(from: number, to: number): Generator<CheckpointRow> {
   }
 }
 
-/** In the order of their keys, which spares the database most of its sorting: made for `load`. */
+/** Sorted by key, which spares the database most of its sorting; only for `load`. */
 function* rowsInOrder(count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const key = `${at.toString(16).padStart(8, '0')}-${scatteredId(at)}`
@@ -222,7 +222,7 @@ function textAt(at: number): string {
   return texts[at % texts.length] ?? ''
 }
 
-/** About as compressible as JSON: names repeat, ids do not. */
+/** Compresses about like JSON: names repeat, ids do not. */
 function rowText(at: number): string {
   const ids = Array.from(
     { length: 6 },

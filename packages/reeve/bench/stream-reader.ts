@@ -8,26 +8,26 @@ export interface StreamRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Every event carries the time of its commit here. */
+/** Precedes the commit time in every event. */
 const MARK = '"Description":"'
 const SAID_CHARS = 2_000
 
-/** The server has ended a stream. */
+/** The server closed a stream. */
 export class StreamEnded extends Error {
   override readonly name = 'StreamEnded'
 }
 
 /**
- * One reader of an event stream that only looks for the times in it. To parse every line would cost
- * five hundred readers more than the server that is measured has to do.
+ * A reader of an event stream that only extracts commit times. Parsing every line for five hundred
+ * readers would cost more CPU than the measured server.
  */
 export class StreamReader {
   readonly #socket: Socket
-  /** The end of what came, when a mark may be cut in two there. */
+  /** The end of the received text, where a mark may be incomplete. */
   #rest = ''
-  /** How old each event was when it came, in milliseconds. */
+  /** Latency of each event in milliseconds. */
   agesMs: number[] = []
-  /** What came last: the headers, and later why the server ended the stream. */
+  /** The latest text: the headers, later the reason for closing the stream. */
   #said = ''
 
   static async open({ port, path, headers = {} }: StreamRequest): Promise<StreamReader> {
@@ -49,7 +49,7 @@ export class StreamReader {
     this.#socket.resetAndDestroy()
   }
 
-  /** Throws when the server ended the stream. */
+  /** Throws if the server closed the stream. */
   check(): void {
     const closed = /"Closed":"([^"]*)"/.exec(this.#said)?.[1]
     if (closed !== undefined || this.#socket.destroyed)

@@ -1,7 +1,7 @@
 /**
- * The task helper alone: tasks per second through the launcher, raw and isolated, the memory of a
- * sleeping task, and log throughput. Needs root for the isolated rows. `--quick` for a short look.
- * The ratio is to starting the same command from Node, as many at a time, without any of it.
+ * The task helper alone: tasks per second through the launcher, raw and isolated, memory of a
+ * sleeping task, and log throughput. Isolated rows need root. `--quick` for a short run. The ratio
+ * compares with starting the same command directly from Node with equal concurrency.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -64,7 +64,7 @@ function limits(id: string): Spec {
   }
 }
 
-/** Starts `count` tasks, some at a time; each is done when its end is known. */
+/** Starts `count` tasks with bounded concurrency; a task is done when its exit is known. */
 async function runAll(
   count: number,
   run: (id: string) => Promise<void>,
@@ -87,7 +87,7 @@ async function runOne(launcher: Launcher, spec: Spec): Promise<void> {
   const answer = await launcher.run(spec)
   if (!answer.ok) throw new Error(answer.message ?? 'not started')
   await launcher.ended(Number(answer['shimPid']))
-  // Written by `limits` above.
+  // Proof: written by `limits` above.
   const groups = (spec['cgroups'] ?? []) as readonly { readonly path: string }[]
   if (groups.length > 0)
     await launcher.ask({ op: 'removeCgroups', paths: groups.map(({ path }) => path) })
@@ -104,7 +104,7 @@ async function benchStarts(): Promise<void> {
   }
 }
 
-/** Gives back how many there were a second. */
+/** Returns the rate per second. */
 async function benchStart(
   name: string,
   run: (id: string) => Promise<void>,
@@ -123,7 +123,7 @@ async function benchStart(
   return perSecond
 }
 
-/** Proportional memory of a process in KB: shared pages count by their share. */
+/** Proportional set size in KB: shared pages count by their share. */
 function memoryOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0)

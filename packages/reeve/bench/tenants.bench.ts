@@ -1,10 +1,10 @@
 /**
- * What one tenant notices while another one attacks: a victim reads, lists, registers, follows
- * events and a log, alone and then during each attack by one other token on the same server.
+ * Tenant isolation: a victim reads, lists, registers, follows events and a log, alone and during
+ * attacks by another token on the same server.
  *
  *   npm run bench -- tenants [--quick] [--only=plan,parse] [--list] [--json=FILE] [--priority]
  *
- * How to read the tables: docs/contributing/tenant-isolation.md.
+ * docs/contributing/tenant-isolation.md explains the tables.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, constants, loadavg, setPriority, tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { attacks, CONTROL } from './tenants/attacks/index.ts'
 import { IsolationRun } from './tenants/isolation-run.ts'
 import { printProgress, printReport, type Row } from './tenants/report.ts'
 
-/** A first signal ends the run after the present attack, a second one at once. */
+/** The first signal ends the run after the current attack, a second one at once. */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, () => (interrupted.signal.aborted ? process.exit(1) : interrupted.abort()))
@@ -25,11 +25,11 @@ if (process.argv.includes('--priority')) await raisePriority()
 if (process.argv.includes('--list')) listAttacks()
 else await run(selected())
 
-/** Inherited by every child; the attacker lowers its own again. */
+/** Inherited by all children; the attacker lowers its own priority again. */
 async function raisePriority(): Promise<void> {
   const priority = constants.priority.PRIORITY_ABOVE_NORMAL
   setPriority(priority)
-  // Where sessions share the processors, a priority alone counts only within this session.
+  // With autogroups, a priority only counts within its session.
   await writeFile('/proc/self/autogroup', String(priority)).catch(() => undefined)
 }
 
@@ -47,7 +47,7 @@ function flag(name: string): string | undefined {
   return found?.slice(name.length + 3)
 }
 
-/** The control always runs: the others are compared with it. */
+/** The control always runs, because the others are compared with it. */
 function selected(): readonly Attack[] {
   const only = flag('only')?.split(',')
   if (only === undefined) return attacks
@@ -56,7 +56,7 @@ function selected(): readonly Attack[] {
   return attacks.filter(({ name }) => name === CONTROL || only.includes(name))
 }
 
-/** Others' work makes every latency worse, alone and during attacks. */
+/** Other load on the machine increases every latency, alone and during attacks. */
 function warnOfLoad(): void {
   const [load = 0] = loadavg()
   if (load <= availableParallelism()) return

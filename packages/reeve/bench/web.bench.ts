@@ -1,10 +1,10 @@
 /**
- * The web UI in a real Chromium, on a server with 100,000 jobs, 110,000 allocations and 5,000
- * nodes, and on one with a hundredth of that: until the first content is seen, while it is
- * scrolled, searched and changed. `node packages/reeve/bench/web.bench.ts [--quick]`
+ * The web UI in Chromium on a server with 100,000 jobs, 110,000 allocations and 5,000 nodes, and on
+ * one with a hundredth of that: time to first content, and costs of scrolling, searching and
+ * updates. `node packages/reeve/bench/web.bench.ts [--quick]`
  *
- * Needs Chromium (`REEVE_CHROMIUM`, or one of Debian's packages) and a built web UI. The nodes are
- * rows only: nobody speaks for them, and the server waits an hour before it minds.
+ * Needs Chromium (`REEVE_CHROMIUM` or a Debian package) and a built web UI. The nodes are rows
+ * only: nothing sends heartbeats, so the server's heartbeat timeout is an hour.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const SMALL: ClusterSize = { nodes: 50, jobs: 1_000, large: 100 }
 const LARGE: ClusterSize = isQuick
   ? { nodes: 500, jobs: 10_000, large: 3_000 }
   : { nodes: 5_000, jobs: 100_000, large: 10_000 }
-/** Each makes about four events: a job, two states of its evaluation, an allocation. */
+/** Each write causes about four events: a job, two evaluation states, an allocation. */
 const WRITES_PER_SECOND = 25
 const LIVE_MS = isQuick ? 2_000 : 6_000
 const SCROLL_MS = isQuick ? 1_000 : 4_000
@@ -30,7 +30,7 @@ const SCROLL_MS = isQuick ? 1_000 : 4_000
 const ROWS = `document.querySelectorAll('tbody tr[data-row]').length >= 10`
 const HEAD = `document.querySelector('#main h1') !== null`
 
-/** The addresses of the pages, as docs/reference/web-ui.md tells them. */
+/** The addresses of the pages, as in docs/reference/web-ui.md. */
 const ui = (path: string): string => `/ui${path}`
 const JOBS = ui('/jobs')
 const LARGE_JOB_PAGE = ui(`/jobs/${LARGE_JOB}?namespace=default`)
@@ -38,7 +38,7 @@ const LARGE_JOB_PAGE = ui(`/jobs/${LARGE_JOB}?namespace=default`)
 interface BenchPage {
   readonly name: string
   readonly href: string
-  /** True once there is something to see. */
+  /** An expression that becomes true when there is content. */
   readonly ready: string
 }
 
@@ -81,7 +81,7 @@ function pagesOf({ nodes }: ClusterSize): readonly BenchPage[] {
   ]
 }
 
-/** What people have draws more than the one for tests. */
+/** The full browser is preferred, because it renders like the ones users have. */
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-headless-shell'] as const
 
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
@@ -134,7 +134,7 @@ async function onServer<T>(
   }
 }
 
-/** A browser that was never there, the same again, and a link within the page. */
+/** A first visit, a second visit, and a link within the page. */
 interface PageFigures {
   readonly name: string
   readonly cold: Measured
@@ -217,7 +217,7 @@ interface Use {
   readonly note: string
 }
 
-/** What a person does with the pages, and what the cluster does to them. */
+/** User interactions, and updates by the cluster. */
 async function benchUse(of: Browser, program: RunningProgram): Promise<readonly Use[]> {
   const context = await of.newContext({ viewport: { width: 1280, height: 800 } })
   const page = await MeasuredPage.open(context)
@@ -237,7 +237,7 @@ async function benchUse(of: Browser, program: RunningProgram): Promise<readonly 
   return uses
 }
 
-/** As fast as a hand turns a wheel: 100 rows a second and more, pages being asked for meanwhile. */
+/** Scrolls like a mouse wheel: 100 rows a second and more, while pages are requested. */
 async function scrolled(page: MeasuredPage, { address }: RunningProgram): Promise<Use[]> {
   await page.load(address + JOBS, ROWS)
   await page.mark()
@@ -256,7 +256,7 @@ async function scrolled(page: MeasuredPage, { address }: RunningProgram): Promis
     }
     requestAnimationFrame(step)
   })`)
-  // The expression gives these numbers.
+  // Proof: the expression returns these numbers.
   const [longest, frames, late] = answer as [number, number, number]
   const note = `${frames} frames in ${SCROLL_MS / 1_000} s, ${late} of them later than 50 ms, the latest ${whole(longest)} ms`
   return [{ what: 'scroll the jobs', ms: undefined, ...(await page.cost()), note }]
@@ -301,7 +301,7 @@ async function lived(page: MeasuredPage, client: Client, name: string): Promise<
   return { what: `live: ${name}`, ms: undefined, ...cost, note }
 }
 
-/** Changes jobs in place, the newest and others, at a steady rate. */
+/** Updates jobs at a steady rate, the newest and others. */
 async function writeJobs(client: Client): Promise<void> {
   const count = Math.round((WRITES_PER_SECOND * LIVE_MS) / 1_000)
   const startMs = performance.now()

@@ -1,18 +1,18 @@
-/** Sockets of attackers: they write what they like, read or do not, and count the answers. */
+/** Sockets of attackers: they write anything, read or not, and count responses. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { CONNECTIONS, type Assault } from './attack.ts'
 
 /**
- * Attackers dial from another loopback address than the victim and the nodes, so that limits per
- * address can tell them apart.
+ * Attackers connect from a different loopback address than the victim and the nodes, so that
+ * per-address limits distinguish them.
  */
 const ATTACKER_ADDRESS = '127.0.0.2'
 const RECONNECT_MS = 20
 const CONNECT_MS_MAX = 10_000
 
-/** Opens a connection; undefined when the server does not take it or the time is up. */
+/** Opens a connection; undefined if the server rejects it or the time is up. */
 export async function openSocket(
   { target, signal, count }: Assault,
   port = target.port,
@@ -37,7 +37,7 @@ export async function openSocket(
   }
 }
 
-/** Opens as many as the server takes, a few at a time. */
+/** Opens as many as the server accepts, a few at a time. */
 export async function openSockets(assault: Assault, many: number): Promise<Socket[]> {
   const sockets: Socket[] = []
   for (let at = 0; at < many && !assault.signal.aborted; at += CONNECTIONS) {
@@ -48,19 +48,19 @@ export async function openSockets(assault: Assault, many: number): Promise<Socke
   return sockets
 }
 
-/** Settles when the time is up. */
+/** Resolves when the time is up. */
 export async function untilOver({ signal }: Assault): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Waits, at most until the time is up. */
+/** Sleeps, at most until the time is up. */
 export async function pause({ signal }: Assault, durationMs: number): Promise<void> {
   await wait(durationMs, undefined, { signal }).catch(() => undefined)
 }
 
 /**
- * Writes the same bytes again and again, as fast as they are taken.
- * @returns how many were written
+ * Writes the same bytes repeatedly, as fast as they are accepted.
+ * @returns the number of written bytes
  */
 export async function writeOften(
   { signal }: Assault,
@@ -96,7 +96,7 @@ export interface Sent {
   readonly body?: Buffer | string
 }
 
-/** The bytes of a request on a kept-alive connection. */
+/** The bytes of a keep-alive request. */
 export function requestBytes({ method = 'GET', path, headers = {}, body }: Sent): Buffer {
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   const lines = Object.entries({ host: '127.0.0.1', ...headers, ...length })
@@ -110,7 +110,7 @@ export interface Hammering {
   readonly port?: number
 }
 
-/** Sends requests on many connections; each waits for its answer before it sends the next. */
+/** Sends requests on many connections; each waits for the response before the next request. */
 export async function hammer(
   assault: Assault,
   next: () => Buffer,
@@ -120,7 +120,7 @@ export async function hammer(
     while (!assault.signal.aborted) {
       const socket = await openSocket(assault, port)
       if (socket !== undefined) await converse(assault, socket, next)
-      // Also after a refusal: a loop without any wait would only measure this process.
+      // Also after a refusal: a busy loop would only measure this process.
       await pause(assault, RECONNECT_MS)
     }
   }
@@ -137,14 +137,14 @@ async function converse(assault: Assault, socket: Socket, next: () => Buffer): P
   }
 }
 
-/** Finds the ends of answers on a connection; keeps nothing of their bodies. */
+/** Detects the ends of responses on a connection; discards bodies. */
 export class AnswerReader {
   #waiting: ((status: number | undefined) => void) | undefined
   #head = ''
   #status = 0
-  /** Bytes of the body that are still to come; undefined while the head is read. */
+  /** Remaining bytes of the body; undefined while the head is read. */
   #left: number | undefined
-  /** The last bytes of a body in chunks. */
+  /** The last bytes of a chunked body. */
   #tail = ''
 
   constructor(socket: Socket) {
@@ -152,7 +152,7 @@ export class AnswerReader {
     socket.on('close', () => this.#settle(undefined))
   }
 
-  /** The status of the next answer; undefined when the connection ended before it. */
+  /** The status of the next response; undefined if the connection ended first. */
   next(): Promise<number | undefined> {
     return new Promise((resolve) => (this.#waiting = resolve))
   }
@@ -198,7 +198,7 @@ const UPGRADE = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-/** Opens a WebSocket and leaves the reading of frames to the caller; counts the status. */
+/** Opens a WebSocket without reading frames; counts the status. */
 export async function openWebSocket(
   assault: Assault,
   path: string,
@@ -220,7 +220,7 @@ export async function openWebSocket(
 const TEXT = 1
 export const PING = 9
 
-/** A frame of a client. The mask is zero, which changes nothing of the payload. */
+/** A client frame. The mask is zero, so the payload is unchanged. */
 export function frame(payload: Buffer | string, opcode = TEXT): Buffer {
   const body = Buffer.from(payload)
   const head = body.length < 126 ? Buffer.alloc(6) : Buffer.alloc(8)
@@ -233,7 +233,7 @@ export function frame(payload: Buffer | string, opcode = TEXT): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** As many copies of some bytes as fit into 64 KiB: fewer writes for the same flood. */
+/** As many copies as fit into 64 KiB: fewer writes for the same volume. */
 export function repeated(bytes: Buffer): Buffer {
   const times = Math.max(1, Math.floor(65_536 / bytes.length))
   return Buffer.concat(Array.from({ length: times }, () => bytes))

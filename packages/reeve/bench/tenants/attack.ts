@@ -1,44 +1,44 @@
-/** What every attack is given and has to be. */
+/** The interface of attacks. */
 
-/** Where an attack is aimed, and with whose rights. All of it is on 127.0.0.1. */
+/** The target of an attack and the attacker's credentials. Everything is on 127.0.0.1. */
 export interface AttackTarget {
   readonly port: number
-  /** A bare server that is not Reeve, for the control. */
+  /** A bare server without Reeve, for the control. */
   readonly barePort: number
   readonly namespace: string
-  /** `write` on the attacker's own namespace. */
+  /** Has `write` on the attacker's own namespace. */
   readonly token: string
-  /** A user of another organization, of which it is the owner. */
+  /** A user who owns another organization. */
   readonly userToken: string
   readonly organization: string
-  /** For the attacks of a node that misbehaves. */
+  /** For attacks by a misbehaving node. */
   readonly joinToken: string
 }
 
-/** One attack under way: what it may use, and where it notes how it was answered. */
+/** A running attack: its resources and its result counter. */
 export interface Assault {
   readonly target: AttackTarget
-  /** Aborted when the time is up; everything that is open has to end then. */
+  /** Aborted when the time is up; everything open must then be closed. */
   readonly signal: AbortSignal
-  /** Notes an answer: a status, or how a connection ended. */
+  /** Counts a result: a status, or how a connection ended. */
   readonly count: (what: string) => void
 }
 
 export interface Attack {
   /** For `--only`. */
   readonly name: string
-  /** One line for the reader of the table. */
+  /** A one-line summary for the table. */
   readonly summary: string
-  /** Whether it comes without a valid token. */
+  /** Whether the attack uses no valid token. */
   readonly isAnonymous?: boolean
   /**
-   * Prepares what a well-behaved caller may have too (jobs, policies, workspaces), and returns the
-   * attack itself, which ends when the signal is aborted or its bounds are reached.
+   * Prepares anything that a regular caller may create (jobs, policies, workspaces), and returns
+   * the attack itself, which ends when the signal is aborted or its limits are reached.
    */
   prepare(assault: Assault): Promise<() => Promise<void>>
 }
 
-/** Connections of one attack, unless it says otherwise. */
+/** Default number of connections per attack. */
 export const CONNECTIONS = 64
 
 /** An attack that needs no preparation. */

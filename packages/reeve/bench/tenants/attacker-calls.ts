@@ -1,4 +1,4 @@
-/** What attackers prepare as any caller may: jobs, running tasks, organizations' objects. */
+/** Preparations of attackers with regular calls: jobs, running tasks, organizations. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AttackTarget } from './attack.ts'
 
@@ -13,7 +13,7 @@ const CALL_MS_MAX = 30_000
 const TASK_MS_MAX = 60_000
 const POLL_MS = 100
 
-/** Calls and insists on success. */
+/** Calls a route and requires success. */
 async function call({ port }: AttackTarget, asked: Call): Promise<unknown> {
   const { method = 'POST', path, token, body } = asked
   const isGovernance = path.startsWith('/api/v2')
@@ -30,7 +30,7 @@ async function call({ port }: AttackTarget, asked: Call): Promise<unknown> {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** Creates an object of the governance API and returns it. */
+/** Creates an object through the governance API. */
 export async function create(
   target: AttackTarget,
   path: string,
@@ -42,7 +42,7 @@ export async function create(
     token: target.userToken,
     ...(body === undefined ? {} : { body }),
   })
-  // A document of one resource, by the contract.
+  // Proof: a JSON:API document of one resource, by the contract.
   return (answer as { data: Created }).data
 }
 
@@ -51,7 +51,7 @@ export interface Created {
   readonly relationships?: Readonly<Record<string, { readonly data?: { readonly id: string } }>>
 }
 
-/** Everything that attackers run is named so: the bench purges it after each attack. */
+/** Name prefix of all attacker jobs: the benchmark purges them after each attack. */
 export const ATTACK_JOB_PREFIX = 'attack-'
 
 export interface TaskWish {
@@ -60,7 +60,7 @@ export interface TaskWish {
   readonly args: readonly string[]
 }
 
-/** A job of one process in the attacker's namespace. */
+/** A job with one process in the attacker's namespace. */
 export function taskJob({ namespace }: AttackTarget, { name, command, args }: TaskWish) {
   const task = {
     Name: 'main',
@@ -83,7 +83,7 @@ export async function register(target: AttackTarget, Job: object): Promise<void>
   await call(target, { path, token: target.token, body: { Job } })
 }
 
-/** Runs one task and returns its allocation once it runs. */
+/** Runs a task and returns its allocation once it runs. */
 export async function startTask(target: AttackTarget, wish: TaskWish): Promise<string> {
   const job = taskJob(target, wish)
   await register(target, job)
@@ -91,7 +91,7 @@ export async function startTask(target: AttackTarget, wish: TaskWish): Promise<s
   const endMs = performance.now() + TASK_MS_MAX
   while (performance.now() < endMs) {
     const rows = await call(target, { method: 'GET', path, token: target.token })
-    // A list of allocations, by the contract.
+    // Proof: a list of allocations, by the contract.
     const running = (rows as AllocationRow[]).find(({ ClientStatus }) => ClientStatus === 'running')
     if (running !== undefined) return running.ID
     await wait(POLL_MS)
@@ -104,5 +104,5 @@ interface AllocationRow {
   readonly ClientStatus: string
 }
 
-/** A task that does nothing, for as long as any attack may take. */
+/** A task that sleeps longer than any attack takes. */
 export const IDLE_TASK = { name: 'shell', command: '/bin/sleep', args: ['600'] } as const

@@ -1,6 +1,6 @@
 /**
- * The attacker, in a process of its own for each attack: whatever it holds ends with it. It has a
- * lower priority than everybody else, because a real one has its own machine.
+ * The attacker, in a separate process per attack, whose resources end with it. It has a lower
+ * priority, because a real attacker has its own machine.
  */
 import { once, setMaxListeners } from 'node:events'
 import { constants, getPriority, setPriority } from 'node:os'
@@ -13,7 +13,7 @@ export interface AttackOrder {
   readonly durationMs: number
 }
 
-/** `begun`: what follows is the attack itself. `over`: how it was answered. */
+/** `begun`: the attack itself starts. `over`: the results. */
 export type AttackerMessage =
   | { readonly kind: 'begun' }
   | { readonly kind: 'over'; readonly answers: Readonly<Record<string, number>> }
@@ -30,7 +30,7 @@ async function attack({ attack: name, target, durationMs }: AttackOrder): Promis
   if (found === undefined) throw new Error(`there is no attack "${name}"`)
   const answers: Record<string, number> = {}
   const end = new AbortController()
-  // Every socket listens for the end.
+  // Every socket listens for the abort.
   setMaxListeners(0, end.signal)
   const count = (what: string): void => {
     answers[what] = (answers[what] ?? 0) + 1

@@ -1,4 +1,4 @@
-/** The victim and the attacker as this process sees them: children that answer to messages. */
+/** The victim and the attacker as child processes controlled by messages. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import type { VictimCommand, VictimOrder, VictimReport } from './victim.ts'
 
 const START_MS_MAX = 20_000
 const GRACE_MS = 10_000
-/** Registering jobs, waiting for tasks and creating policies, on a slow machine. */
+/** Time for registering jobs, starting tasks and creating policies on a slow machine. */
 const PREPARE_MS_MAX = 90_000
 
 function forkScript(name: string): ChildProcess {
@@ -19,7 +19,7 @@ function forkScript(name: string): ChildProcess {
   return child
 }
 
-/** The next message of a child; throws when it ends first or takes too long. */
+/** The next message of a child; throws if it exits or times out first. */
 async function messageOf(child: ChildProcess, withinMs: number): Promise<unknown> {
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(new Error(`no message in ${withinMs} ms`)), withinMs)
@@ -44,7 +44,7 @@ export class Victim {
 
   async measure(durationMs: number): Promise<VictimReport> {
     this.#send({ kind: 'measure', durationMs })
-    // The victim sends nothing else.
+    // Proof: the victim sends nothing else.
     return (await messageOf(this.#child, durationMs + DEADLINE_MS + GRACE_MS)) as VictimReport
   }
 
@@ -65,14 +65,14 @@ export class Attacker {
     this.#order = order
   }
 
-  /** Settles when the attack itself begins. */
+  /** Resolves when the attack itself starts. */
   async begin(): Promise<void> {
     this.#child.send(this.#order)
     const message = await this.#next(PREPARE_MS_MAX)
     if (message.kind === 'failed') throw new Error(message.reason)
   }
 
-  /** How the attack was answered, once it is over. */
+  /** The results of the attack after its end. */
   async end(): Promise<Readonly<Record<string, number>>> {
     try {
       const message = await this.#next(this.#order.durationMs + GRACE_MS)
@@ -89,7 +89,7 @@ export class Attacker {
   }
 
   async #next(withinMs: number): Promise<AttackerMessage> {
-    // The attacker sends nothing else.
+    // Proof: the attacker sends nothing else.
     return (await messageOf(this.#child, withinMs)) as AttackerMessage
   }
 }

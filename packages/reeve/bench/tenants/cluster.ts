@@ -1,4 +1,4 @@
-/** The cluster that both tenants share: a server and two nodes, each a process of its own. */
+/** The cluster that both tenants share: a server and two nodes as separate processes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const SEEDED_JOBS = 1_000
 const VICTIM_JOBS = 200
 const LOG_INTERVAL_MS = 50
 const LOG_JOB = 'logged'
-/** It ends with this process: tasks outlive their agents. */
+/** Ends with this process, because tasks outlive their agents. */
 const LOG_TASK = `let line = 0
 setInterval(() => console.log(++line, Date.now()), ${LOG_INTERVAL_MS})
 setInterval(() => process.kill(${process.pid}, 0), 1000)`
@@ -27,7 +27,7 @@ const POLL_MS = 100
 const READY_MS_MAX = 60_000
 const CALL_MS_MAX = 5_000
 
-/** Shorter than the defaults, so that a node that is silent during an attack is seen to be. */
+/** Shorter than the defaults, so that a node that is silent during an attack is detected. */
 const SERVER_ENVIRONMENT = {
   REEVE_JOIN_TOKEN: JOIN_TOKEN,
   REEVE_MIN_HEARTBEAT_TTL: '1s',
@@ -40,7 +40,7 @@ const NODE_ENVIRONMENT = {
   REEVE_SECRETS_IN_MEMORY: 'false',
 }
 
-/** What tells whether a node was lost meanwhile: its status and when that last changed. */
+/** Status of each node and the time of its last change, to detect lost nodes. */
 export type NodeStatuses = ReadonlyMap<string, string>
 
 export class Cluster {
@@ -87,7 +87,7 @@ export class Cluster {
     }
   }
 
-  /** Resident bytes of the server; 0 when it is gone. */
+  /** Resident bytes of the server; 0 if it has exited. */
   residentBytes(): number {
     try {
       const [, pages] = readFileSync(`/proc/${this.#server.pid}/statm`, 'latin1').split(' ')
@@ -97,7 +97,7 @@ export class Cluster {
     }
   }
 
-  /** Milliseconds of a health check; undefined when none is answered in time. */
+  /** Duration of a health check in milliseconds; undefined on timeout. */
   async healthMs(): Promise<number | undefined> {
     const startMs = performance.now()
     const answer = await fetch(`${this.#server.address}/v1/agent/health`, {
@@ -118,7 +118,7 @@ export class Cluster {
     return statuses
   }
 
-  /** Ends all that the attacker runs. */
+  /** Stops everything that the attacker runs. */
   async purgeAttacker(): Promise<void> {
     const client = this.#client(this.#root)
     const query = { namespace: ATTACKER, prefix: ATTACK_JOB_PREFIX }
@@ -130,7 +130,7 @@ export class Cluster {
       })
   }
 
-  /** Waits until every node is ready and the victim's task runs; false when that takes too long. */
+  /** Waits until every node is ready and the victim's task runs; false on timeout. */
   async isWhole(withinMs: number): Promise<boolean> {
     const endMs = performance.now() + withinMs
     while (performance.now() < endMs) {
@@ -150,14 +150,14 @@ export class Cluster {
     return data.some(({ ClientStatus }) => ClientStatus === 'running')
   }
 
-  /** Kills the server and starts it again on its port with its data. */
+  /** Kills the server and restarts it on its port with its data. */
   async restartServer(): Promise<void> {
     const { port } = this.#server
     await kill(this.#server)
     this.#server = await startServer(this.#home, port)
   }
 
-  /** Kills the agents of all nodes and starts them again; their tasks run on. */
+  /** Kills and restarts the agents of all nodes; their tasks continue. */
   async restartNodes(): Promise<void> {
     for (const node of this.#nodes.values()) await kill(node)
     await this.#startNodes()
@@ -202,18 +202,18 @@ export class Cluster {
     if (!(await this.isWhole(READY_MS_MAX))) throw new Error('the cluster did not become ready')
   }
 
-  /** A namespace, and a token that may do in it what `write` allows, and nothing elsewhere. */
+  /** Creates a namespace and a token with `write` on it and no other rights. */
   async #tenant(name: string): Promise<string> {
     const { v1 } = this.#client(this.#root)
     await v1.writeNamespace({ body: { Name: name } })
-    // Tasks are processes without isolation, so that the bench does not need root.
+    // Tasks are processes without isolation, so that the benchmark does not need root.
     const Rules = `namespace "${name}" { policy = "write" capabilities = ["alloc-node-exec"] }`
     await v1.writeAclPolicy({ params: { policy_name: name }, body: { Name: name, Rules } })
     const body = { Name: name, Type: 'client' as const, Policies: [name] }
     return (await v1.createAclToken({ body })).data.SecretID
   }
 
-  /** A user who owns an organization, and nothing else. */
+  /** Creates a user who only owns an organization. */
   async #user(name: string): Promise<string> {
     const { v2 } = this.#client(this.#root)
     const attributes = { username: name, email: `${name}@example.com` }
@@ -279,7 +279,7 @@ async function startServer(home: string, port = 0): Promise<RunningProgram> {
   return await startProgram({
     directory: join(home, 'server'),
     isServer: true,
-    // Warnings that the other side is silent would drown the tables.
+    // Warnings about a silent peer would hide the tables.
     flags: ['--log-level', 'error', ...(port === 0 ? [] : ['--http-port', String(port)])],
     environment: SERVER_ENVIRONMENT,
   })
@@ -290,8 +290,8 @@ async function kill(child: Listening): Promise<void> {
   try {
     process.kill(child.pid, 'SIGKILL')
   } catch {
-    // It has ended already.
+    // The process has already exited.
   }
-  // `stop` takes the signal for a program that did not stop.
+  // Proof: `stop` reports a process that was killed as one that did not stop.
   await child.stop().catch(() => undefined)
 }

@@ -11,23 +11,23 @@ const WARM_UP_MS = isQuick ? 5_000 : 15_000
 const ATTACK_MS = isQuick ? 3_000 : 10_000
 const ALONE_MS = isQuick ? 2_000 : 5_000
 const WARM_UP_ATTACK = 'reads'
-/** How long after an attack its memory may come back, and everybody be answered again. */
+/** Time after an attack until memory and response times must have recovered. */
 const AFTER_MS = 10_000
 const RECOVERY_MS_MAX = 30_000
 const NODES_MS_MAX = 20_000
 const HEALTHY_MS_MAX = 500
-/** Alone, the server must be about as fast as it was at first, else it is started again. */
+/** Maximum slowdown without an attack, relative to the start; otherwise the server is restarted. */
 const SLOWER_MAX = 3
 const SLOWER_MS_MIN = 50
 
-/** One server, two nodes and the victim, which goes on from the first attack to the last. */
+/** One server, two nodes and the victim, which runs from the first attack to the last. */
 export class IsolationRun {
   readonly #cluster: Cluster
   #victim: Victim
-  /** The fastest medians without an attack so far: what the server must come back to. */
+  /** The best medians without an attack so far: the server must return to them. */
   #best: Medians
   #alone: VictimSummary
-  /** What had to be done after the attack before. */
+  /** Repairs after the previous attack. */
   #notes: string[] = []
 
   static async start(home: string, barePort: number): Promise<IsolationRun> {
@@ -64,10 +64,10 @@ export class IsolationRun {
     const repairs = await this.#recover()
     const lost = new Set(await this.#lostNodes(nodes))
     await this.#restoreNodes(repairs)
-    // Before anything that may restart the server: a process that is gone takes no memory.
+    // Before any restart of the server: an exited process has no memory.
     const memoryUse = await use
     await this.#measureAlone()
-    // A node that fell silent at the end of the attack is missed only now.
+    // A node that fell silent at the end of the attack is detected only now.
     for (const name of await this.#lostNodes(nodes)) lost.add(name)
     const observed = {
       victim: summarizeAll(report.samples),
@@ -75,7 +75,7 @@ export class IsolationRun {
       lostNodes: [...lost].toSorted(),
       repairs,
     }
-    // The control is its own control: all that it slows down is the machine's.
+    // The control is compared with itself: its slowdown is caused by the machine.
     const misses = findMisses(observed, { alone, control: control ?? observed.victim })
     const { name, summary } = attack
     const { stallMs, ownDelayMs } = report
@@ -87,7 +87,7 @@ export class IsolationRun {
     await this.#cluster.stop()
   }
 
-  /** Waits until health checks are answered at once; a server that stays silent is killed. */
+  /** Waits until health checks are fast; kills a server that stays silent. */
   async #recover(): Promise<string[]> {
     const endMs = performance.now() + RECOVERY_MS_MAX
     while (performance.now() < endMs) {
@@ -111,7 +111,7 @@ export class IsolationRun {
     return [...before].filter(([name, status]) => after.get(name) !== status).map(([name]) => name)
   }
 
-  /** Ends what the attacker runs; agents that cannot end it are killed. */
+  /** Stops everything that the attacker runs; kills agents that cannot stop it. */
   async #restoreNodes(repairs: string[]): Promise<void> {
     await this.#cluster.purgeAttacker().catch(() => undefined)
     if (await this.#cluster.isWhole(NODES_MS_MAX)) return
@@ -120,7 +120,7 @@ export class IsolationRun {
     await this.#cluster.isWhole(NODES_MS_MAX)
   }
 
-  /** For the next attack. A server that has become slow would make it look harmless. */
+  /** The baseline of the next attack. A degraded server would make the attack look harmless. */
   async #measureAlone(): Promise<void> {
     this.#alone = await aloneOf(this.#victim)
     if (!this.#isSlower()) return
@@ -149,8 +149,8 @@ function mediansOf({ read, list, register }: VictimSummary): Medians {
 }
 
 /**
- * Starts the victim and warms the server up: also with cheap reads at full speed, so that its heap
- * has the size that it keeps under load before memory is compared.
+ * Starts the victim and warms up the server, also with fast cheap reads, so that its heap has
+ * reached its size under load before memory is compared.
  */
 async function startVictim(cluster: Cluster): Promise<Victim> {
   const victim = new Victim()

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { MEMORY_RATIO_MAX, type MemoryUse } from './statistics.ts'
 
 const SAMPLE_MS = 100
-/** The machine is shared: an attack that makes the server larger than this is stopped. */
+/** The machine is shared: an attack that makes the server larger than this is aborted. */
 const RESIDENT_BYTES_MAX = 4 * 1024 ** 3
 
 /** Resident memory of a server before, during and after an attack. */
@@ -18,7 +18,7 @@ export class MemoryWatch {
     this.#peakBytes = this.#beforeBytes
   }
 
-  /** @param onExcess called once when the server becomes too large for the machine. */
+  /** @param onExcess called once when the server exceeds the memory limit. */
   start(onExcess: () => void): void {
     let isExceeded = false
     this.#timer = setInterval(() => {
@@ -30,7 +30,7 @@ export class MemoryWatch {
     }, SAMPLE_MS)
   }
 
-  /** Waits until the memory is back, at most so long. */
+  /** Waits for the memory to recover, up to the given time. */
   async finish(withinMs: number): Promise<MemoryUse> {
     const endMs = performance.now() + withinMs
     let afterBytes = this.#sample()

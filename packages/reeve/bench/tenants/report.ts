@@ -1,4 +1,4 @@
-/** The tables that a run prints. */
+/** Prints the tables of a run. */
 import { fixed, megabytes, printTable, whole } from '../measure.ts'
 import {
   countsText,
@@ -16,16 +16,16 @@ export interface Row {
   readonly summary: string
   readonly alone: VictimSummary
   readonly observed: Observation
-  /** The longest answer to a health probe. */
+  /** The longest response time of a health probe. */
   readonly stallMs: number
   readonly ownDelayMs: number
   readonly answers: Readonly<Record<string, number>>
   readonly misses: readonly Miss[]
-  /** Such as that the attack was stopped early. */
+  /** For example that the attack was aborted. */
   readonly notes: readonly string[]
 }
 
-/** One line as soon as an attack is measured: a run takes a quarter of an hour. */
+/** Prints one line per attack at once, because a run takes a quarter of an hour. */
 export function printProgress(row: Row): void {
   const misses = row.misses.map(({ text, isMachine }) => (isMachine ? `(${text})` : text))
   const notes = [...misses, ...row.notes].join('; ')

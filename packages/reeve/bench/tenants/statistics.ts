@@ -1,15 +1,15 @@
-/** What was measured of the victim, and whether it meets the target. Pure: no clock, no process. */
+/** Measurements of the victim and their evaluation. Pure: no clock, no process. */
 
-/** What the victim does all the time, each at a fixed pace. */
+/** The continuous activities of the victim, each at a fixed rate. */
 export const VICTIM_KINDS = ['read', 'list', 'register', 'event', 'log'] as const
 export type VictimKind = (typeof VICTIM_KINDS)[number]
 
-/** The victim gives up on a request after this long. */
+/** Request timeout of the victim. */
 export const DEADLINE_MS = 30_000
 
 /** The requests of one kind that were due in one window. */
 export interface KindSamples {
-  /** Milliseconds from when each was due; one that timed out counts with its deadline. */
+  /** Milliseconds since each request was due; a timed-out request counts as the deadline. */
   readonly tookMs: readonly number[]
   /** Requests that were not served, by status or reason. */
   readonly refused: Readonly<Record<string, number>>
@@ -25,7 +25,7 @@ export interface KindSummary {
 
 export type VictimSummary = Readonly<Record<VictimKind, KindSummary>>
 
-/** Smallest sample that at least this share of all samples does not exceed; 0 of none. */
+/** The smallest sample that is not exceeded by this fraction of all samples; 0 without samples. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b)
   const rank = Math.ceil(sorted.length * share)
@@ -52,47 +52,47 @@ export function summarizeAll(samples: Readonly<Record<VictimKind, KindSamples>>)
   }
 }
 
-/** A p99 may grow to this multiple of the one without an attack, and by this much. */
+/** A p99 may grow to this multiple of the baseline, and by this amount. */
 const P99_RATIO_MAX = 3
 const P99_ADDED_MS_MAX = 100
-/** Memory some seconds after the attack, as a multiple of the memory before it. */
+/** Maximum memory after the attack relative to before. */
 export const MEMORY_RATIO_MAX = 1.2
-/** A latency that is no worse than this multiple of the control's is the machine's. */
+/** A latency up to this multiple of the control's is caused by the machine. */
 const CONTROL_RATIO_MAX = 1.1
 
 export interface MemoryUse {
   readonly beforeBytes: number
   readonly peakBytes: number
-  /** The least within ten seconds of the end of the attack. */
+  /** The minimum within ten seconds after the attack. */
   readonly afterBytes: number
 }
 
-/** All that was observed of one attack. */
+/** All observations of one attack. */
 export interface Observation {
   readonly victim: VictimSummary
   readonly memory: MemoryUse
-  /** Names of the nodes whose status left `ready`. */
+  /** Names of the nodes that left the status `ready`. */
   readonly lostNodes: readonly string[]
-  /** Why the cluster had to be repaired afterwards: empty when it recovered by itself. */
+  /** Repairs that were necessary; empty if the cluster recovered by itself. */
   readonly repairs: readonly string[]
 }
 
-/** One way in which an attack reached somebody else. */
+/** A way in which an attack affected other tenants. */
 export interface Miss {
   readonly what: 'latency' | 'refused' | 'heartbeat' | 'memory' | 'repair'
   readonly text: string
-  /** The control, which does not touch Reeve, is as slow: the machine is short of processors. */
+  /** The control, which does not use Reeve, is as slow: the machine lacks CPU. */
   readonly isMachine: boolean
 }
 
 export interface Compared {
   /** The nearest measurement without an attack. */
   readonly alone: VictimSummary
-  /** The control attack of the same run. */
+  /** The control of the same run. */
   readonly control: VictimSummary
 }
 
-/** Everything that misses the target; empty when all of it is met. */
+/** All missed targets; empty if all are met. */
 export function findMisses(observed: Observation, compared: Compared): Miss[] {
   return [
     ...VICTIM_KINDS.flatMap((kind) => latencyMisses(kind, observed.victim, compared)),
@@ -131,7 +131,7 @@ function miss(what: Miss['what'], text: string): Miss {
   return { what, text, isMachine: false }
 }
 
-/** `met`; `machine` when only the machine is to blame; else `missed`. */
+/** `met`; `machine` if only the machine is the cause; otherwise `missed`. */
 export function verdictOf(misses: readonly Miss[]): 'met' | 'machine' | 'missed' {
   if (misses.length === 0) return 'met'
   return misses.every(({ isMachine }) => isMachine) ? 'machine' : 'missed'
@@ -141,7 +141,7 @@ export function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
-/** The largest first: `200 × 1,204, 429 × 80`. */
+/** Sorted by count: `200 × 1,204, 429 × 80`. */
 export function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
@@ -154,7 +154,7 @@ export interface LineWindow {
   readonly before: number | undefined
   /** Number of the first line after the window; undefined when none arrived. */
   readonly after: number | undefined
-  /** Lines of the window that arrived. */
+  /** Received lines of the window. */
   readonly received: number
   /** Lines that a task with enough processor time writes in the window. */
   readonly expected: number

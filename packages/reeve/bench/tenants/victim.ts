@@ -1,7 +1,7 @@
 /**
- * The victim tenant, in a process of its own: it reads, lists, registers, follows events and the
- * log of one task, each at a fixed pace whatever the server does. A request counts from when it was
- * due, so that a server that answers nobody is not measured by the few requests it let through.
+ * The victim tenant in a separate process: reads, lists, registers, follows events and a task log,
+ * each at a fixed rate regardless of the server. Latency counts from the time a request was due, so
+ * that a stalled server is not measured by its few served requests (coordinated omission).
  */
 import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -15,19 +15,19 @@ export interface VictimOrder {
   readonly port: number
   readonly token: string
   readonly namespace: string
-  /** The job whose only task writes one line with its number and the time per interval. */
+  /** The job whose task writes one line with its number and the time per interval. */
   readonly logJob: string
   readonly logIntervalMs: number
 }
 
 export type VictimCommand =
   | VictimOrder
-  /** Answered with a report once everything that was due in the window is settled. */
+  /** Answered with a report when every request that was due in the window has settled. */
   | { readonly kind: 'measure'; readonly durationMs: number }
 
 export interface VictimReport {
   readonly samples: Readonly<Record<VictimKind, KindSamples>>
-  /** The longest answer to a health probe; one is sent every 10 ms while none is under way. */
+  /** The longest response time of a health probe; one is sent every 10 ms while none is pending. */
   readonly stallMs: number
   /** The longest delay of this process's own event loop: noise of the machine. */
   readonly ownDelayMs: number
@@ -44,7 +44,7 @@ interface Sample {
   readonly dueMs: number
   /** Number of a log line. */
   readonly line?: number
-  /** Undefined while it is under way. */
+  /** Undefined while pending. */
   tookMs?: number
   refused?: string
 }
@@ -57,7 +57,7 @@ const samples: Record<VictimKind, Sample[]> = {
   event: [],
   log: [],
 }
-/** Registrations whose event has not arrived, by their number. */
+/** Registrations without their event yet, by number. */
 const unseen = new Map<number, Sample>()
 const delay = monitorEventLoopDelay({ resolution: 5 })
 let stallMs = 0
@@ -87,7 +87,7 @@ function start(given: VictimOrder): void {
   process.send?.('started')
 }
 
-/** Calls at a fixed pace; a late timer makes up for what was due, with the time it was due. */
+/** Calls at a fixed rate; a late timer catches up with the original due times. */
 function every(intervalMs: number, call: (dueMs: number) => void): void {
   let dueMs = performance.now()
   setInterval(() => {
@@ -130,12 +130,12 @@ async function register(dueMs: number): Promise<void> {
   const path = `/v1/jobs?namespace=${order.namespace}`
   const { refused } = await ask('register', { path, dueMs, body: JSON.stringify({ Job }) })
   if (refused === undefined || refused === TIMED_OUT) return
-  // Nothing was registered as far as the caller knows: no event is missed.
+  // The registration failed, so no event is expected.
   unseen.delete(number)
   samples.event = samples.event.filter((sample) => sample !== event)
 }
 
-/** Undefined when it is served; else why it is not. */
+/** Undefined if the request was served, otherwise the reason. */
 function send(kind: string, path: string, body?: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(DEADLINE_MS)
@@ -183,7 +183,7 @@ async function probeForEver(): Promise<void> {
   }
 }
 
-/** Follows a stream; one that the server ends is opened again, and counts as refused. */
+/** Follows a stream and reopens it when the server closes it, which counts as refused. */
 async function followForEver(kind: VictimKind, follow: () => Promise<void>): Promise<void> {
   for (;;) {
     const reason = await follow().then(
@@ -196,7 +196,7 @@ async function followForEver(kind: VictimKind, follow: () => Promise<void>): Pro
   }
 }
 
-/** Opens a stream and gives its lines to the taker until it ends. */
+/** Opens a stream and passes its lines to `take` until it ends. */
 async function readLines(path: string, take: (line: string) => void): Promise<void> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get({ ...where(path), agent: false }, resolve).on('error', reject)
@@ -253,7 +253,7 @@ async function runningAllocation(): Promise<string> {
     signal: AbortSignal.timeout(DEADLINE_MS),
   })
   if (!response.ok) throw new Error(String(response.status))
-  // A list of allocations, by the contract.
+  // Proof: a list of allocations, by the contract.
   const rows = (await response.json()) as { ID: string; ClientStatus: string }[]
   const running = rows.find(({ ClientStatus }) => ClientStatus === 'running')
   if (running === undefined) throw new Error('no running allocation')
@@ -277,17 +277,19 @@ async function measure(durationMs: number): Promise<VictimReport> {
     samples[kind] = samples[kind].filter(({ dueMs }) => dueMs >= toMs)
   }
   for (const [number, { dueMs }] of unseen) if (dueMs < toMs) unseen.delete(number)
-  // Every kind was just given its samples.
+  // Proof: every kind was just assigned its samples.
   return { samples: taken as VictimReport['samples'], stallMs, ownDelayMs }
 }
 
-/** Waits until all that was due before is served or refused, at most until the deadline. */
+/**
+ * Waits until every request that was due before is served or refused, at most until the deadline.
+ */
 async function settle(toMs: number): Promise<void> {
   const isOpen = ({ dueMs, tookMs }: Sample): boolean => dueMs < toMs && tookMs === undefined
   const isSettled = (): boolean =>
     logMs > toMs &&
     !VICTIM_KINDS.some((kind) => samples[kind].some(isOpen)) &&
-    // A probe that is still under way may have been sent in the window.
+    // A pending probe may have been sent in the window.
     probeSentMs > toMs
   while (!isSettled() && performance.now() < toMs + DEADLINE_MS) await wait(PROBE_MS)
   if (probeSentMs <= toMs) stallMs = Math.max(stallMs, performance.now() - probeSentMs)

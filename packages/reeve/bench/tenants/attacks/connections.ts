@@ -1,4 +1,4 @@
-/** Connections that are slow, idle, never read, or send without end. */
+/** Connections that are slow, idle, never read, or send endlessly. */
 import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import {
@@ -19,11 +19,11 @@ const TRICKLE_MS = 1_000
 const PIPELINED = 'GET / HTTP/1.1\r\nHost:\r\n\r\n'
 const PIPELINED_BYTES = 2_500_000
 const PIPELINE_MS = 3_000
-/** 500 bodies of 3 MiB took 1.5 GB of a server that kept them all. */
+/** 500 bodies of 3 MiB took 1.5 GB of a server that buffered all of them. */
 const STALLED_BODIES = 500
 const ENDLESS_BODIES = 32
 const ENDLESS_BYTES_MAX = 64 * MEGABYTE
-/** Of one connection; two of them took 2.2 GB of a server that kept each chunk. */
+/** Per connection; two of them took 2.2 GB of a server that stored each chunk. */
 const TINY_CHUNK_BYTES_MAX = 24_000_000
 const TINY_CHUNKS_ANONYMOUS = 2
 const TINY_CHUNKS = 8
@@ -137,7 +137,7 @@ export const connectionAttacks: readonly Attack[] = [
   ),
 ]
 
-/** Counts the first answer. */
+/** Counts the first response. */
 function readOnce(assault: Assault, socket: Socket): void {
   socket.once('data', (chunk: Buffer) => assault.count(chunk.toString('latin1', 9, 12)))
 }
@@ -150,12 +150,12 @@ function chunkOf(body: Buffer): Buffer {
 interface Chunks {
   readonly connections: number
   readonly chunk: Buffer
-  /** Of one connection. */
+  /** Per connection. */
   readonly bytesMax: number
   readonly token?: string
 }
 
-/** Bodies without an end. A connection that the server closes is opened again. */
+/** Endless bodies. A connection closed by the server is reopened. */
 async function sendChunks(assault: Assault, chunks: Chunks): Promise<void> {
   const { connections, chunk, bytesMax, token } = chunks
   const headers = {
@@ -177,7 +177,7 @@ async function sendChunks(assault: Assault, chunks: Chunks): Promise<void> {
     }
   }
   await Promise.all(Array.from({ length: connections }, work))
-  // What is open stays open until the time is up.
+  // Open connections stay open until the time is up.
   await untilOver(assault)
 }
 

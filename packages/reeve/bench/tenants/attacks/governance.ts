@@ -1,4 +1,4 @@
-/** Attacks on /api/v2, by a user who owns an organization of its own. */
+/** Attacks on /api/v2 by a user who owns an organization. */
 import { gzipSync } from 'node:zlib'
 import { aTar } from '../../../test/build/archive.ts'
 import { hammer, openSocket, AnswerReader, pause, requestBytes } from '../attack-connection.ts'
@@ -7,16 +7,16 @@ import type { Assault, Attack } from '../attack.ts'
 
 const MANIFEST_POLICIES = 9_000
 const ARCHIVE_ENTRIES = 20_000
-/** Each upload first needs a version or a run to upload to. */
+/** Each upload first needs a version or a run. */
 const UPLOADERS = 16
 const PLAN_UPLOADERS = 4
 const PLAN_BYTES = 44_000_000
 const PLAN_VALUE_CHARS = 20
-/** A JSON body may have 100,000 objects and lists: these fill it with as many. */
+/** A JSON body may have 100,000 objects and lists: these reach that limit. */
 const DRY_RUN_VALUE_CHARS = 120
 const RETRY_MS = 50
 
-/** Nine million pairs, none of which matches. */
+/** Nine million pairs without a match. */
 const EXPENSIVE_REGO = `package storage
 deny contains "never" if {
   some i in numbers.range(1, 3000)
@@ -134,7 +134,7 @@ function uploadAttack(attack: Omit<Attack, 'prepare'>, archive: () => Buffer): A
   }
 }
 
-/** Each uploader asks for a place to upload to, and fills it. */
+/** Each uploader requests an upload target and fills it. */
 async function uploadOften(
   assault: Assault,
   newUpload: () => Promise<Buffer>,
@@ -159,7 +159,7 @@ async function uploadOften(
   await Promise.all(Array.from({ length: uploaders }, work))
 }
 
-/** A valid plan of as many bytes as fit, whose values have so many characters. */
+/** A valid plan of maximum size with values of this length. */
 function largePlan(valueChars: number): string {
   const values = Object.fromEntries(
     Array.from({ length: 20 }, (_, at) => [`key-${at}`, 'x'.repeat(valueChars)]),

@@ -7,7 +7,7 @@ import { requestAttacks } from './requests.ts'
 import { sessionAttacks } from './sessions.ts'
 import { taskAttacks } from './tasks.ts'
 
-/** As busy as any attack, but with a server that is not Reeve: only the machine is shared. */
+/** As busy as any attack, but on a server that is not Reeve: only the machine is shared. */
 const control = direct(
   { name: 'control', summary: '64 connections to a bare server that is not Reeve' },
   async (assault) => {
@@ -16,7 +16,7 @@ const control = direct(
   },
 )
 
-/** In the order in which they run; the control first, because the others are compared with it. */
+/** In execution order; the control first, because the others are compared with it. */
 export const attacks: readonly Attack[] = [
   control,
   ...requestAttacks,

@@ -1,11 +1,11 @@
-/** A node that misbehaves: it holds a join token and floods the channel of nodes. */
+/** A misbehaving node that holds a join token and floods the node channel. */
 import { randomUUID } from 'node:crypto'
 import { CHANNEL_VERSION, NODE_CHANNEL_PATH, type HelloMessage } from '@reeve/contract'
 import { simulatedNode } from '../../simulated-node.ts'
 import { frame, openWebSocket, repeated, writeOften } from '../attack-connection.ts'
 import type { Assault, Attack } from '../attack.ts'
 
-/** Its name begins so: the bench does not take it for one of the real nodes. */
+/** Name prefix by which the benchmark distinguishes it from real nodes. */
 export const ATTACKER_NODE = 'attacker'
 const UPDATES_PER_REPORT = 200
 const BYTES_MAX = 512 * 1024 * 1024
@@ -46,7 +46,7 @@ async function floodAsNode(assault: Assault, bytes: Buffer): Promise<void> {
   while (!assault.signal.aborted) {
     const socket = await openWebSocket(assault, NODE_CHANNEL_PATH)
     if (socket === undefined) return
-    // The answers are read and dropped, as a node has to.
+    // Responses are read and discarded, as by a node.
     socket.resume()
     socket.write(frame(JSON.stringify(hello)))
     await writeOften(assault, socket, { bytes, bytesMax: BYTES_MAX })

@@ -1,4 +1,4 @@
-/** Requests that are expensive to serve, from 64 connections that each wait for their answer. */
+/** Expensive requests from 64 connections that each wait for their response. */
 import { hammer, openSockets, pause, requestBytes, untilOver } from '../attack-connection.ts'
 import { ATTACK_JOB_PREFIX, register } from '../attacker-calls.ts'
 import { direct, type Assault, type Attack } from '../attack.ts'
@@ -27,7 +27,7 @@ function ownJob({ target: { namespace } }: Assault, id: string) {
   return { ...idleJob(`${ATTACK_JOB_PREFIX}${id}`), Namespace: namespace, Datacenters: ['*'] }
 }
 
-/** Lists within lists: some 0.9 s of parsing. */
+/** Nested lists: some 0.9 s of parsing. */
 const NESTED_FOR = `job "parsed" {
   group "g" {
     task "t" {
@@ -41,7 +41,7 @@ const NESTED_FOR = `job "parsed" {
 }
 `
 
-/** A pattern that backtracks without end in most engines. */
+/** A pattern with catastrophic backtracking in most engines. */
 const EXPENSIVE_FILTER = encodeURIComponent('Name matches "(.*a){20}zz"')
 
 export const requestAttacks: readonly Attack[] = [
@@ -131,7 +131,7 @@ export const requestAttacks: readonly Attack[] = [
   }),
 ]
 
-/** Parks queries that are parked again after each write, as a client that watches a list does. */
+/** Parks queries again after each write, like a client that watches a list. */
 async function park(assault: Assault): Promise<void> {
   const { namespace } = assault.target
   const sockets = await openSockets(assault, PARKED_QUERIES)

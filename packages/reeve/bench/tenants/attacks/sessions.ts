@@ -1,4 +1,4 @@
-/** WebSockets: pings that are never read, small frames, sessions that come and go. */
+/** WebSockets: pings without reading, small frames, short sessions. */
 import type { Socket } from 'node:net'
 import { NODE_CHANNEL_PATH } from '@reeve/contract'
 import {
@@ -15,7 +15,7 @@ import { CONNECTIONS, direct, type Assault, type Attack } from '../attack.ts'
 
 const SESSIONS = 16
 const PING_SESSIONS = 4
-/** Of one attack: a server that keeps the answers needs several times as much. */
+/** Per attack: a server that buffers the pongs needs several times as much. */
 const PING_BYTES_MAX = 768 * 1024 * 1024
 const FRAME_BYTES_MAX = 512 * 1024 * 1024
 const PINGS = repeated(frame(Buffer.alloc(125), PING))
@@ -67,7 +67,7 @@ export const sessionAttacks: readonly Attack[] = [
 interface Frames {
   readonly sessions: number
   readonly bytes: Buffer
-  /** Of one session. */
+  /** Per session. */
   readonly bytesMax: number
 }
 
@@ -104,7 +104,7 @@ interface Flood {
   readonly bytesMax: number
 }
 
-/** Writes and never reads. One that the server closes is opened again. */
+/** Writes without reading. A session closed by the server is reopened. */
 async function flood(assault: Assault, { open, connections, bytes, bytesMax }: Flood) {
   const work = async (): Promise<void> => {
     for (let left = bytesMax; left > 0 && !assault.signal.aborted;) {

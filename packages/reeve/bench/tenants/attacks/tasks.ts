@@ -1,17 +1,17 @@
-/** Jobs that burden the nodes they run on, and readers of what they write. */
+/** Jobs that burden their nodes, and readers of their output. */
 import { hammer, openSockets, requestBytes, untilOver } from '../attack-connection.ts'
 import { IDLE_TASK, register, startTask, taskJob } from '../attacker-calls.ts'
 import type { Attack } from '../attack.ts'
 
-/** Few bytes that take minutes of a processor to render. */
+/** A short template that takes minutes of CPU to render. */
 const TEMPLATE_BOMB =
   '{{ $a := sprig_repeat 4000000 "a" }}{{ range loop 3000 }}{{ $a | toUpper | len }}{{ end }}'
 const NODES = 2
 const FOLLOWERS = 100
 const FILE_READERS = 32
-/** A hole: it takes no room on the disk. */
+/** A sparse file: it takes no disk space. */
 const SPARSE_FILE_BYTES = '8G'
-/** Some 20 MB a second, so that the task itself leaves the machine alone. */
+/** Some 20 MB a second, so that the task itself does not saturate the machine. */
 const NOISY = 'while :; do head -c 1000000 /dev/zero | tr "\\0" x; echo; sleep 0.05; done'
 
 export const taskAttacks: readonly Attack[] = [
@@ -51,7 +51,7 @@ export const taskAttacks: readonly Attack[] = [
       return () => hammer(assault, () => request, { connections: FILE_READERS })
     },
   },
-  // The last of all: agents that render it may have to be killed.
+  // The last attack: agents that render it may have to be killed.
   {
     name: 'template',
     summary: 'a template of 90 bytes that renders for minutes, on every node',
