@@ -3,8 +3,8 @@
  * nothing else may be thrown.
  * `npm run fuzz -w packages/go-template -- [--seconds N] [--seed S]`.
  */
-import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
-import { runRounds } from '@reeve/kit/fuzz/rounds.ts'
+import { mutate, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
+import { runFuzzTargets } from '@reeve/kit/fuzz/rounds.ts'
 import {
   fromPlain,
   GO_FUNCTIONS,
@@ -50,6 +50,10 @@ function read(text: string): string {
   }
 }
 
-runRounds('template', [
-  { name: 'templates', make: (draw: Draw) => mutate(SAMPLES, draw, LENGTH_MAX), read },
+runFuzzTargets('template', [
+  {
+    name: 'templates',
+    generate: (draw: RandomSource) => mutate(SAMPLES, draw, LENGTH_MAX),
+    run: read,
+  },
 ])

@@ -1,4 +1,4 @@
-import { patternSize } from '@reeve/kit/pattern-size.ts'
+import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { TEMPLATE_LIMITS } from './limits.ts'
 import { fail } from './template-error.ts'
 import { isList, isMap, StructValue, type Value } from './value.ts'
@@ -101,7 +101,7 @@ export const patternCost: Cost = (args, budget) => {
   const text = args.at(-1)
   deepCost(args, budget)
   if (typeof pattern !== 'string' || typeof text !== 'string') return
-  const instructions = patternSize(pattern)
+  const instructions = estimateRegexSize(pattern)
   if (instructions > TEMPLATE_LIMITS.patternInstructionsMax) fail('the pattern is too large')
   budget.charge(instructions * 64 + text.length * (8 + Math.ceil(instructions / 4)))
 }

@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { hmac, MD5, SHA256 } from '@reeve/kit/hash.ts'

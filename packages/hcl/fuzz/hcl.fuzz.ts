@@ -3,8 +3,8 @@
  * rejected with a source position, within the time limit and without an exception. `npm run fuzz -w
  * packages/hcl -- [--seconds N] [--seed S]`.
  */
-import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
-import { runRounds } from '@reeve/kit/fuzz/rounds.ts'
+import { mutate, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
+import { runFuzzTargets } from '@reeve/kit/fuzz/rounds.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import {
   bodyToValue,
@@ -81,12 +81,13 @@ function refused(text: string, problems: readonly Diagnostic[]): string {
   return 'refused'
 }
 
-const changed = (texts: readonly string[]) => (draw: Draw) => mutate(texts, draw, LENGTH_MAX)
+const changed = (texts: readonly string[]) => (draw: RandomSource) =>
+  mutate(texts, draw, LENGTH_MAX)
 
-runRounds('hcl', [
-  { name: 'expressions', make: changed(EXPRESSIONS), read: readExpression(parseExpression) },
-  { name: 'templates', make: changed(TEMPLATES), read: readExpression(parseTemplate) },
-  { name: 'bodies', make: changed(BODIES), read: readBody(parse) },
-  { name: 'JSON', make: changed(JSON_BODIES), read: readBody(parseJson) },
-  { name: 'HCL 1', make: changed([...BODIES, ...JSON_BODIES]), read: readBody(parseLegacy) },
+runFuzzTargets('hcl', [
+  { name: 'expressions', generate: changed(EXPRESSIONS), run: readExpression(parseExpression) },
+  { name: 'templates', generate: changed(TEMPLATES), run: readExpression(parseTemplate) },
+  { name: 'bodies', generate: changed(BODIES), run: readBody(parse) },
+  { name: 'JSON', generate: changed(JSON_BODIES), run: readBody(parseJson) },
+  { name: 'HCL 1', generate: changed([...BODIES, ...JSON_BODIES]), run: readBody(parseLegacy) },
 ])

@@ -1,11 +1,11 @@
 /** Seeded random mutations of text, similar to typing errors or hostile input. */
 
 /** Returns random integers below a bound. Equal seeds give equal sequences. */
-export interface Draw {
+export interface RandomSource {
   below(bound: number): number
 }
 
-export function seededDraw(seed: number): Draw {
+export function seededRandom(seed: number): RandomSource {
   let state = seed >>> 0 || 1
   return {
     below(bound) {
@@ -18,7 +18,7 @@ export function seededDraw(seed: number): Draw {
   }
 }
 
-export function pick<T>(draw: Draw, list: readonly T[]): T {
+export function pick<T>(draw: RandomSource, list: readonly T[]): T {
   const chosen = list[draw.below(list.length)]
   if (chosen === undefined) throw new Error('nothing to choose from')
   return chosen
@@ -27,28 +27,28 @@ export function pick<T>(draw: Draw, list: readonly T[]): T {
 /**
  * Applies one to six mutations. Other texts of the corpus supply parts. Truncated to `lengthMax`.
  */
-export function mutate(texts: readonly string[], draw: Draw, lengthMax: number): string {
+export function mutate(texts: readonly string[], draw: RandomSource, lengthMax: number): string {
   let text = pick(draw, texts)
   // Few mutations are more likely than many: nearly valid input reaches more code.
   for (let left = 1 + draw.below(1 + draw.below(6)); left > 0; left--) {
-    const change = pick(draw, CHANGES)
+    const change = pick(draw, MUTATIONS)
     text = change({ text, other: pick(draw, texts), draw }).slice(0, lengthMax)
   }
   return text
 }
 
-interface Material {
+interface MutationInput {
   readonly text: string
   readonly other: string
-  readonly draw: Draw
+  readonly draw: RandomSource
 }
 
-type Change = (material: Material) => string
+type Mutation = (material: MutationInput) => string
 
 const TOKEN = /\s+|[\p{L}\p{N}_-]+|./gsu
 
 /** Keywords and delimiters of the fuzzed languages. */
-const WORDS = [
+const DICTIONARY = [
   '{ } [ ] ( ) " ${ %{ ~} $${ << = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n',
   '0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x',
   'job group task variable locals dynamic content for_each labels iterator config env meta',
@@ -59,7 +59,7 @@ const WORDS = [
   .flatMap((line) => line.split(' '))
   .concat('<<-E\nE\n')
 
-const CHANGES: readonly Change[] = [
+const MUTATIONS: readonly Mutation[] = [
   flipCharacters,
   truncate,
   dropPart,
@@ -72,50 +72,50 @@ const CHANGES: readonly Change[] = [
   changeLineEnds,
 ]
 
-function flipCharacters({ text, draw }: Material): string {
+function flipCharacters({ text, draw }: MutationInput): string {
   const at = draw.below(text.length)
   const code = draw.below(4) === 0 ? draw.below(0x1_00_00) : draw.below(128)
   return `${text.slice(0, at)}${String.fromCharCode(code)}${text.slice(at + 1)}`
 }
 
-function truncate({ text, draw }: Material): string {
+function truncate({ text, draw }: MutationInput): string {
   return text.slice(0, draw.below(text.length + 1))
 }
 
-function dropPart({ text, draw }: Material): string {
+function dropPart({ text, draw }: MutationInput): string {
   const { start, end } = part(text, draw)
   return text.slice(0, start) + text.slice(end)
 }
 
-function repeatPart({ text, draw }: Material): string {
+function repeatPart({ text, draw }: MutationInput): string {
   const { start, end } = part(text, draw)
   return text.slice(0, end) + text.slice(start, end).repeat(1 + draw.below(30)) + text.slice(end)
 }
 
-function splice({ text, other, draw }: Material): string {
+function splice({ text, other, draw }: MutationInput): string {
   const { start, end } = part(other, draw)
   const at = draw.below(text.length + 1)
   return text.slice(0, at) + other.slice(start, end) + text.slice(at)
 }
 
-function swapTokens({ text, draw }: Material): string {
+function swapTokens({ text, draw }: MutationInput): string {
   const tokens = tokensOf(text)
   const [first, second] = [draw.below(tokens.length), draw.below(tokens.length)]
   const swapped = tokens.with(first, tokens[second] ?? '').with(second, tokens[first] ?? '')
   return swapped.join('')
 }
 
-function replaceToken({ text, other, draw }: Material): string {
+function replaceToken({ text, other, draw }: MutationInput): string {
   const tokens = tokensOf(text)
   return tokens.with(draw.below(tokens.length), pick(draw, tokensOf(other))).join('')
 }
 
-function insertWord({ text, draw }: Material): string {
+function insertWord({ text, draw }: MutationInput): string {
   const at = draw.below(text.length + 1)
-  return `${text.slice(0, at)} ${pick(draw, WORDS)} ${text.slice(at)}`
+  return `${text.slice(0, at)} ${pick(draw, DICTIONARY)} ${text.slice(at)}`
 }
 
-function nestDeeply({ text, draw }: Material): string {
+function nestDeeply({ text, draw }: MutationInput): string {
   const at = draw.below(text.length + 1)
   const [open, close] = pick(draw, NESTS)
   const count = pick(draw, [3, 50, 190, 210, 5_000])
@@ -149,11 +149,11 @@ const NESTS = [
   ['[0]', ''],
 ] as const
 
-function changeLineEnds({ text, draw }: Material): string {
+function changeLineEnds({ text, draw }: MutationInput): string {
   return text.replaceAll('\n', pick(draw, ['\r\n', '\r', ' ', '\n\n', '\u2028']))
 }
 
-function part(text: string, draw: Draw): { readonly start: number; readonly end: number } {
+function part(text: string, draw: RandomSource): { readonly start: number; readonly end: number } {
   const start = draw.below(text.length)
   return { start, end: start + 1 + draw.below(Math.min(400, text.length)) }
 }

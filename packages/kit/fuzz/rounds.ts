@@ -2,17 +2,17 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { pick, seededDraw, type Draw } from './mutate.ts'
+import { pick, seededRandom, type RandomSource } from './mutate.ts'
 
 /** Maximum CPU time of one round. A slower input could block a server that reads policies. */
-const TOOK_MS_MAX = 2_000
+const ROUND_MS_MAX = 2_000
 
 /** Generates an input and runs it. `run` throws when the result is wrong. */
-export interface Reader {
+export interface FuzzTarget {
   readonly name: string
-  readonly make: (draw: Draw) => string
+  readonly generate: (draw: RandomSource) => string
   /** Returns the outcome of the round, which is counted in the summary. */
-  readonly read: (text: string, draw: Draw) => string
+  readonly run: (text: string, draw: RandomSource) => string
 }
 
 interface Tally {
@@ -22,7 +22,7 @@ interface Tally {
 }
 
 /** Options: `--seconds N --seed S`. On a failure, prints the round and saves the input. */
-export function runRounds(title: string, readers: readonly Reader[]): void {
+export function runFuzzTargets(title: string, readers: readonly FuzzTarget[]): void {
   const { values } = parseArgs({
     options: {
       seconds: { type: 'string', default: '10' },
@@ -32,11 +32,11 @@ export function runRounds(title: string, readers: readonly Reader[]): void {
   const tallies = new Map<string, Tally>()
   const end = performance.now() + Number(values.seconds) * 1_000
   for (let round = Number(values.seed) * 1_000_000; performance.now() < end; round++) {
-    const draw = seededDraw(Math.imul(round, 2_654_435_761))
+    const draw = seededRandom(Math.imul(round, 2_654_435_761))
     const reader = pick(draw, readers)
     const tally = tallies.get(reader.name) ?? { outcomes: new Map(), slowestMs: 0, slowest: '' }
     tallies.set(reader.name, tally)
-    note(tally, { title, reader, round, draw })
+    runRound(tally, { title, reader, round, draw })
   }
   for (const [name, { outcomes, slowestMs, slowest }] of tallies) {
     const total = [...outcomes.values()].reduce((sum, count) => sum + count, 0)
@@ -49,16 +49,16 @@ export function runRounds(title: string, readers: readonly Reader[]): void {
 
 interface Round {
   readonly title: string
-  readonly reader: Reader
+  readonly reader: FuzzTarget
   readonly round: number
-  readonly draw: Draw
+  readonly draw: RandomSource
 }
 
-function note(tally: Tally, { title, reader, round, draw }: Round): void {
-  const text = reader.make(draw)
+function runRound(tally: Tally, { title, reader, round, draw }: Round): void {
+  const text = reader.generate(draw)
   const start = process.threadCpuUsage()
   try {
-    const outcome = reader.read(text, draw)
+    const outcome = reader.run(text, draw)
     tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1)
   } catch (thrown) {
     const said = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
@@ -67,7 +67,7 @@ function note(tally: Tally, { title, reader, round, draw }: Round): void {
   // CPU time of this thread: other load on the machine does not count.
   const { user, system } = process.threadCpuUsage(start)
   const tookMs = (user + system) / 1_000
-  if (tookMs > TOOK_MS_MAX)
+  if (tookMs > ROUND_MS_MAX)
     fail(title, `${reader.name}, round ${round}: took ${Math.round(tookMs)} ms`, text)
   if (tookMs <= tally.slowestMs) return
   tally.slowestMs = tookMs

@@ -8,7 +8,7 @@ import {
   type KeyObject,
   type SigningOptions,
 } from 'node:crypto'
-import { toBigInt } from '../src/bytes.ts'
+import { bytesToBigInt } from '../src/bytes.ts'
 import type { CryptoHost, HostKey, Jwk, SignatureScheme } from '../src/crypto-host.ts'
 
 /** Maximum bits of an RSA modulus. The time of an operation grows with the cube of the length. */
@@ -73,7 +73,7 @@ function exportJwk(key: KeyObject | undefined): Jwk | undefined {
 
 /** Whether `n = p * q`. Node accepts RSA keys with inconsistent numbers. */
 function isConsistent({ kty, n = '', p = '', q = '' }: Jwk): boolean {
-  const number = (text: string) => toBigInt(Buffer.from(text, 'base64url'))
+  const number = (text: string) => bytesToBigInt(Buffer.from(text, 'base64url'))
   return kty !== 'RSA' || number(n) === number(p) * number(q)
 }
 

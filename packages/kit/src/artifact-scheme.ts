@@ -21,7 +21,7 @@ export interface ArtifactScheme {
 }
 
 /** Reads the scheme of an artifact address. A `git::` prefix overrides the scheme of the URL. */
-export function artifactScheme(source: string): ArtifactScheme {
+export function parseArtifactScheme(source: string): ArtifactScheme {
   const forced = /^([a-z0-9]+)::(.*)$/is.exec(source)
   const address = forced?.[2] ?? source
   const scheme = forced?.[1]?.toLowerCase() ?? schemeOf(address)

@@ -19,7 +19,7 @@ for (const [text, encoded] of cases)
     assert.equal(encodeBase64(encodeUtf8(text)), encoded)
   })
 
-test('base64: the same text as the system encoder', () => {
+test('base64: equals the system encoder', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       assert.equal(encodeBase64(bytes), Buffer.from(bytes).toString('base64'))
@@ -38,11 +38,11 @@ for (const text of broken)
     assert.equal(decodeBase64(text), undefined)
   })
 
-test('base64: line ends between the characters are passed over', () => {
+test('base64: line breaks between characters are ignored', () => {
   assert.deepEqual(decodeBase64('Zm9v\r\nYmFy\n'), new Uint8Array(encodeUtf8('foobar')))
 })
 
-test('base64: what was encoded is read back', () => {
+test('base64: decoding reverses encoding', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       assert.deepEqual(decodeBase64(encodeBase64(bytes)), bytes)
@@ -67,7 +67,7 @@ for (const [text, wanted] of isIt)
   test(`base64: ${JSON.stringify(text.slice(0, 10))} is ${wanted ? 'it' : 'none'}`, () =>
     assert.equal(isBase64(text), wanted))
 
-test('base64: bits behind the last byte may be set, as in Go', () => {
+test('base64: unused trailing bits may be set, as in Go', () => {
   assert.deepEqual(decodeBase64('Zh=='), new Uint8Array(encodeUtf8('f')))
 })
 
@@ -76,7 +76,7 @@ for (const text of ['Zg==', 'Zm+v', 'Zm/v', 'Z', 'Zm9vY', 'Zm 9', 'Zm9v\n'])
     assert.equal(decodeBase64Url(text), undefined)
   })
 
-test('base64url: the same text as the system encoder, and read back', () => {
+test('base64url: equals the system encoder, and decodes back', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       assert.equal(encodeBase64Url(bytes), Buffer.from(bytes).toString('base64url'))
@@ -85,7 +85,7 @@ test('base64url: the same text as the system encoder, and read back', () => {
   )
 })
 
-test('base64: texts that are not base64 are undefined and never throw', () => {
+test('base64: invalid text gives undefined and never throws', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'AZaz09+/=-_\n ') }), (text) => {
       const wanted = isBase64(text.replaceAll('\n', ''))

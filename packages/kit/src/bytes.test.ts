@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { releaseBytes } from './release-bytes.ts'
+import { releaseBytes } from './bytes.ts'
 
 const cases = [
   { name: 'a buffer of its own', bytes: Buffer.allocUnsafeSlow(100), left: 0 },
@@ -18,7 +18,7 @@ for (const { name, bytes, left } of cases)
     assert.equal(bytes.length, left)
   })
 
-test('releaseBytes: a buffer without bytes stays usable', () => {
+test('releaseBytes: an empty buffer stays usable', () => {
   const nothing = Buffer.alloc(0)
   releaseBytes(nothing)
   assert.equal(nothing.subarray(0, 0).length, 0)

@@ -17,7 +17,7 @@ export interface WallTime {
 }
 
 /** Converts milliseconds since 1970. For a local time, add the UTC offset first. */
-export function wallTime(ms: number): WallTime {
+export function toWallTime(ms: number): WallTime {
   const date = new Date(ms)
   return {
     year: date.getUTCFullYear(),
@@ -34,12 +34,12 @@ export function wallTime(ms: number): WallTime {
  * Start of a day in milliseconds since 1970. Months and days out of range overflow into the next
  * ones.
  */
-export function midnightMs(year: number, month: number, day: number): number {
+export function dayStartMs(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day)
 }
 
-export function daysIn(year: number, month: number): number {
-  return new Date(midnightMs(year, month + 1, 0)).getUTCDate()
+export function daysInMonth(year: number, month: number): number {
+  return new Date(dayStartMs(year, month + 1, 0)).getUTCDate()
 }
 
 /** Division that rounds down, as times before 1970 require. `/` on bigints rounds towards zero. */

@@ -1,4 +1,4 @@
-import { toBigInt } from './bytes.ts'
+import { bytesToBigInt } from './bytes.ts'
 
 /** Maximum size of one certificate, request or key. */
 const DER_BYTES_MAX = 256 * 1024
@@ -12,10 +12,10 @@ export interface DerItem {
   readonly tag: number
   readonly content: Uint8Array
   /** The bytes of the element with tag and length. */
-  readonly whole: Uint8Array
+  readonly encoded: Uint8Array
 }
 
-export const TAG = {
+export const DER_TAG = {
   boolean: 0x01,
   integer: 0x02,
   bits: 0x03,
@@ -35,19 +35,19 @@ export function readDer(bytes: Uint8Array): readonly DerItem[] | undefined {
     const item = readItem(bytes, at)
     if (item === undefined) return undefined
     items.push(item)
-    at += item.whole.length
+    at += item.encoded.length
   }
   return items
 }
 
 /** Reads exactly one element. */
-export function readOne(bytes: Uint8Array): DerItem | undefined {
+export function readSingleDer(bytes: Uint8Array): DerItem | undefined {
   const items = readDer(bytes)
   return items?.length === 1 ? items[0] : undefined
 }
 
 /** The elements inside a sequence, set or tagged element; otherwise none. */
-export function itemsOf(item: DerItem | undefined): readonly DerItem[] {
+export function sequenceItems(item: DerItem | undefined): readonly DerItem[] {
   if (item === undefined || (item.tag & 0x20) === 0) return []
   return readDer(item.content) ?? []
 }
@@ -72,20 +72,20 @@ function readItem(bytes: Uint8Array, at: number): DerItem | undefined {
   const start = at + 2 + count
   const end = start + length
   if (end > bytes.length) return undefined
-  return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) }
+  return { tag, content: bytes.subarray(start, end), encoded: bytes.subarray(at, end) }
 }
 
 /** Reads a two's complement integer. */
 export function integerOf(item: DerItem | undefined): bigint | undefined {
-  if (item?.tag !== TAG.integer || item.content.length === 0) return undefined
-  const size = toBigInt(item.content)
+  if (item?.tag !== DER_TAG.integer || item.content.length === 0) return undefined
+  const size = bytesToBigInt(item.content)
   const isNegative = (item.content[0] ?? 0) >= 0x80
   return isNegative ? size - (1n << BigInt(item.content.length * 8)) : size
 }
 
 /** For example `1.2.840.113549`. */
 export function oidOf(item: DerItem | undefined): string | undefined {
-  if (item?.tag !== TAG.oid || item.content.length === 0) return undefined
+  if (item?.tag !== DER_TAG.oid || item.content.length === 0) return undefined
   const numbers: bigint[] = []
   let number = 0n
   for (const byte of item.content) {
@@ -100,6 +100,8 @@ export function oidOf(item: DerItem | undefined): string | undefined {
 }
 
 /** The bytes of a bit string, including the unused bits of its last byte. */
-export function bitsOf(item: DerItem | undefined): Uint8Array | undefined {
-  return item?.tag === TAG.bits && item.content.length > 0 ? item.content.subarray(1) : undefined
+export function bitStringOf(item: DerItem | undefined): Uint8Array | undefined {
+  return item?.tag === DER_TAG.bits && item.content.length > 0
+    ? item.content.subarray(1)
+    : undefined
 }

@@ -29,7 +29,7 @@ test('duration: the canonical text names hours, minutes and seconds', () => {
   assert.equal(formatDurationNs(0), '0s')
 })
 
-test('duration: a millisecond time prints exactly as nanoseconds and comes back', () => {
+test('duration: milliseconds convert exactly to nanoseconds and back', () => {
   for (const ms of [1731628800123, 1794704905999, 1]) {
     assert.equal(JSON.stringify(nsFromMs(ms)), `${ms}000000`)
     assert.equal(msFromNs(nsFromMs(ms)), ms)

@@ -62,7 +62,7 @@ test('fair queue: a tenant at its limit is rejected, others are not', () => {
   assert.deepEqual([queue.size, queue.sizeOf('a'), queue.sizeOf('d')], [4, 2, 0])
 })
 
-test('fair queue: what an item cost beyond its estimate delays the same tenant only', () => {
+test('fair queue: cost beyond the estimate delays only the same tenant', () => {
   const queue = queueOf([
     ['a', '1'],
     ['a', '2'],
@@ -75,7 +75,7 @@ test('fair queue: what an item cost beyond its estimate delays the same tenant o
   assert.equal(queue.drain().join(' '), 'x y z 2')
 })
 
-test('fair queue: every item comes out once, in the order of its tenant', () => {
+test('fair queue: every item is served once, in the order of its tenant', () => {
   const pushes = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 9 })))
   fc.assert(
     fc.property(pushes, fc.array(fc.boolean()), (items, takes) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutPaths } from './fault.ts'
+import { redactPaths } from './fault.ts'
 
 const cases = [
   [
@@ -22,4 +22,4 @@ const cases = [
   ['connect ECONNREFUSED 127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1'],
 ] as const
 for (const [text, wanted] of cases)
-  test(`fault: ${text} is told as ${wanted}`, () => assert.equal(withoutPaths(text), wanted))
+  test(`redactPaths: ${text} becomes ${wanted}`, () => assert.equal(redactPaths(text), wanted))

@@ -28,13 +28,13 @@ export function assert(condition: unknown, why: string): asserts condition {
  * Removes system calls and host paths from the message of a system error. API callers need the
  * reason and must not learn where files are.
  */
-export function withoutPaths(text: string): string {
+export function redactPaths(text: string): string {
   return text
     .replaceAll(/(\bE[A-Z0-9]+: [^,\n]+), \w+ '.*'/g, '$1')
     .replaceAll(/\bspawn \/\S+ (E[A-Z0-9]+)/g, 'spawn $1')
 }
 
 /** The message of a thrown value. */
-export function messageOf(thrown: unknown): string {
+export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

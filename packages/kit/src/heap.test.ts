@@ -5,7 +5,7 @@ import { Heap } from './heap.ts'
 
 const ascending = (a: number, b: number) => a - b
 
-test('heap: an empty heap has nothing to give', () => {
+test('heap: pop and peek of an empty heap are undefined', () => {
   const heap = new Heap(ascending)
   assert.equal(heap.size, 0)
   assert.equal(heap.peek(), undefined)
@@ -13,7 +13,7 @@ test('heap: an empty heap has nothing to give', () => {
   assert.equal(heap.size, 0)
 })
 
-test('heap: looking does not take', () => {
+test('heap: peek does not remove', () => {
   const heap = new Heap(ascending)
   heap.push(2)
   heap.push(1)
@@ -21,13 +21,13 @@ test('heap: looking does not take', () => {
   assert.equal(heap.size, 2)
 })
 
-test('heap: the comparator decides what is lowest', () => {
+test('heap: the comparator defines the smallest item', () => {
   const heap = new Heap<string>((a, b) => b.length - a.length)
   for (const word of ['a', 'ccc', 'bb']) heap.push(word)
   assert.deepEqual([heap.pop(), heap.pop(), heap.pop(), heap.pop()], ['ccc', 'bb', 'a', undefined])
 })
 
-test('heap: behaves like a list that is sorted before each look', () => {
+test('heap: behaves like a list that is sorted before each access', () => {
   const step = fc.option(fc.integer({ min: 0, max: 20 }), { nil: 'pop' as const })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

@@ -1,24 +1,24 @@
 import { err, ok, type Result } from './result.ts'
 
 /** An IP network: its first address and the length of its prefix. */
-export interface Prefix {
+export interface Cidr {
   readonly address: bigint
   /** Address length: 32 for IPv4, 128 for IPv6. */
   readonly bits: 32 | 128
   readonly length: number
 }
 
-const WANTED = 'must be a network like "10.1.0.0/16" or "fd00:1::/64"'
+const EXPECTED = 'must be a network like "10.1.0.0/16" or "fd00:1::/64"'
 
 /** Parses CIDR notation. Host bits are cleared. */
-export function parsePrefix(text: string): Result<Prefix, string> {
+export function parseCidr(text: string): Result<Cidr, string> {
   const [addressText = '', lengthText = '', more] = text.split('/')
   const found = parseAddress(addressText)
   if (found === undefined || more !== undefined || !/^[0-9]{1,3}$/.test(lengthText))
-    return err(WANTED)
+    return err(EXPECTED)
   const { bits, address } = found
   const length = Number(lengthText)
-  if (length > bits) return err(`${WANTED}; its length may be at most ${bits}`)
+  if (length > bits) return err(`${EXPECTED}; its length may be at most ${bits}`)
   const hostBits = BigInt(bits - length)
   return ok({ address: (address >> hostBits) << hostBits, bits, length })
 }
@@ -43,7 +43,7 @@ function parseV4(text: string): bigint | undefined {
 
 /** `::` fills up with zeros; the last two groups may be an IPv4 address. */
 function parseV6(text: string): bigint | undefined {
-  const plain = withoutV4(text)
+  const plain = expandEmbeddedV4(text)
   const halves = plain?.split('::') ?? []
   if (halves.length < 1 || halves.length > 2) return undefined
   const [before = [], after = []] = halves.map((half) => (half === '' ? [] : half.split(':')))
@@ -57,7 +57,7 @@ function parseV6(text: string): bigint | undefined {
   )
 }
 
-function withoutV4(text: string): string | undefined {
+function expandEmbeddedV4(text: string): string | undefined {
   const at = text.lastIndexOf(':') + 1
   if (!text.includes('.')) return text
   const v4 = parseV4(text.slice(at))
@@ -78,12 +78,12 @@ function formatV6(address: bigint): string {
   const parts = Array.from({ length: 8 }, (_, index) =>
     ((address >> BigInt(112 - index * 16)) & 0xffffn).toString(16),
   )
-  const { start, length } = longestZeros(parts)
+  const { start, length } = longestZeroRun(parts)
   if (length < 2) return parts.join(':')
   return `${parts.slice(0, start).join(':')}::${parts.slice(start + length).join(':')}`
 }
 
-function longestZeros(parts: readonly string[]): {
+function longestZeroRun(parts: readonly string[]): {
   readonly start: number
   readonly length: number
 } {

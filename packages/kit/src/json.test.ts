@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseExactJson } from './exact-json.ts'
+import { parseExactJson } from './json.ts'
 
 const cases = [
   '{"a":12345678901234567890,"b":[1.10,1e400,-0],"c":"12345678901234567890"}',
@@ -8,6 +8,6 @@ const cases = [
   '1e2',
 ]
 for (const text of cases)
-  test(`numbers of ${text} stay as they are written`, () => {
+  test(`parseExactJson: the numbers of ${text} keep their text`, () => {
     assert.equal(JSON.stringify(parseExactJson(text)), text)
   })

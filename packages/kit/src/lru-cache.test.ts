@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { LruCache } from './lru-cache.ts'
 
-test('LruCache evicts the entry that was not used for the longest time', () => {
+test('LruCache evicts the least recently used entry', () => {
   const cache = new LruCache<string, number>({ weightMax: 2 })
   cache.set('a', 1)
   cache.set('b', 2)
@@ -14,7 +14,7 @@ test('LruCache evicts the entry that was not used for the longest time', () => {
   assert.equal(cache.get('c'), 3)
 })
 
-test('LruCache bounds weights and counts, and stores an entry that is too heavy alone', () => {
+test('LruCache bounds weights and counts, and stores a too heavy entry alone', () => {
   const options = { weightMax: 10, countMax: 3, weigh: (_: string, text: string) => text.length }
   const cache = new LruCache<string, string>(options)
   cache.set('a', 'x'.repeat(11))
@@ -28,7 +28,7 @@ test('LruCache bounds weights and counts, and stores an entry that is too heavy 
   )
 })
 
-test('LruCache: the weight is that of what is stored, whatever was set, read and deleted', () => {
+test('LruCache: the weight equals that of the stored entries after any operations', () => {
   const action = fc.tuple(fc.constantFrom('set', 'get', 'delete'), fc.nat(5), fc.nat(6))
   fc.assert(
     fc.property(fc.array(action, { maxLength: 60 }), (actions) => {

@@ -34,7 +34,7 @@ export class LruCache<K, V> {
   set(key: K, value: V): void {
     const weight = this.#options.weigh?.(key, value) ?? 1
     this.delete(key)
-    this.makeRoom(weight)
+    this.evictFor(weight)
     this.#entries.set(key, { value, weight })
     this.#weight += weight
   }
@@ -43,7 +43,7 @@ export class LruCache<K, V> {
    * Evicts entries until one of this weight fits. Call it before computing a value that takes
    * memory.
    */
-  makeRoom(weight: number): void {
+  evictFor(weight: number): void {
     const { weightMax, countMax = Infinity } = this.#options
     for (const oldest of this.#entries.keys()) {
       if (this.#weight + weight <= weightMax && this.#entries.size < countMax) return

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText, warningsText } from './multi-error.ts'
+import { formatMultiError, formatWarnings } from './multi-error.ts'
 
 const errors: readonly { name: string; messages: readonly string[]; text: string }[] = [
   { name: 'no error is no text', messages: [], text: '' },
@@ -13,13 +13,13 @@ const errors: readonly { name: string; messages: readonly string[]; text: string
 ]
 for (const c of errors)
   test(`multi-error: ${c.name}`, () => {
-    assert.equal(multiErrorText(c.messages), c.text)
+    assert.equal(formatMultiError(c.messages), c.text)
   })
 
 test('multi-error: a nested text is inserted as it is', () => {
-  const task = `Task srv validation failed: ${multiErrorText(['Missing task driver'])}`
+  const task = `Task srv validation failed: ${formatMultiError(['Missing task driver'])}`
   assert.equal(
-    `Task group web validation failed: ${multiErrorText([task])}`,
+    `Task group web validation failed: ${formatMultiError([task])}`,
     'Task group web validation failed: 1 error occurred:\n' +
       '\t* Task srv validation failed: 1 error occurred:\n\t* Missing task driver\n\n\n\n',
   )
@@ -32,5 +32,5 @@ const warnings: readonly { name: string; messages: readonly string[]; text: stri
 ]
 for (const c of warnings)
   test(`multi-error: ${c.name}`, () => {
-    assert.equal(warningsText(c.messages), c.text)
+    assert.equal(formatWarnings(c.messages), c.text)
   })

@@ -70,7 +70,7 @@ export function numberToText(value: NumberValue): string {
   return `${sign}0.${'0'.repeat(Number(exponent) - 1)}${first}${rest}`
 }
 
-export function sameNumber(a: NumberValue, b: NumberValue): boolean {
+export function numbersEqual(a: NumberValue, b: NumberValue): boolean {
   // Loose equality compares a bigint with a number by value; `===` is always false between the two.
   // oxlint-disable-next-line eqeqeq
   return a == b

@@ -25,14 +25,14 @@ test('pem: blocks have a label, headers and content', () => {
   )
 })
 
-test('pem: what cannot be decoded is no block', () => {
+test('pem: undecodable content is not a block', () => {
   assert.deepEqual(
     readPem(TEXT).map(({ bytes }) => String.fromCharCode(...bytes)),
     ['ABCDEF'],
   )
 })
 
-test('any text is PEM with some blocks or none', () => {
+test('pem: the reader accepts any text', () => {
   const pieces = fc.constantFrom(
     '-----BEGIN A-----',
     '-----END A-----',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lockHolderIn } from './lock-table.ts'
+import { findRecordLockHolder } from './proc-locks.ts'
 
 const table = `1: POSIX  ADVISORY  READ 11 fe:00:77 1073741826 1073742335
 2: FLOCK  ADVISORY  WRITE 12 fe:00:500 0 EOF
@@ -14,7 +14,7 @@ const cases = [
   { name: 'finds nobody for another file', dev: 0xfe00n, ino: 501n, holder: undefined },
 ]
 for (const c of cases) {
-  test(`the table of locks ${c.name}`, () => {
-    assert.equal(lockHolderIn(table, { dev: c.dev, ino: c.ino }), c.holder)
+  test(`findRecordLockHolder: ${c.name}`, () => {
+    assert.equal(findRecordLockHolder(table, { dev: c.dev, ino: c.ino }), c.holder)
   })
 }

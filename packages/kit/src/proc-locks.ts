@@ -4,7 +4,7 @@
  * namespace. A line reads `1: POSIX ADVISORY WRITE 4242 fd:01:131081 0 EOF`: process, device,
  * inode.
  */
-export function lockHolderIn(
+export function findRecordLockHolder(
   table: string,
   file: { readonly dev: bigint; readonly ino: bigint },
 ): number | undefined {

@@ -4,7 +4,7 @@
  * `a{1000}` takes two seconds. So the size is checked before compilation. One pass over the text;
  * never far below the real size. Invalid patterns have a size too.
  */
-export function patternSize(text: string): number {
+export function estimateRegexSize(text: string): number {
   const folds = FOLDS.test(text)
   const groups: Sum[] = []
   let sum: Sum = { all: 0, last: 0 }

@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { patternSize } from './pattern-size.ts'
+import { estimateRegexSize } from './regex-size.ts'
 import { err, ok, type Result } from './result.ts'
 
 export type { Matcher, RE2JS } from 're2js'
@@ -26,7 +26,7 @@ export interface RegexLimits {
   readonly matchesLineEnds?: boolean
 }
 
-export interface RegexProblem {
+export interface RegexError {
   readonly kind: 'too-long' | 'too-large' | 'invalid'
   /**
    * For users: `longer than 4096 characters`, `larger than 2000 instructions`, or the syntax error.
@@ -38,16 +38,16 @@ export interface RegexProblem {
  * The only place that compiles patterns from users. A short text such as `(a{900}){9}` compiles to
  * a program that takes seconds, so its size is estimated first.
  */
-export function compileRegex(text: string, limits: RegexLimits): Result<Regex, RegexProblem> {
+export function compileRegex(text: string, limits: RegexLimits): Result<Regex, RegexError> {
   const { lengthMax, sizeMax, instructionsMax = sizeMax, matchesLineEnds = false } = limits
   if (text.length > lengthMax)
     return err({ kind: 'too-long', message: `longer than ${lengthMax} characters` })
   const tooLarge = () =>
-    err<RegexProblem>({
+    err<RegexError>({
       kind: 'too-large',
       message: `larger than ${Math.max(0, instructionsMax)} instructions`,
     })
-  if (patternSize(text) > sizeMax) return tooLarge()
+  if (estimateRegexSize(text) > sizeMax) return tooLarge()
   try {
     const regex = RE2JS.compile(text, matchesLineEnds ? RE2JS.DOTALL : 0)
     const instructions = regex.programSize()

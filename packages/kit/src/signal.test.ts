@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import test from 'node:test'
-import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber, unknownSignalNumber } from './signal.ts'
+import {
+  canonicalSignalName,
+  REAL_TIME_SIGNALS,
+  realTimeSignalNumber,
+  unknownSignalNumber,
+} from './signal.ts'
 
 const spellings = [
   ['SIGTERM', 'SIGTERM'],
@@ -31,29 +36,29 @@ const spellings = [
 ] as const
 
 for (const [given, full] of spellings)
-  test(`signals: ${JSON.stringify(given)} is spelled ${JSON.stringify(full)}`, () => {
-    assert.equal(fullSignalName(given), full)
-    assert.equal(fullSignalName(full), full, 'the one spelling stays')
+  test(`signals: ${JSON.stringify(given)} is canonically ${JSON.stringify(full)}`, () => {
+    assert.equal(canonicalSignalName(given), full)
+    assert.equal(canonicalSignalName(full), full, 'the one spelling stays')
   })
 
 test('signals: the numbers are those of this machine', () => {
   for (const [name, number] of Object.entries(constants.signals)) {
     const isSecondName = ['SIGIOT', 'SIGPOLL'].includes(name)
-    if (!isSecondName) assert.equal(fullSignalName(String(number)), name)
+    if (!isSecondName) assert.equal(canonicalSignalName(String(number)), name)
   }
 })
 
-test('signals: a number that stands for none is found again in its name', () => {
+test('signals: an unknown number is extracted from its name', () => {
   for (const given of ['0', '32', '33', '65', '99', '100'])
-    assert.equal(unknownSignalNumber(fullSignalName(given)), String(Number(given)))
+    assert.equal(unknownSignalNumber(canonicalSignalName(given)), String(Number(given)))
   for (const given of ['3', 'TERM', 'RTMIN+3', 'FOO', 'USR1', ''])
-    assert.equal(unknownSignalNumber(fullSignalName(given)), undefined)
+    assert.equal(unknownSignalNumber(canonicalSignalName(given)), undefined)
 })
 
 test('signals: real-time signals have the numbers 34 to 64', () => {
   assert.equal(REAL_TIME_SIGNALS.length, 31)
-  assert.equal(realTimeNumber('SIGRTMIN'), 34)
-  assert.equal(realTimeNumber('SIGRTMIN+30'), 64)
-  assert.equal(realTimeNumber('SIGRTMIN+31'), undefined)
-  assert.equal(realTimeNumber('SIGTERM'), undefined)
+  assert.equal(realTimeSignalNumber('SIGRTMIN'), 34)
+  assert.equal(realTimeSignalNumber('SIGRTMIN+30'), 64)
+  assert.equal(realTimeSignalNumber('SIGRTMIN+31'), undefined)
+  assert.equal(realTimeSignalNumber('SIGTERM'), undefined)
 })

@@ -12,12 +12,12 @@ const STANDARD_SIGNALS = (
  * Canonical name of a signal: `term`, `sigterm`, `15` and `SIGTERM` become `SIGTERM`, and `RTMAX-1`
  * becomes `SIGRTMIN+29`. An unknown name only gets the `SIG` prefix.
  */
-export function fullSignalName(name: string): string {
+export function canonicalSignalName(name: string): string {
   if (name === '') return ''
   const upper = name.trim().toUpperCase()
   if (/^\d{1,2}$/.test(upper)) return numberedName(Number(upper))
   const full = upper.startsWith('SIG') ? upper : `SIG${upper}`
-  const number = realTimeNumber(full)
+  const number = realTimeSignalNumber(full)
   return number === undefined ? full : realTimeName(number)
 }
 
@@ -32,7 +32,7 @@ export function unknownSignalNumber(fullName: string): string | undefined {
 }
 
 /** The number of a real-time signal such as `SIGRTMIN+3`; undefined for every other name. */
-export function realTimeNumber(fullName: string): number | undefined {
+export function realTimeSignalNumber(fullName: string): number | undefined {
   const [, end, sign, digits = '0'] = /^SIGRT(MIN|MAX)(?:([+-])(\d{1,2}))?$/.exec(fullName) ?? []
   if (end === undefined || sign === (end === 'MIN' ? '-' : '+')) return undefined
   const number = end === 'MIN' ? REAL_TIME_MIN + Number(digits) : REAL_TIME_MAX - Number(digits)

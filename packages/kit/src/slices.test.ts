@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runAtOnce, runInSlices, type Steps } from './slices.ts'
+import { runToCompletion, runInSlices, type Steps } from './slices.ts'
 
 /** Each step takes one millisecond of a simulated clock. */
 function aWorkload(steps: number) {
@@ -34,6 +34,6 @@ for (const { name, steps, turns } of [
     assert.deepEqual(events, expected)
   })
 
-test('runAtOnce: gives the same result without a turn', () => {
-  assert.equal(runAtOnce(aWorkload(23).work()), 'done')
+test('runToCompletion: returns the same result without yielding', () => {
+  assert.equal(runToCompletion(aWorkload(23).work()), 'done')
 })

@@ -32,7 +32,7 @@ export async function runInSlices<T>(steps: Steps<T>, options: SliceOptions): Pr
 }
 
 /** Runs all steps without interruption. */
-export function runAtOnce<T>(steps: Steps<T>): T {
+export function runToCompletion<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value

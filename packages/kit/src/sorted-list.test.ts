@@ -5,7 +5,7 @@ import { compareText, SortedList } from './sorted-list.ts'
 
 const step = fc.tuple(fc.constantFrom('add', 'delete'), fc.string({ maxLength: 2 }))
 
-test('sorted list: behaves as a sorted set of its keys, forwards and backwards', () => {
+test('sorted list: behaves like a sorted set in both directions', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), fc.string({ maxLength: 2 }), (steps, from) => {
       const list = new SortedList<string>(compareText)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../test/simulated-clock.ts'
-import { pass, StreamBuffers, StreamSocket, type SocketLike } from './stream-socket.ts'
+import { pipeMessages, StreamBuffers, StreamSocket, type WebSocketLike } from './stream-socket.ts'
 
 /** A socket whose network accepts bytes only when the test calls `take`. */
-class FakeSocket implements SocketLike {
+class FakeSocket implements WebSocketLike {
   bufferedAmount = 0
   isPaused = false
   pings = 0
@@ -59,22 +59,22 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, Promise.resolve(mark)])) !== mark
 }
 
-test('stream socket: nothing is read before someone listens', () => {
+test('stream socket: nothing is read before a handler is set', () => {
   const { socket, stream } = aStream()
   assert.equal(socket.isPaused, true)
-  stream.received(Buffer.from('early'), true)
+  stream.handleMessage(Buffer.from('early'), true)
   const got: string[] = []
   stream.onMessage((data) => got.push(Buffer.from(data).toString()))
   assert.equal(socket.isPaused, false)
-  stream.received(Buffer.from('late'), true)
+  stream.handleMessage(Buffer.from('late'), true)
   assert.deepEqual(got, ['early', 'late'])
-  stream.hold()
+  stream.detach()
   assert.equal(socket.isPaused, true)
-  stream.received(Buffer.from('held'), true)
+  stream.handleMessage(Buffer.from('held'), true)
   assert.deepEqual(got, ['early', 'late'])
 })
 
-test('stream socket: a sender waits while too much is on its way', async () => {
+test('stream socket: a sender waits while the buffer is full', async () => {
   const { socket, stream } = aStream()
   stream.send('x'.repeat(60))
   assert.equal(stream.isFull, false)
@@ -92,14 +92,14 @@ test('stream socket: a sender waits while too much is on its way', async () => {
   )
 })
 
-test('stream socket: who waits for a stream that ends is let go', async () => {
+test('stream socket: waiting senders resume when the stream ends', async () => {
   const { stream } = aStream()
   stream.send('x'.repeat(200))
   const drained = stream.drained()
   const ends: unknown[] = []
   stream.onClose((...end) => ends.push(end))
-  stream.closed(1000, 'done')
-  stream.closed(1006, 'again')
+  stream.handleClose(1000, 'done')
+  stream.handleClose(1006, 'again')
   stream.onClose((...end) => ends.push(end))
   assert.equal(await isSettled(drained), true)
   assert.deepEqual(ends, [
@@ -110,14 +110,14 @@ test('stream socket: who waits for a stream that ends is let go', async () => {
   assert.equal(stream.isFull, false)
 })
 
-test('stream socket: silence ends it, but not while this side does not listen', () => {
+test('stream socket: a silent peer is disconnected, but not while reading is paused', () => {
   const { socket, clock, stream } = aStream()
   clock.advance(200)
   assert.equal(socket.isTerminated, false, 'nobody listens yet')
   assert.ok(socket.pings > 0)
   stream.onMessage(() => undefined)
   clock.advance(50)
-  stream.heard()
+  stream.noteActivity()
   clock.advance(50)
   assert.equal(socket.isTerminated, false)
   clock.advance(50)
@@ -125,7 +125,7 @@ test('stream socket: silence ends it, but not while this side does not listen', 
   assert.equal(stream.isClosed, true)
 })
 
-test('stream socket: one that is being closed reads to its end and hands nothing on', () => {
+test('stream socket: a closing socket reads to its end and delivers nothing', () => {
   const { socket, stream } = aStream()
   const got: unknown[] = []
   stream.onMessage((data) => got.push(data))
@@ -133,15 +133,15 @@ test('stream socket: one that is being closed reads to its end and hands nothing
   stream.close(1008, 'no')
   assert.deepEqual(socket.closed, [1008, 'no'])
   assert.equal(socket.isPaused, false)
-  stream.received(Buffer.from('late'), true)
+  stream.handleMessage(Buffer.from('late'), true)
   assert.deepEqual(got, [])
 })
 
-test('pass: a slow reader makes the writer wait, and messages stay what they are', async () => {
+test('pipeMessages: a slow reader makes the writer wait, and message types are kept', async () => {
   const [from, to] = [aStream(), aStream()]
-  pass(from.stream, to.stream)
-  from.stream.received(Buffer.from('text'), true)
-  from.stream.received(Buffer.alloc(150), false)
+  pipeMessages(from.stream, to.stream)
+  from.stream.handleMessage(Buffer.from('text'), true)
+  from.stream.handleMessage(Buffer.alloc(150), false)
   assert.deepEqual(
     to.socket.sent.map(([, binary]) => binary),
     [false, true],
@@ -153,7 +153,7 @@ test('pass: a slow reader makes the writer wait, and messages stay what they are
   assert.equal(from.socket.isPaused, false)
 })
 
-test('stream socket: a reason that is too long is cut between characters', () => {
+test('stream socket: a long close reason is truncated between characters', () => {
   const { socket, stream } = aStream()
   stream.close(1011, `${'x'.repeat(122)}äöü`)
   assert.deepEqual(socket.closed, [1011, 'x'.repeat(122)])
@@ -183,25 +183,25 @@ for (const { streams, bytesMax } of shares)
     assert.equal(buffers.bytesMax, 100, 'closed streams need none')
   })
 
-test('pass: messages that a paused socket had read add no wait for each', async () => {
+test('pipeMessages: messages already read by a paused socket share one wait', async () => {
   const [from, to] = [aStream(), aStream()]
-  pass(from.stream, to.stream)
-  for (let i = 0; i < 10; i++) from.stream.received(Buffer.alloc(150), false)
+  pipeMessages(from.stream, to.stream)
+  for (let i = 0; i < 10; i++) from.stream.handleMessage(Buffer.alloc(150), false)
   for (let i = 0; i < 10; i++) to.socket.take()
   await Promise.resolve()
   assert.equal(from.socket.isPaused, false)
   assert.equal(to.socket.sent.length, 10)
 })
 
-test('stream socket: a stream whose budget is used up is read when there is some again', () => {
+test('stream socket: a throttled stream resumes when the budget allows', () => {
   const { socket, clock, stream } = aStream()
   const waitsMs = [0, 5, 0]
   stream.throttle(() => waitsMs.shift() ?? 0)
   const received: string[] = []
   stream.onMessage((data) => received.push(Buffer.from(data).toString()))
-  stream.received(Buffer.from('a'), false)
+  stream.handleMessage(Buffer.from('a'), false)
   assert.equal(socket.isPaused, false)
-  stream.received(Buffer.from('b'), false)
+  stream.handleMessage(Buffer.from('b'), false)
   assert.equal(socket.isPaused, true)
   // Sending a close frame resumes reading even if the reader paused.
   stream.pause()
@@ -213,22 +213,22 @@ test('stream socket: a stream whose budget is used up is read when there is some
   assert.deepEqual([socket.isPaused, received], [false, ['a', 'b']])
 })
 
-test('stream socket: a reader that has paused is not read for when its budget is back', () => {
+test('stream socket: the budget does not resume a paused reader', () => {
   const { socket, clock, stream } = aStream()
   stream.throttle(() => 5)
   stream.onMessage(() => stream.pause())
-  stream.received(Buffer.from('a'), false)
+  stream.handleMessage(Buffer.from('a'), false)
   clock.advance(5)
   assert.equal(socket.isPaused, true)
   stream.resume()
   assert.equal(socket.isPaused, false)
 })
 
-test('stream socket: one that is closed while its budget is used up reads the answer', () => {
+test('stream socket: closing a throttled stream still reads the close frame', () => {
   const { socket, stream } = aStream()
   stream.throttle(() => 1_000)
   stream.onMessage(() => undefined)
-  stream.received(Buffer.from('a'), false)
+  stream.handleMessage(Buffer.from('a'), false)
   assert.equal(socket.isPaused, true)
   stream.close()
   assert.equal(socket.isPaused, false)

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 /** The part of a WebSocket that streams use. */
-export interface SocketLike {
+export interface WebSocketLike {
   /** Bytes passed to `send` that are not written to the network yet. */
   readonly bufferedAmount: number
   send(
@@ -47,17 +47,17 @@ export class StreamBuffers {
     return Math.max(streamBytesMin, Math.min(streamBytesMax, totalBytesMax / this.#streams))
   }
 
-  opened(): void {
+  addStream(): void {
     this.#streams += 1
   }
 
-  closed(): void {
+  removeStream(): void {
     this.#streams -= 1
   }
 }
 
-type Receive = (data: Uint8Array, isText: boolean) => void
-type Closed = (code: number, reason: string) => void
+type MessageHandler = (data: Uint8Array, isText: boolean) => void
+type CloseHandler = (code: number, reason: string) => void
 
 /**
  * One end of a stream over a WebSocket, with backpressure in both directions and detection of dead
@@ -65,34 +65,34 @@ type Closed = (code: number, reason: string) => void
  * `handleMessage`, `noteActivity` and `handleClose`.
  */
 export class StreamSocket {
-  readonly #socket: SocketLike
+  readonly #socket: WebSocketLike
   readonly #clock: Clock
   readonly #limits: StreamSocketLimits
-  #receive: Receive | undefined
+  #receive: MessageHandler | undefined
   readonly #unread: (readonly [Uint8Array, boolean])[] = []
-  readonly #listeners: Closed[] = []
+  readonly #listeners: CloseHandler[] = []
   #drained: PromiseWithResolvers<void> | undefined
-  #end: { readonly code: number; readonly reason: string } | undefined
+  #closeEvent: { readonly code: number; readonly reason: string } | undefined
   #isPaused = true
   #isClosing = false
   /** Charges received bytes; returns for how many milliseconds reading must pause. */
-  #spend: ((bytes: number) => number) | undefined
-  #cancelWait: (() => void) | undefined
-  #heardMs: number
+  #chargeBytes: ((bytes: number) => number) | undefined
+  #cancelThrottle: (() => void) | undefined
+  #lastActivityMs: number
   #cancelPing: () => void = () => undefined
 
-  constructor(socket: SocketLike, clock: Clock, limits: StreamSocketLimits) {
+  constructor(socket: WebSocketLike, clock: Clock, limits: StreamSocketLimits) {
     this.#socket = socket
     this.#clock = clock
     this.#limits = limits
-    this.#heardMs = clock.monotonicMs()
-    limits.buffers.opened()
+    this.#lastActivityMs = clock.monotonicMs()
+    limits.buffers.addStream()
     socket.pause()
-    this.#pingLater()
+    this.#schedulePing()
   }
 
   get isClosed(): boolean {
-    return this.#end !== undefined
+    return this.#closeEvent !== undefined
   }
 
   /** Whether reading is paused. */
@@ -119,7 +119,7 @@ export class StreamSocket {
   }
 
   /** Sets the message handler and starts reading. */
-  onMessage(receive: Receive): void {
+  onMessage(receive: MessageHandler): void {
     this.#receive = receive
     for (const [data, isText] of this.#unread.splice(0)) receive(data, isText)
     // The handler may have detached or paused during the buffered messages.
@@ -127,7 +127,7 @@ export class StreamSocket {
   }
 
   /** Stops reading and removes the handler until the next `onMessage`. */
-  hold(): void {
+  detach(): void {
     this.#receive = undefined
     this.pause()
   }
@@ -137,8 +137,8 @@ export class StreamSocket {
    * @param chargeBytes receives the number of bytes; returns for how many milliseconds reading must
    * pause
    */
-  throttle(spend: (bytes: number) => number): void {
-    this.#spend = spend
+  throttle(chargeBytes: (bytes: number) => number): void {
+    this.#chargeBytes = chargeBytes
   }
 
   pause(): void {
@@ -154,9 +154,9 @@ export class StreamSocket {
   }
 
   /** Calls back once when the stream has ended; at once if it already has. */
-  onClose(closed: Closed): void {
-    if (this.#end === undefined) this.#listeners.push(closed)
-    else closed(this.#end.code, this.#end.reason)
+  onClose(closed: CloseHandler): void {
+    if (this.#closeEvent === undefined) this.#listeners.push(closed)
+    else closed(this.#closeEvent.code, this.#closeEvent.reason)
   }
 
   /**
@@ -166,7 +166,7 @@ export class StreamSocket {
   close(code = 1000, reason = ''): void {
     if (this.isClosed || this.#isClosing) return
     this.#isClosing = true
-    this.#endWait()
+    this.#stopThrottling()
     // A paused socket would not read the peer's close frame.
     this.resume()
     this.#socket.close(code, closeReason(reason))
@@ -175,30 +175,30 @@ export class StreamSocket {
   /** Closes the connection at once. */
   terminate(): void {
     this.#socket.terminate()
-    this.closed(1006, 'the connection ended')
+    this.handleClose(1006, 'the connection ended')
   }
 
   /** Called for each message from the peer. */
-  received(data: Uint8Array, isText: boolean): void {
-    this.heard()
+  handleMessage(data: Uint8Array, isText: boolean): void {
+    this.noteActivity()
     if (this.#isClosing) return
-    this.#pay(data.byteLength)
+    this.#throttleReading(data.byteLength)
     if (this.#receive === undefined) this.#unread.push([data, isText])
     else this.#receive(data, isText)
   }
 
   /** Called for any sign of life from the peer, such as a pong. */
-  heard(): void {
-    this.#heardMs = this.#clock.monotonicMs()
+  noteActivity(): void {
+    this.#lastActivityMs = this.#clock.monotonicMs()
   }
 
   /** Called when the connection has closed. */
-  closed(code: number, reason: string): void {
+  handleClose(code: number, reason: string): void {
     if (this.isClosed) return
-    this.#end = { code, reason }
-    this.#limits.buffers.closed()
+    this.#closeEvent = { code, reason }
+    this.#limits.buffers.removeStream()
     this.#cancelPing()
-    this.#cancelWait?.()
+    this.#cancelThrottle?.()
     this.#drained?.resolve()
     this.#drained = undefined
     for (const listener of this.#listeners.splice(0)) listener(code, reason)
@@ -206,24 +206,24 @@ export class StreamSocket {
 
   /** Resumes reading unless it is throttled; the throttle timer then resumes it. */
   #read(): void {
-    if (this.#cancelWait !== undefined) return
+    if (this.#cancelThrottle !== undefined) return
     // Time during which this side did not read does not count as silence of the peer.
-    this.#heardMs = this.#clock.monotonicMs()
+    this.#lastActivityMs = this.#clock.monotonicMs()
     this.#socket.resume()
   }
 
-  #pay(bytes: number): void {
-    const waitMs = this.#spend?.(bytes) ?? 0
+  #throttleReading(bytes: number): void {
+    const waitMs = this.#chargeBytes?.(bytes) ?? 0
     if (waitMs <= 0) return
-    this.#cancelWait?.()
-    this.#cancelWait = this.#clock.after(waitMs, () => this.#endWait())
+    this.#cancelThrottle?.()
+    this.#cancelThrottle = this.#clock.after(waitMs, () => this.#stopThrottling())
     this.#socket.pause()
   }
 
-  #endWait(): void {
-    if (this.#cancelWait === undefined) return
-    this.#cancelWait()
-    this.#cancelWait = undefined
+  #stopThrottling(): void {
+    if (this.#cancelThrottle === undefined) return
+    this.#cancelThrottle()
+    this.#cancelThrottle = undefined
     if (!this.#isPaused) this.#read()
   }
 
@@ -234,13 +234,13 @@ export class StreamSocket {
     this.#drained = undefined
   }
 
-  #pingLater(): void {
+  #schedulePing(): void {
     this.#cancelPing = this.#clock.after(this.#limits.pingMs, () => {
-      const silentMs = this.#clock.monotonicMs() - this.#heardMs
+      const silentMs = this.#clock.monotonicMs() - this.#lastActivityMs
       if (!this.#isPaused && silentMs > this.#limits.silentMsMax) return this.terminate()
       // A full buffer already shows whether the peer reads.
       if (!this.isFull) this.#socket.ping()
-      this.#pingLater()
+      this.#schedulePing()
     })
   }
 }
@@ -260,7 +260,7 @@ function closeReason(text: string): string {
 }
 
 /** Forwards all messages with backpressure until either stream ends. */
-export function pass(from: StreamSocket, to: StreamSocket): void {
+export function pipeMessages(from: StreamSocket, to: StreamSocket): void {
   from.onMessage((data, isText) => {
     to.send(data, isText)
     // A paused socket still delivers messages it has read; one wait covers all of them.

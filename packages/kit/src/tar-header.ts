@@ -27,24 +27,25 @@ export function readTarHeader(block: Uint8Array): Result<TarHeader, string> {
   const size = readNumber(field(124, 136))
   if (mode === undefined || uid === undefined || gid === undefined || size === undefined)
     return DAMAGED
-  if (checksum !== sumOf(block)) return DAMAGED
-  const isPosix = tarText(field(257, 262)) === 'ustar' && tarText(field(257, 265)) !== 'ustar  '
-  const prefix = isPosix ? tarText(field(345, 500)) : ''
-  const name = tarText(field(0, 100))
+  if (checksum !== headerChecksum(block)) return DAMAGED
+  const isPosix =
+    decodeTarText(field(257, 262)) === 'ustar' && decodeTarText(field(257, 265)) !== 'ustar  '
+  const prefix = isPosix ? decodeTarText(field(345, 500)) : ''
+  const name = decodeTarText(field(0, 100))
   return ok({
     path: prefix === '' ? name : `${prefix}/${name}`,
     mode,
     owner: { uid, gid },
     size,
     type: String.fromCharCode(block[156] ?? 0),
-    target: tarText(field(157, 257)),
+    target: decodeTarText(field(157, 257)),
   })
 }
 
 const DAMAGED = err('a tar header is damaged')
 
 /** Sum of all header bytes; the checksum field itself counts as spaces. */
-function sumOf(block: Uint8Array): number {
+function headerChecksum(block: Uint8Array): number {
   let sum = 0
   for (let at = 0; at < TAR_BLOCK_BYTES; at++) sum += at >= 148 && at < 156 ? 32 : (block[at] ?? 0)
   return sum
@@ -54,7 +55,7 @@ function sumOf(block: Uint8Array): number {
 function readNumber(field: Uint8Array): number | undefined {
   const [first = 0] = field
   if (first < 0x80) {
-    const text = tarText(field).trim()
+    const text = decodeTarText(field).trim()
     if (text === '') return 0
     return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : undefined
   }
@@ -67,10 +68,10 @@ export function readPaxRecords(body: Uint8Array): Result<ReadonlyMap<string, str
   const records = new Map<string, string>()
   for (let at = 0; at < body.length;) {
     const blank = body.indexOf(0x20, at)
-    const length = blank < 0 ? NaN : Number(tarText(body.subarray(at, blank)))
+    const length = blank < 0 ? NaN : Number(decodeTarText(body.subarray(at, blank)))
     if (!Number.isInteger(length) || length <= blank - at || at + length > body.length)
       return err('a tar record is damaged')
-    const line = tarText(body.subarray(blank + 1, at + length - 1))
+    const line = decodeTarText(body.subarray(blank + 1, at + length - 1))
     const equals = line.indexOf('=')
     records.set(line.slice(0, equals), line.slice(equals + 1))
     at += length
@@ -79,7 +80,7 @@ export function readPaxRecords(body: Uint8Array): Result<ReadonlyMap<string, str
 }
 
 /** Decodes up to a zero byte. A name that is not UTF-8 is decoded as Latin-1. */
-export function tarText(field: Uint8Array): string {
+export function decodeTarText(field: Uint8Array): string {
   const end = field.indexOf(0)
   const bytes = end < 0 ? field : field.subarray(0, end)
   return decodeUtf8(bytes) ?? Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')

@@ -1,5 +1,5 @@
 /** A limit for metrics and diagnostics: its maximum, current use and rejections. */
-export interface LimitUse {
+export interface LimitUsage {
   /** Name of the setting without its block, such as `connections`. */
   readonly name: string
   /** Infinity if unlimited. */
@@ -51,7 +51,7 @@ export class TenantSlots {
   }
 
   /** Iterates over every tenant that holds a slot. */
-  use(): LimitUse {
+  usage(): LimitUsage {
     let used = 0
     for (const held of this.#heldBy.values()) used = Math.max(used, held)
     return { name: this.name, max: this.perTenantMax, used, rejected: this.#rejected }

@@ -10,20 +10,20 @@ const FORMATTERS_MAX = 1_000
  * Returns a function that computes UTC offsets in milliseconds from the runtime's time zone
  * database. It throws a RangeError for an unknown zone.
  */
-export function createZoneOffsets(): (zone: string, ms: number) => number {
+export function createTimeZoneOffset(): (zone: string, ms: number) => number {
   const formatters = new LruCache<string, Intl.DateTimeFormat>({ weightMax: FORMATTERS_MAX })
   return (zone, ms) => {
     if (zone === 'UTC') return 0
     let formatter = formatters.get(zone)
     if (formatter === undefined) {
-      formatter = wallClock(zone)
+      formatter = createFormatter(zone)
       formatters.set(zone, formatter)
     }
-    return readWallClock(formatter, ms) - Math.floor(ms / 1_000) * 1_000
+    return wallTimeMs(formatter, ms) - Math.floor(ms / 1_000) * 1_000
   }
 }
 
-function wallClock(timeZone: string): Intl.DateTimeFormat {
+function createFormatter(timeZone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-US', {
     timeZone,
     calendar: 'iso8601',
@@ -39,7 +39,7 @@ function wallClock(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** The local time as milliseconds since 1970, as if it were UTC. */
-function readWallClock(formatter: Intl.DateTimeFormat, ms: number): number {
+function wallTimeMs(formatter: Intl.DateTimeFormat, ms: number): number {
   const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatter.formatToParts(ms)) shown[type] = Number(value)
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown

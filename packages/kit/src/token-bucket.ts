@@ -5,44 +5,44 @@
 export class TokenBucket {
   readonly #perSecond: number
   readonly #burst: number
-  #left: number
-  #sinceMs: number
+  #tokens: number
+  #refilledMs: number
 
   constructor(perSecond: number, burst: number, nowMs: number) {
     this.#perSecond = perSecond
     this.#burst = burst
-    this.#left = burst
-    this.#sinceMs = nowMs
+    this.#tokens = burst
+    this.#refilledMs = nowMs
   }
 
   /** Takes the amount even if too few tokens are left. */
   take(amount: number, nowMs: number): void {
     this.#refill(nowMs)
-    this.#left -= amount
+    this.#tokens -= amount
   }
 
   /** Takes the amount if enough tokens are left. */
-  takeIfLeft(amount: number, nowMs: number): boolean {
+  tryTake(amount: number, nowMs: number): boolean {
     this.#refill(nowMs)
-    if (this.#left < amount) return false
-    this.#left -= amount
+    if (this.#tokens < amount) return false
+    this.#tokens -= amount
     return true
   }
 
   /** Milliseconds until the balance is no longer negative; 0 if it is not. */
   waitMs(nowMs: number): number {
     this.#refill(nowMs)
-    return this.#left >= 0 ? 0 : Math.ceil((-this.#left * 1_000) / this.#perSecond)
+    return this.#tokens >= 0 ? 0 : Math.ceil((-this.#tokens * 1_000) / this.#perSecond)
   }
 
   isFull(nowMs: number): boolean {
     this.#refill(nowMs)
-    return this.#left >= this.#burst
+    return this.#tokens >= this.#burst
   }
 
   #refill(nowMs: number): void {
-    const gained = (Math.max(0, nowMs - this.#sinceMs) * this.#perSecond) / 1_000
-    this.#left = Math.min(this.#burst, this.#left + gained)
-    this.#sinceMs = nowMs
+    const gained = (Math.max(0, nowMs - this.#refilledMs) * this.#perSecond) / 1_000
+    this.#tokens = Math.min(this.#burst, this.#tokens + gained)
+    this.#refilledMs = nowMs
   }
 }

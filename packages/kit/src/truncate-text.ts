@@ -1,7 +1,7 @@
 /** Appended to truncated text. */
-export const CUT_MARK = '…'
+export const ELLIPSIS = '…'
 
 /** Truncates text that is longer than `lengthMax` and appends an ellipsis. */
-export function cutText(text: string, lengthMax: number): string {
-  return text.length > lengthMax ? text.slice(0, lengthMax) + CUT_MARK : text
+export function truncateText(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? text.slice(0, lengthMax) + ELLIPSIS : text
 }

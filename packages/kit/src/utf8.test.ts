@@ -16,7 +16,7 @@ for (const [text, bytes] of cases)
     assert.deepEqual([...encodeUtf8(text)], bytes)
   })
 
-test('utf8: the same bytes as the system encoder', () => {
+test('utf8: equals the system encoder', () => {
   const encoder = new TextEncoder()
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -37,11 +37,11 @@ const invalid: readonly (readonly number[])[] = [
   [0xff],
 ]
 for (const bytes of invalid)
-  test(`utf8: ${bytes.map((byte) => byte.toString(16)).join(' ')} is no text`, () => {
+  test(`utf8: ${bytes.map((byte) => byte.toString(16)).join(' ')} is invalid`, () => {
     assert.equal(decodeUtf8(Uint8Array.from(bytes)), undefined)
   })
 
-test('utf8: the same text as the system decoder, or none where it finds an error', () => {
+test('utf8: equals the system decoder, or undefined for invalid input', () => {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const wanted = (bytes: Uint8Array) => {
     try {

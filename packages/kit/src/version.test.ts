@@ -27,12 +27,12 @@ const readable: readonly (readonly [text: string, answers: string])[] = [
 ]
 const SYNTAXES: readonly VersionSyntax[] = ['semver', 'short', 'lenient', 'loose']
 for (const [text, answers] of readable)
-  test(`version: "${text}" is one in the notations: ${answers}`, () => {
+  test(`version: "${text}" is valid in the syntaxes: ${answers}`, () => {
     const found = SYNTAXES.map((syntax) => (parseVersion(text, syntax) ? 'yes' : 'no'))
     assert.equal(found.join(' '), answers)
   })
 
-test('version: the parts are named', () => {
+test('version: the parts are parsed', () => {
   assert.deepEqual(parseVersion('v1.2-rc.1+b5', 'short'), {
     segments: [1, 2, 0],
     segmentsGiven: 2,
@@ -41,7 +41,7 @@ test('version: the parts are named', () => {
   })
 })
 
-test('version: a list in order stays in order', () => {
+test('version: sorting keeps the order of a sorted list', () => {
   const ordered = [
     '0.9.9',
     '1.0.0-1',

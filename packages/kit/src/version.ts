@@ -109,7 +109,7 @@ export function compareSegments(a: Version, b: Version): number {
 }
 
 /** Whether the first `count` segments are equal, for the `~>` operator. */
-export function sharesSegments(a: Version, b: Version, count: number): boolean {
+export function haveEqualSegments(a: Version, b: Version, count: number): boolean {
   return a.segments.slice(0, count).every((segment, i) => segment === b.segments[i])
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
 /** Inside node_modules, so that examples can import packages by name. */
-const PLACE = path.join(import.meta.dirname, '../../../node_modules/.cache/reeve')
+const CACHE_DIRECTORY = path.join(import.meta.dirname, '../../../node_modules/.cache/reeve')
 
 /**
  * Runs each TypeScript example of a README as a module. Its output must equal the comments after
@@ -23,7 +23,7 @@ export function testExamples(readme: string): void {
       })
       await runModule(code)
       context.mock.restoreAll()
-      assert.deepEqual(printed, wantedLines(code))
+      assert.deepEqual(printed, expectedLines(code))
     })
 }
 
@@ -35,7 +35,7 @@ function title(readme: string): string {
  * Expected output: comments after calls and comments directly below code. Other comments are
  * explanations.
  */
-function wantedLines(code: string): readonly string[] {
+function expectedLines(code: string): readonly string[] {
   const wanted: string[] = []
   let above = ''
   for (const line of code.split('\n')) {
@@ -49,8 +49,8 @@ function wantedLines(code: string): readonly string[] {
 }
 
 async function runModule(code: string): Promise<void> {
-  fs.mkdirSync(PLACE, { recursive: true })
-  const folder = fs.mkdtempSync(path.join(PLACE, 'example-'))
+  fs.mkdirSync(CACHE_DIRECTORY, { recursive: true })
+  const folder = fs.mkdtempSync(path.join(CACHE_DIRECTORY, 'example-'))
   try {
     const file = path.join(folder, 'example.mjs')
     // The runtime does not strip types inside node_modules.

@@ -14,8 +14,8 @@ import {
 import { compareEngines } from '../test/compare-engines.ts'
 import { readNativeCases } from '../test/native-cases.ts'
 import { makeProgram } from '../test/native-programs.ts'
-import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
-import { runRounds } from '@reeve/kit/fuzz/rounds.ts'
+import { mutate, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
+import { runFuzzTargets } from '@reeve/kit/fuzz/rounds.ts'
 
 const LENGTH_MAX = 32 * 1024
 const STEPS_MAX = 500_000
@@ -54,17 +54,22 @@ function checkPlace({ position }: NativeProblem): void {
   if (position.line < 1 || position.column < 1) throw new Error('a problem has no place')
 }
 
-runRounds('native', [
-  { name: 'changed cases', make: (draw: Draw) => mutate(TEXTS, draw, LENGTH_MAX), read },
+runFuzzTargets('native', [
+  {
+    name: 'changed cases',
+    generate: (draw: RandomSource) => mutate(TEXTS, draw, LENGTH_MAX),
+    run: read,
+  },
   {
     name: 'changed programs',
-    make: (draw: Draw) => mutate([makeProgram(draw), ...TEXTS.slice(0, 50)], draw, LENGTH_MAX),
-    read,
+    generate: (draw: RandomSource) =>
+      mutate([makeProgram(draw), ...TEXTS.slice(0, 50)], draw, LENGTH_MAX),
+    run: read,
   },
   {
     name: 'two engines',
-    make: makeProgram,
-    read: (text) => {
+    generate: makeProgram,
+    run: (text) => {
       const { difference, outcome } = compareEngines(text)
       if (difference !== undefined) throw new Error(difference)
       return outcome

@@ -13,7 +13,7 @@ import { parseJobFile, parseLegacyJobFile, type JobFileResult } from '../src/job
 import { bodyToValue, makeScope, parseJson, parseLegacy } from '@reeve/hcl'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../src/model/index.ts'
 import { readCases } from '../test/jobspec/case-files.ts'
-import { mutate, pick, seededDraw, type Draw } from '@reeve/kit/fuzz/mutate.ts'
+import { mutate, pick, seededRandom, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
 
 const LENGTH_MAX = 64 * 1024
 const TOOK_MS_MAX = 1_000
@@ -31,7 +31,7 @@ type Verdict = 'accepted' | 'refused'
 
 interface Reader {
   readonly texts: readonly string[]
-  readonly read: (text: string, draw: Draw) => Verdict
+  readonly read: (text: string, draw: RandomSource) => Verdict
 }
 
 const cases = readCases()
@@ -62,7 +62,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ['older value', { texts: LEGACY, read: (text) => readValue(parseLegacy(text, 'f')) }],
 ])
 
-function readJobFile(text: string, draw: Draw): Verdict {
+function readJobFile(text: string, draw: RandomSource): Verdict {
   const inline = draw.below(3) === 0 ? mutate(VARIABLES, draw, LENGTH_MAX) : ''
   const variableTexts = inline === '' ? [] : [{ file: 'variables.hcl', text: inline }]
   const request = { file: 'input.hcl', text, variableTexts, files: undefined }
@@ -108,7 +108,7 @@ function run(seconds: number, seed: number): ReadonlyMap<string, Tally> {
   const tallies = new Map<string, Tally>()
   const end = performance.now() + seconds * 1_000
   for (let round = seed * 1_000_000; performance.now() < end; round++) {
-    const draw = seededDraw(Math.imul(round, 2_654_435_761))
+    const draw = seededRandom(Math.imul(round, 2_654_435_761))
     const [name, reader] = pick(draw, [...READERS])
     const tally = tallies.get(name) ?? { accepted: 0, refused: 0, slowestMs: 0, slowest: '' }
     tallies.set(name, tally)

@@ -4,8 +4,8 @@ import { leaderLoops, type LeaderLoop } from '../src/main/leader-loops.ts'
 import { NodeChannelServer } from '../src/http/agent/node-channel.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { MemoryWatch } from '../src/main/memory-watch.ts'
-import { messageOf, type Fault } from '@reeve/kit/fault.ts'
-import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
+import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { Store, type Commit, type GarbageAges, type StorageEngine } from '../src/state/index.ts'
 import {
@@ -312,7 +312,7 @@ export class Leader {
       error: (fields: object, message: string) => {
         // A storage failure is an injected fault, not a bug.
         if (this.store.fault === undefined && !this.#isDead) mistake(line(fields, message))
-        else say(`leader: ${messageOf(this.store.fault)} ${message}`)
+        else say(`leader: ${errorMessage(this.store.fault)} ${message}`)
       },
     }
   }

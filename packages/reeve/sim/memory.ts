@@ -1,4 +1,4 @@
-import type { MemoryUse } from '@reeve/kit/memory-level.ts'
+import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
 import type { Commit } from '../src/state/index.ts'
 import type { Draws } from './draws.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -35,7 +35,7 @@ export function pressMemory(memory: SimMemory, { draws, clock, isOver, changed }
   })
 }
 
-export function memoryUse({ share }: SimMemory): MemoryUse {
+export function memoryUse({ share }: SimMemory): MemoryUsage {
   return {
     heapUsed: share * MEMORY_MAX,
     heapLive: undefined,

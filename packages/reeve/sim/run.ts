@@ -6,7 +6,7 @@
  * docs/contributing/simulation.md.
  */
 import { parseArgs } from 'node:util'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { simulateLoss } from './cluster/loss-world.ts'
 import { Experiment } from '../test/build/experiment.ts'
 import { clockOptionsOf, clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
@@ -119,7 +119,7 @@ function valuesOf(args: string[]) {
   try {
     return parseArgs({ args, options: OPTIONS }).values
   } catch (thrown) {
-    return refuse(messageOf(thrown))
+    return refuse(errorMessage(thrown))
   }
 }
 

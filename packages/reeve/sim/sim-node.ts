@@ -1,7 +1,7 @@
 import { NodeAgent, type Fingerprint, type NodeSettings } from '../src/agent/index.ts'
 import type { Assignment } from '../src/agent/assignment.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { AgentDisk } from './agent-disk.ts'
 import { NumberedIds, type Draws } from './draws.ts'
 import { JOIN_TOKEN } from './leader.ts'
@@ -115,7 +115,7 @@ export class SimNode {
       probe: () => Promise.resolve(machine.fingerprint),
       joinToken: JOIN_TOKEN,
     })
-    agent.start().catch((thrown: unknown) => say(`agent not started: ${messageOf(thrown)}`))
+    agent.start().catch((thrown: unknown) => say(`agent not started: ${errorMessage(thrown)}`))
   }
 
   /** Kills the agent; its tasks continue. */

@@ -1,4 +1,4 @@
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type {
   CheckpointMark,
   CheckpointRow,
@@ -81,7 +81,7 @@ export class SlowEngine implements StorageEngine {
   }
 
   #tell(entry: NewLogEntry): void {
-    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(joinedText(entry.text))
+    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(joinChunks(entry.text))
   }
 
   #delayMs(): number {
@@ -127,7 +127,7 @@ export class SlowEngine implements StorageEngine {
     const entries = this.#appending
     if (entries !== undefined && draws.chance(0.5)) {
       disk.write(entries)
-      for (const { text } of entries) this.#options.written(joinedText(text))
+      for (const { text } of entries) this.#options.written(joinChunks(text))
     }
     const rows = this.#checkpointing
     if (rows !== undefined)

@@ -1,10 +1,10 @@
-import { pick, type Draw } from '@reeve/kit/fuzz/mutate.ts'
+import { pick, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
 
 /**
  * Random modules of partial sets and complete rules. A rule is a paragraph and a literal a line, so
  * that both can be put into another order, which must not change what the module means.
  */
-export function makeModule(draw: Draw): string {
+export function makeModule(draw: RandomSource): string {
   const rules = Array.from({ length: 2 + draw.below(4) }, (_, index) => ruleOf(draw, index))
   const more = Array.from({ length: rules.length + 3 }, (_, index) => `c${index} if {`)
     .filter((head) => !rules.some((rule) => rule.startsWith(head)))
@@ -12,7 +12,7 @@ export function makeModule(draw: Draw): string {
   return `package r\n\n${[...rules, ...more].join('\n\n')}\n`
 }
 
-function ruleOf(draw: Draw, index: number): string {
+function ruleOf(draw: RandomSource, index: number): string {
   const literals = Array.from({ length: 1 + draw.below(3) }, () => `\t${literalOf(draw, index)}`)
   const head =
     draw.below(3) === 0 ? `c${index} if {` : `s${draw.below(3)} contains [${index}, x] if {`
@@ -20,7 +20,7 @@ function ruleOf(draw: Draw, index: number): string {
 }
 
 /** Rules only use rules that come later in the numbering: nothing is recursive. */
-function literalOf(draw: Draw, index: number): string {
+function literalOf(draw: RandomSource, index: number): string {
   return pick(draw, [
     () => `x ${pick(draw, ['==', '!=', '<', '>=', '>'])} ${termOf(draw)}`,
     () => `not x == ${termOf(draw)}`,
@@ -35,7 +35,7 @@ function literalOf(draw: Draw, index: number): string {
   ])()
 }
 
-function collectionOf(draw: Draw): string {
+function collectionOf(draw: RandomSource): string {
   return pick(draw, [
     'input.list',
     'input.map',
@@ -48,7 +48,7 @@ function collectionOf(draw: Draw): string {
   ])
 }
 
-function termOf(draw: Draw): string {
+function termOf(draw: RandomSource): string {
   return pick(draw, [
     '1',
     '2',
@@ -62,7 +62,7 @@ function termOf(draw: Draw): string {
   ])
 }
 
-export function shuffledModule(text: string, draw: Draw): string {
+export function shuffledModule(text: string, draw: RandomSource): string {
   const [head = '', ...rules] = text.trimEnd().split('\n\n')
   const mixed = shuffled(rules, draw).map((rule) => {
     const lines = rule.split('\n')
@@ -72,7 +72,7 @@ export function shuffledModule(text: string, draw: Draw): string {
   return `${[head, ...mixed].join('\n\n')}\n`
 }
 
-function shuffled<T>(items: readonly T[], draw: Draw): readonly T[] {
+function shuffled<T>(items: readonly T[], draw: RandomSource): readonly T[] {
   const left = [...items]
   const mixed: T[] = []
   while (left.length > 0) mixed.push(...left.splice(draw.below(left.length), 1))

@@ -7,8 +7,8 @@
 import { compilePolicies, formatValue, fromPlain } from '../src/index.ts'
 import { haveCases, readCases } from '../test/cases.ts'
 import { makeModule, shuffledModule } from './rego-modules.ts'
-import { mutate, type Draw } from '@reeve/kit/fuzz/mutate.ts'
-import { runRounds } from '@reeve/kit/fuzz/rounds.ts'
+import { mutate, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
+import { runFuzzTargets } from '@reeve/kit/fuzz/rounds.ts'
 
 const LENGTH_MAX = 32 * 1024
 const STEPS_MAX = 200_000
@@ -71,17 +71,21 @@ function answerTo(text: string): { readonly outcome: string; readonly answer: st
 
 const read = (text: string): string => answerTo(text).outcome
 
-runRounds('rego', [
-  { name: 'changed modules', make: (draw: Draw) => mutate(TEXTS, draw, LENGTH_MAX), read },
+runFuzzTargets('rego', [
+  {
+    name: 'changed modules',
+    generate: (draw: RandomSource) => mutate(TEXTS, draw, LENGTH_MAX),
+    run: read,
+  },
   {
     name: 'changed random modules',
-    make: (draw: Draw) => mutate([makeModule(draw), ...SAMPLES], draw, LENGTH_MAX),
-    read,
+    generate: (draw: RandomSource) => mutate([makeModule(draw), ...SAMPLES], draw, LENGTH_MAX),
+    run: read,
   },
   {
     name: 'shuffled modules',
-    make: makeModule,
-    read: (text, draw) => {
+    generate: makeModule,
+    run: (text, draw) => {
       const [first, second] = [answerTo(text), answerTo(shuffledModule(text, draw))]
       const isDecided = first.outcome === 'answered' && second.outcome === 'answered'
       if (isDecided && first.answer !== second.answer)

@@ -12,11 +12,11 @@ import {
   type Value,
 } from '../src/index.ts'
 import { nodeCrypto } from '@reeve/kit/test/node-crypto.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import type { YamlValue } from '@reeve/kit/yaml/index.ts'
 import { listOf, textOf, type RegoCase } from './cases.ts'
 
-const offsetAt = createZoneOffsets()
+const offsetAt = createTimeZoneOffset()
 
 /** The cases call a builtin that only their own runner has. */
 const SLEEP: Builtin = {

@@ -1,4 +1,4 @@
-import type { Decimal } from '@reeve/kit/decimal-text.ts'
+import type { Decimal } from '@reeve/kit/format-decimal.ts'
 
 interface Parts {
   /** The value is `mantissa × 2^exponent`. */

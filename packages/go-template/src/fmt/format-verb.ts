@@ -3,8 +3,8 @@ import {
   formatExponent,
   formatShortest,
   type Decimal,
-} from '@reeve/kit/decimal-text.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+} from '@reeve/kit/format-decimal.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { quote, quoteAscii } from './quote.ts'
 import { formatBinaryFloat, formatHexFloat, fractionOfDouble } from './binary-float.ts'

@@ -1,4 +1,4 @@
-import { floorDivide, midnightMs, wallTime, type WallTime } from '@reeve/kit/calendar.ts'
+import { floorDivide, dayStartMs, toWallTime, type WallTime } from '@reeve/kit/calendar.ts'
 
 /** What layouts may write of a moment. */
 export interface ClockFace extends WallTime {
@@ -16,11 +16,11 @@ const MS_PER_DAY = 86_400_000
 
 export function clockFace(ns: bigint, offset: number, zone?: string): ClockFace {
   const ms = (Number(floorDivide(ns, NS_PER_SECOND)) + offset) * 1000
-  const time = wallTime(ms)
+  const time = toWallTime(ms)
   return {
     ...time,
     nanosecond: Number(((ns % NS_PER_SECOND) + NS_PER_SECOND) % NS_PER_SECOND),
-    yearDay: Math.floor((ms - midnightMs(time.year, 1, 1)) / MS_PER_DAY) + 1,
+    yearDay: Math.floor((ms - dayStartMs(time.year, 1, 1)) / MS_PER_DAY) + 1,
     offset,
     zone,
   }

@@ -1,4 +1,4 @@
-import { daysIn, midnightMs, MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
+import { daysInMonth, dayStartMs, MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { parseLayout, type LayoutPiece, type PieceName } from './time-layout.ts'
 
 /** What the pieces of a text have said so far. */
@@ -182,14 +182,15 @@ function toNs(found: Found): bigint | undefined {
   if (days === undefined) return undefined
   if (month < 1 || month > 12 || (yearDay !== undefined && yearDay < 1)) return undefined
   const time = hour * 3600 + minute * 60 + second - offset
-  const seconds = midnightMs(year, ...days) / 1000 + time
+  const seconds = dayStartMs(year, ...days) / 1000 + time
   return BigInt(seconds) * 1_000_000_000n + BigInt(nanosecond)
 }
 
 /** Month and day, from the day of the year if that is what was said. */
 function dayOf({ year, month, day, yearDay }: Found): readonly [number, number] | undefined {
-  if (yearDay === undefined) return day < 1 || day > daysIn(year, month) ? undefined : [month, day]
-  const length = daysIn(year, 2) === 29 ? 366 : 365
+  if (yearDay === undefined)
+    return day < 1 || day > daysInMonth(year, month) ? undefined : [month, day]
+  const length = daysInMonth(year, 2) === 29 ? 366 : 365
   return yearDay < 1 || yearDay > length ? undefined : [1, yearDay]
 }
 

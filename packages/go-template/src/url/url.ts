@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { quote } from '../fmt/quote.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 
 /** The parts of a URL, under the names they have in results; empty when there is none. */
 export interface UrlParts {
@@ -115,7 +115,7 @@ export function unescapeText(text: string, part: Part): Result<string, string> {
   if (!plain.includes('%')) return ok(plain)
   return ok(
     plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) =>
-      textOfBytes(
+      decodeUtf8Lossy(
         Uint8Array.from({ length: run.length / 3 }, (_, at) =>
           Number.parseInt(run.slice(at * 3 + 1, at * 3 + 3), 16),
         ),

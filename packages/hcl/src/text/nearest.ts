@@ -1,4 +1,4 @@
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { QUOTED_LENGTH_MAX } from '../limits.ts'
 
 /** Maximum number of names compared per message; a hostile object may have many more. */
@@ -30,7 +30,7 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
 
 /** Quotes text for a message and truncates it if it is long. */
 export function quoteText(text: string): string {
-  return JSON.stringify(cutText(text, QUOTED_LENGTH_MAX))
+  return JSON.stringify(truncateText(text, QUOTED_LENGTH_MAX))
 }
 
 /** Number of insertions, deletions, replacements and transpositions (Damerau–Levenshtein). */

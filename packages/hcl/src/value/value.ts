@@ -1,4 +1,4 @@
-import { numberToText, sameNumber, type NumberValue } from '@reeve/kit/number.ts'
+import { numberToText, numbersEqual, type NumberValue } from '@reeve/kit/number.ts'
 
 /**
  * The result of an expression: plain data. An integer that a double cannot represent is a bigint;
@@ -62,7 +62,7 @@ export function sortedEntries(object: ObjectValue): readonly (readonly [string, 
 
 /** Equal type and value: `1` and `"1"` differ. */
 export function sameValue(a: Value, b: Value): boolean {
-  if (isNumber(a)) return isNumber(b) && sameNumber(a, b)
+  if (isNumber(a)) return isNumber(b) && numbersEqual(a, b)
   if (isList(a)) {
     if (!isList(b) || a.length !== b.length) return false
     return a.every((element, index) => {

@@ -1,3 +1,3 @@
 export { parseYaml } from './parse.ts'
 export { writeYaml } from './write.ts'
-export type { YamlValue } from './value.ts'
+export type { YamlValue } from './read-node.ts'

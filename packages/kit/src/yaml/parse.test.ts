@@ -176,7 +176,7 @@ for (const { name, source, json } of cases)
     assert.equal(JSON.stringify(result.value), json)
   })
 
-test('parseYaml: whole numbers beyond doubles are exact', () => {
+test('parseYaml: integers beyond doubles are exact', () => {
   assert.deepEqual(parseYaml('12345678901234567890'), { ok: true, value: 12345678901234567890n })
 })
 
@@ -241,7 +241,7 @@ const refused: readonly (readonly [source: string, problem: string])[] = [
 ]
 
 for (const [source, problem] of refused)
-  test(`parseYaml refuses ${JSON.stringify(source)}`, () => {
+  test(`parseYaml rejects ${JSON.stringify(source)}`, () => {
     const result = parseYaml(source)
     assert.ok(!result.ok, JSON.stringify(result))
     assert.ok(result.error.includes(problem), result.error)

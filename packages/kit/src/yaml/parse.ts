@@ -2,7 +2,7 @@ import { Composer, Lexer, Parser, type CST, type Document } from 'yaml'
 import { err, ok, type Result } from '../result.ts'
 import { readNode, YamlError } from './read-node.ts'
 import { YAML_DEPTH_MAX, YAML_LENGTH_MAX, YAML_TOKENS_MAX, YAML_TOP_LEVEL_MAX } from './limits.ts'
-import type { YamlValue } from './value.ts'
+import type { YamlValue } from './read-node.ts'
 
 /** Characters that are invalid even inside quotes (YAML specification, section 5.1). */
 // oxlint-disable-next-line no-control-regex

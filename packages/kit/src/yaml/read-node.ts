@@ -1,8 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, Scalar, type Node, type Pair, type YAMLMap } from 'yaml'
 import { YAML_NODES_MAX } from './limits.ts'
-import { mergeInto } from './merge-key.ts'
-import { isCollectionTag, resolveScalar, shortTag } from './resolve.ts'
-import type { YamlValue } from './value.ts'
+import { err, ok, type Result } from '../result.ts'
+import { fromBigInt, parseNumber } from '../number.ts'
 
 /** A YAML error with its offset in the text. Only thrown inside this folder. */
 export class YamlError extends Error {
@@ -153,3 +152,101 @@ function isNode(value: unknown): value is Node {
 function startOf({ range }: Node): number {
   return range?.[0] ?? 0
 }
+
+/** A parsed YAML value: plain data. An integer that a double cannot represent is a bigint. */
+export type YamlValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly YamlValue[]
+  | { readonly [name: string]: YamlValue }
+
+/**
+ * The merge key `<<`: adds the members of one mapping or of several, of which the first wins. Not
+ * part of YAML 1.2 but the most common use of anchors. Returns false if the value is neither.
+ */
+function mergeInto(target: Map<string, YamlValue>, value: YamlValue): boolean {
+  const sources: readonly YamlValue[] = isSequence(value) ? value : [value]
+  for (const source of sources) {
+    if (!isMapping(source)) return false
+    for (const [name, member] of Object.entries(source))
+      if (!target.has(name)) target.set(name, member)
+  }
+  return true
+}
+
+function isSequence(value: YamlValue): value is readonly YamlValue[] {
+  return Array.isArray(value)
+}
+
+function isMapping(value: YamlValue): value is { readonly [name: string]: YamlValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const CORE = 'tag:yaml.org,2002:'
+
+/** Resolves a scalar by its tag or, if plain, by the core schema. */
+function resolveScalar(
+  { text, isPlain }: { readonly text: string; readonly isPlain: boolean },
+  tag: string | undefined,
+): Result<YamlValue, string> {
+  if (tag === undefined) return isPlain ? resolvePlain(text) : ok(text)
+  if (tag === '!') return ok(text)
+  const read = BY_TAG.get(tag)
+  if (read === undefined) return err(`the tag ${JSON.stringify(shortTag(tag))} is not known`)
+  const value = read(text)
+  if (value === undefined)
+    return err(`${JSON.stringify(text)} is not a value of ${JSON.stringify(shortTag(tag))}`)
+  return ok(value)
+}
+
+/** Whether a collection may have this tag. */
+function isCollectionTag(tag: string, kind: 'map' | 'seq'): boolean {
+  return tag === `${CORE}${kind}` || tag === '!'
+}
+
+function shortTag(tag: string): string {
+  return tag.startsWith(CORE) ? `!!${tag.slice(CORE.length)}` : tag
+}
+
+const NULLS = /^(?:~|null|Null|NULL)?$/
+const BOOLS = /^(?:true|True|TRUE|false|False|FALSE)$/
+const DECIMAL = /^[-+]?[0-9]+$/
+const PREFIXED = /^(?:0o[0-7]+|0x[0-9a-fA-F]+)$/
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
+const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/
+
+function resolvePlain(text: string): Result<YamlValue, string> {
+  if (NULLS.test(text)) return ok(null)
+  if (BOOLS.test(text)) return ok(text.toLowerCase() === 'true')
+  if (NOT_FINITE.test(text)) return err(`${text} is not a finite number; quote it if it is text`)
+  if (!PREFIXED.test(text) && !FLOAT.test(text)) return ok(text)
+  const number = readNumber(text)
+  return number === undefined ? err(`the number ${text.slice(0, 32)}… is out of range`) : ok(number)
+}
+
+/** Longer than the largest number in base 8: longer digits are out of range in every base. */
+const PREFIXED_LENGTH_MAX = 400
+
+function readNumber(text: string): number | bigint | undefined {
+  if (!PREFIXED.test(text)) return parseNumber(text)
+  return text.length > PREFIXED_LENGTH_MAX ? undefined : fromBigInt(BigInt(text))
+}
+
+type ReadScalar = (text: string) => YamlValue | undefined
+
+const BY_TAG: ReadonlyMap<string, ReadScalar> = new Map<string, ReadScalar>([
+  [`${CORE}str`, (text) => text],
+  [`${CORE}null`, (text) => (NULLS.test(text) ? null : undefined)],
+  [`${CORE}bool`, (text) => (BOOLS.test(text) ? text.toLowerCase() === 'true' : undefined)],
+  [
+    `${CORE}int`,
+    (text) => (DECIMAL.test(text) || PREFIXED.test(text) ? readNumber(text) : undefined),
+  ],
+  [`${CORE}float`, (text) => (FLOAT.test(text) ? readNumber(text) : undefined)],
+  // Types without a counterpart in JSON stay strings.
+  [`${CORE}timestamp`, (text) => text],
+  [`${CORE}binary`, (text) => text.replace(/\s+/g, '')],
+])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseYaml } from './parse.ts'
-import type { YamlValue } from './value.ts'
+import type { YamlValue } from './read-node.ts'
 import { writeYaml } from './write.ts'
 
 const cases: readonly (readonly [YamlValue, string])[] = [
@@ -33,7 +33,7 @@ for (const [value, text] of cases)
     assert.deepEqual(parseYaml(text), { ok: true, value })
   })
 
-test('a key that is too long for one line is written as an explicit one', () => {
+test('writeYaml: a long key is written as an explicit key', () => {
   const value = { ['k'.repeat(2_000)]: { a: ['x'] }, b: 'y\nz\n' }
   const text = writeYaml(value)
   assert.ok(text.includes('? "kkk'))
@@ -60,7 +60,7 @@ const { value: anyValue } = fc.letrec<{ value: YamlValue }>((tie) => ({
   ),
 }))
 
-test('whatever is written reads back as it was', () => {
+test('writeYaml: parsing returns the written value', () => {
   fc.assert(
     fc.property(anyValue, (value) => {
       const written = writeYaml(value)

@@ -1,6 +1,6 @@
 import { IMPLICIT_KEY_LENGTH_MAX } from './limits.ts'
 import { numberToText } from '../number.ts'
-import type { YamlValue } from './value.ts'
+import type { YamlValue } from './read-node.ts'
 
 /**
  * Writes block YAML with sorted keys. Strings are always quoted, or literal blocks if they have

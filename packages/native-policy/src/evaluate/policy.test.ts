@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CUT_MARK } from '@reeve/kit/cut-text.ts'
+import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { PRINT_LENGTH_MAX } from '../limits.ts'
 import { show } from '../value/show.ts'
 import { compilePolicy, type PolicyOptions } from './policy.ts'
@@ -372,6 +372,6 @@ describe('modules and params', () => {
 
 it('what is printed is cut once, and the cut is shown', () => {
   const { printed } = evaluate('for range(0, 9000) as n { print("0123456789") }\nmain = true')
-  assert.equal(printed.length, PRINT_LENGTH_MAX + CUT_MARK.length)
-  assert.equal(printed.indexOf(CUT_MARK), PRINT_LENGTH_MAX)
+  assert.equal(printed.length, PRINT_LENGTH_MAX + ELLIPSIS.length)
+  assert.equal(printed.indexOf(ELLIPSIS), PRINT_LENGTH_MAX)
 })

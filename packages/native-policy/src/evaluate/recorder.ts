@@ -1,4 +1,4 @@
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { FAILURES_PER_RULE_MAX, QUOTED_LENGTH_MAX, SHOWN_LENGTH_MAX } from '../limits.ts'
 import type { Position, Source } from '../syntax/source.ts'
 import type { Spot } from '../syntax/tree.ts'
@@ -72,5 +72,5 @@ export class Recorder {
 
 export function quoteOf(source: Source, spot: Spot): string {
   const text = source.text.slice(spot.start, spot.end).replaceAll(/\s+/g, ' ')
-  return cutText(text, QUOTED_LENGTH_MAX)
+  return truncateText(text, QUOTED_LENGTH_MAX)
 }

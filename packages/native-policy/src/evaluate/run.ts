@@ -7,9 +7,9 @@ import {
   PRINT_LENGTH_MAX,
   SEARCH_WORK_PER_STEP,
 } from '../limits.ts'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { LruCache } from '@reeve/kit/lru-cache.ts'
-import { patternSize } from '@reeve/kit/pattern-size.ts'
+import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
 import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
@@ -124,7 +124,7 @@ export class Run {
   print(text: string): void {
     // Longer output was truncated and already ends with an ellipsis.
     if (this.#printed.length > PRINT_LENGTH_MAX) return
-    this.#printed = cutText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
+    this.#printed = truncateText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
   }
 
   matches(text: string, pattern: string, site: Site): boolean {
@@ -138,7 +138,7 @@ export class Run {
     if (cached !== undefined) return cached
     const limits = { lengthMax: PATTERN_LENGTH_MAX, sizeMax: PATTERN_SIZE_MAX }
     // Charged before compilation, which takes microseconds per instruction.
-    const size = Math.min(patternSize(pattern), PATTERN_SIZE_MAX)
+    const size = Math.min(estimateRegexSize(pattern), PATTERN_SIZE_MAX)
     this.charge((Math.min(pattern.length, PATTERN_LENGTH_MAX) + size) * PATTERN_COST)
     const compiled = compileRegex(pattern, limits)
     if (!compiled.ok) {

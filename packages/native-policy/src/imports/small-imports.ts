@@ -1,5 +1,5 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
-import { parseAddress, parsePrefix, type Prefix } from '@reeve/kit/ip-address.ts'
+import { parseAddress, parseCidr, type Cidr } from '@reeve/kit/ip-address.ts'
 import { bytesOfText, textOfBytes } from '../value/bytes.ts'
 import { mapOf } from '../value/map.ts'
 import { typeOf, type CallContext, type MapValue } from '../value/value.ts'
@@ -57,13 +57,13 @@ export function sockaddrImport(): MapValue {
   })
 }
 
-function network(text: string, context: CallContext): Prefix {
+function network(text: string, context: CallContext): Cidr {
   return findNetwork(text) ?? context.fail(`${JSON.stringify(text)} is no address or network`)
 }
 
 /** An address is a network of one address. A port is ignored. */
-function findNetwork(text: string): Prefix | undefined {
-  const prefix = parsePrefix(text)
+function findNetwork(text: string): Cidr | undefined {
+  const prefix = parseCidr(text)
   if (prefix.ok) return prefix.value
   const found = parseAddress(withoutPort(text))
   return found === undefined ? undefined : { ...found, length: found.bits }
@@ -75,7 +75,7 @@ function withoutPort(text: string): string {
   return /^[0-9.]+:[0-9]+$/.test(text) ? text.slice(0, text.indexOf(':')) : text
 }
 
-function contains(outer: Prefix, inner: Prefix): boolean {
+function contains(outer: Cidr, inner: Cidr): boolean {
   if (outer.bits !== inner.bits || outer.length > inner.length) return false
   const rest = BigInt(outer.bits - outer.length)
   return outer.address >> rest === inner.address >> rest

@@ -1,4 +1,4 @@
-import { floorDivide, MONTHS, wallTime, WEEKDAYS } from '@reeve/kit/calendar.ts'
+import { floorDivide, MONTHS, toWallTime, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { mapOf } from '../value/map.ts'
 import { wrapInt } from '../value/int.ts'
 import {
@@ -63,7 +63,7 @@ function parseStamp(text: string): bigint | undefined {
 function timespace(ns: bigint, settings: TimeSettings): MapValue {
   const ms = Number(floorDivide(ns, NS_PER_MS))
   const offset = settings.offsetSeconds(ms)
-  const { weekday, month, day, year, hour, minute, second } = wallTime(ms + offset * 1000)
+  const { weekday, month, day, year, hour, minute, second } = toWallTime(ms + offset * 1000)
   const order = (test: (difference: bigint) => boolean) =>
     typed('time', ['any'], ([other], context) => test(ns - momentOf(other, context)))
   return mapOf({

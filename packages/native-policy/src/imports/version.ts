@@ -2,7 +2,7 @@ import {
   compareSegments,
   compareVersions,
   parseVersion,
-  sharesSegments,
+  haveEqualSegments,
   type Version,
 } from '@reeve/kit/version.ts'
 import { mapOf } from '../value/map.ts'
@@ -104,6 +104,6 @@ function matchesOrder(
       return order <= 0
     default:
       // All given segments except the last must be equal; `~> 1` keeps the first.
-      return order >= 0 && sharesSegments(version, bound, Math.max(1, bound.segmentsGiven - 1))
+      return order >= 0 && haveEqualSegments(version, bound, Math.max(1, bound.segmentsGiven - 1))
   }
 }

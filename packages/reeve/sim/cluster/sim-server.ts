@@ -3,7 +3,7 @@ import { ClusterMember } from '../../src/main/cluster-member.ts'
 import type { MemberServer } from '../../src/main/cluster-member-options.ts'
 import { describeAgent } from '../../src/main/self.ts'
 import type { RequestGate } from '../../src/cluster/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Commit, StorageEngine } from '../../src/state/index.ts'
 import { anAgentConfig } from '../../test/build/agent-config.ts'
 import { NumberedIds } from '../draws.ts'
@@ -124,7 +124,7 @@ export class SimServer {
     this.#say('starts')
     this.#join(process, this.#link).catch((thrown: unknown) => {
       if (process.isDead) return
-      this.#say(`could not start: ${messageOf(thrown)}`)
+      this.#say(`could not start: ${errorMessage(thrown)}`)
       this.kill()
       this.#options.ended(this)
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { blake2b256 } from '@reeve/kit/blake2b.ts'
+import { blake2b256 } from '@reeve/kit/hash.ts'
 import { namespaceHash, nodePoolHash, policyHash, roleHash, tokenHash } from './record-hash.ts'
 
 test('tokenHash: name, type, policies, scope and role ids, without separators', () => {

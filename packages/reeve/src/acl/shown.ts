@@ -1,4 +1,4 @@
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { SHOWN_LENGTH_MAX } from './limits.ts'
 
 /** A caller's text in a message: quoted, and not longer than a message should be. */
@@ -8,5 +8,5 @@ export function shown(text: string): string {
 
 /** The same without quotes, for texts that the reference shows bare. */
 export function clipped(text: string): string {
-  return cutText(text, SHOWN_LENGTH_MAX)
+  return truncateText(text, SHOWN_LENGTH_MAX)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { ACL_LINKS_MAX } from './limits.ts'
 import {
   validateNamespace,
@@ -180,7 +180,7 @@ const TOKENS = [
 for (const { name, token, problems } of TOKENS)
   test(`validateToken: ${name}`, () => {
     const wanted =
-      problems.length === 0 ? undefined : `token 0 invalid: ${multiErrorText(problems)}`
+      problems.length === 0 ? undefined : `token 0 invalid: ${formatMultiError(problems)}`
     assert.equal(validateToken(token), wanted)
   })
 
@@ -237,7 +237,7 @@ for (const { name, policy, problems } of POLICIES)
   test(`validatePolicy: ${name}`, () => {
     const whole = { Name: 'a', Description: '', Rules: '', JobACL: null, ...policy }
     const wanted =
-      problems.length === 0 ? undefined : `policy 0 invalid: ${multiErrorText(problems)}`
+      problems.length === 0 ? undefined : `policy 0 invalid: ${formatMultiError(problems)}`
     assert.equal(validatePolicy(whole), wanted)
   })
 
@@ -263,7 +263,8 @@ const ROLES = [
 
 for (const { name, role, problems } of ROLES)
   test(`validateRole: ${name}`, () => {
-    const wanted = problems.length === 0 ? undefined : `role 0 invalid: ${multiErrorText(problems)}`
+    const wanted =
+      problems.length === 0 ? undefined : `role 0 invalid: ${formatMultiError(problems)}`
     assert.equal(validateRole({ Name: 'a', Description: '', Policies: [{}], ...role }), wanted)
   })
 
@@ -289,6 +290,6 @@ const NAMESPACES = [
 for (const { name, namespace, problems } of NAMESPACES)
   test(`validateNamespace: ${name}`, () => {
     const prefix = `Invalid namespace "${namespace.Name}"`
-    const wanted = problems.length === 0 ? undefined : `${prefix}: ${multiErrorText(problems)}`
+    const wanted = problems.length === 0 ? undefined : `${prefix}: ${formatMultiError(problems)}`
     assert.equal(validateNamespace({ Description: '', ...namespace }), wanted)
   })

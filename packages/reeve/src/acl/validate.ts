@@ -1,7 +1,7 @@
 import type { AclPolicyRecord, AclToken, Namespace, NodePool } from '@reeve/contract'
 import type { RuleAliases } from '../compat/index.ts'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { isSchedulerAlgorithm, LIMITS } from '../model/index.ts'
 import { ACL_LINKS_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
@@ -153,5 +153,5 @@ function tooManyLinks(links: readonly unknown[] | null, owner: string, what: str
 
 function told(what: string, problems: readonly Problem[]): string | undefined {
   const found = problems.filter((problem) => problem !== false)
-  return found.length === 0 ? undefined : `${what}: ${multiErrorText(found)}`
+  return found.length === 0 ? undefined : `${what}: ${formatMultiError(found)}`
 }

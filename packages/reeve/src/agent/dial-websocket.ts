@@ -123,10 +123,10 @@ function streamOf(socket: WebSocket): StreamSocket {
     silentMsMax: LIMITS.nodeStreamSilentMsMax,
   })
   // With the default binaryType a message is one Buffer.
-  socket.on('message', (data, isBinary) => stream.received(data as Buffer, !isBinary))
-  socket.on('ping', () => stream.heard())
-  socket.on('pong', () => stream.heard())
-  socket.on('close', (code, reason) => stream.closed(code, reason.toString('utf8')))
+  socket.on('message', (data, isBinary) => stream.handleMessage(data as Buffer, !isBinary))
+  socket.on('ping', () => stream.noteActivity())
+  socket.on('pong', () => stream.noteActivity())
+  socket.on('close', (code, reason) => stream.handleClose(code, reason.toString('utf8')))
   return stream
 }
 

@@ -1,6 +1,6 @@
 import type { AllocationUpdate } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { assert, messageOf } from '@reeve/kit/fault.ts'
+import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
 import type { Watched } from './allocation/alone-watch.ts'
@@ -115,7 +115,7 @@ export class NodeAllocations {
     if (runner !== undefined) {
       if (isListed && allocation.ClientStatus === 'unknown') tellReturn(runner.tasks)
       runner.update(assignment).catch((thrown: unknown) => {
-        const fields = { allocation: allocation.ID, error: messageOf(thrown) }
+        const fields = { allocation: allocation.ID, error: errorMessage(thrown) }
         this.#options.log.error(fields, 'change of an allocation not saved')
       })
       return
@@ -153,7 +153,7 @@ export class NodeAllocations {
     // A runner that was halted leaves its tasks running.
     if (endedMs === undefined) return
     await this.#host?.cores?.release(id).catch((thrown: unknown) => {
-      const fields = { allocation: id, error: messageOf(thrown) }
+      const fields = { allocation: id, error: errorMessage(thrown) }
       this.#options.log.warn(fields, 'tasks stay off cores that are not reserved any more')
     })
   }
@@ -164,7 +164,7 @@ export class NodeAllocations {
     // A runner that was halted leaves its tasks running.
     if (endedMs === undefined) return
     await storage.workspace.unmountSecrets(id).catch((thrown: unknown) => {
-      log.warn({ allocation: id, error: messageOf(thrown) }, 'secrets not unmounted')
+      log.warn({ allocation: id, error: errorMessage(thrown) }, 'secrets not unmounted')
     })
   }
 
@@ -209,7 +209,7 @@ export class NodeAllocations {
       await storage.store.remove(runner.id)
       this.#options.removed(runner.id)
     } catch (thrown) {
-      log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
+      log.error({ allocation: runner.id, error: errorMessage(thrown) }, 'allocation not removed')
     }
     this.#runners.delete(runner.id)
     this.#unmounted.delete(runner.id)

@@ -2,7 +2,7 @@ import type { DriverInfo, NodeRegistration } from '@reeve/contract'
 import type { TaskAliases } from '../compat/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { assert, messageOf } from '@reeve/kit/fault.ts'
+import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import { AGENT_LIMITS } from './limits.ts'
@@ -77,7 +77,7 @@ export class NodeDescription {
   async probeAgain(): Promise<NodeRegistration | undefined> {
     const before = JSON.stringify(this.registration())
     await this.#probeNetworks().catch((thrown: unknown) => {
-      this.#options.log.warn({ error: messageOf(thrown) }, 'networks not probed')
+      this.#options.log.warn({ error: errorMessage(thrown) }, 'networks not probed')
     })
     await this.#probeDrivers()
     const node = this.registration()
@@ -158,7 +158,7 @@ export class NodeDescription {
       (thrown: unknown) => ({
         detected: false,
         healthy: false,
-        description: messageOf(thrown),
+        description: errorMessage(thrown),
         attributes: {},
       }),
     )

@@ -1,5 +1,5 @@
 import { GLOBAL_REGION } from '@reeve/contract'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Log } from './log.ts'
 import type { AgentStorage } from './store/storage.ts'
 
@@ -43,7 +43,7 @@ export class NodeRegion {
     this.#ofServers = region
     const { storage, log } = this.#options
     storage.keepRegion(region).catch((thrown: unknown) => {
-      log.error({ err: messageOf(thrown) }, 'the region of the servers could not be kept')
+      log.error({ err: errorMessage(thrown) }, 'the region of the servers could not be kept')
     })
   }
 }

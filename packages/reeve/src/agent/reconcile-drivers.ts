@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, AgentTaskGroup } from './assignment.ts'
 import { canReconcile, type NodeTasks, type ReconcilingDriver, type TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
@@ -40,7 +40,7 @@ async function reconcileEvery(driver: ReconcilingDriver, options: ReconcileOptio
       complaint = ''
     } catch (thrown) {
       // An engine that is away says the same every time.
-      const error = messageOf(thrown)
+      const error = errorMessage(thrown)
       if (error !== complaint) log.warn({ driver: driver.name, error }, 'driver not reconciled')
       complaint = error
     }

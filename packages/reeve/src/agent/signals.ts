@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { Fault } from '@reeve/kit/fault.ts'
-import { fullSignalName, REAL_TIME_SIGNALS, realTimeNumber } from '@reeve/kit/signal.ts'
+import { canonicalSignalName, REAL_TIME_SIGNALS, realTimeSignalNumber } from '@reeve/kit/signal.ts'
 
 /** A signal of this machine. */
 export interface Signal {
@@ -19,8 +19,8 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(Object.entries(constants.si
 
 /** The signal of this name, however it is spelled; undefined where this machine has none. */
 export function findSignal(given: string): Signal | undefined {
-  const name = fullSignalName(given)
-  const number = NUMBERS.get(name) ?? realTimeNumber(name)
+  const name = canonicalSignalName(given)
+  const number = NUMBERS.get(name) ?? realTimeSignalNumber(name)
   return number === undefined ? undefined : { name, number }
 }
 

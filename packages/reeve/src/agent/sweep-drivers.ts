@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { canSweep, type TaskDriver, type TaskHandle } from './driver.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Log } from './log.ts'
@@ -24,7 +24,7 @@ export async function sweepDrivers(
     const { name } = driver
     const deadline = { clock, ms: AGENT_LIMITS.sweepMsMax, what: `the sweep of ${name}` }
     await withDeadline(driver.sweep(known), deadline).catch((thrown: unknown) => {
-      log.warn({ driver: name, error: messageOf(thrown) }, 'what was left of tasks is not ended')
+      log.warn({ driver: name, error: errorMessage(thrown) }, 'what was left of tasks is not ended')
     })
   }
 }

@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type { ForwardCallbacks } from '../http/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
 import {
   endToEnd,
@@ -196,5 +196,5 @@ function unreached(
   const outcome = hasLeft
     ? ' What was asked for may or may not have happened.'
     : ' Nothing was done.'
-  return `the leader at ${address} did not answer (${messageOf(thrown)}); try again.${isRead ? '' : outcome}`
+  return `the leader at ${address} did not answer (${errorMessage(thrown)}); try again.${isRead ? '' : outcome}`
 }

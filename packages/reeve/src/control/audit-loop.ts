@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { expiredAuditRecords, type AuditLimits, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
@@ -61,7 +61,7 @@ export class AuditLoop {
     } catch (thrown) {
       // The storage has failed: the next round, or the next start, goes on.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'old audit records could not be removed')
+      log.warn({ err: errorMessage(thrown) }, 'old audit records could not be removed')
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
 import type { WorkspaceRow } from '../model/index.ts'
 import { put, SCHEDULED_WORKSPACES, type Change, type Store } from '../state/index.ts'
@@ -70,7 +70,7 @@ export class AutoDestroyLoop {
     } catch (thrown) {
       // The storage has failed: the next start marks them.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'due workspaces could not be marked')
+      log.warn({ err: errorMessage(thrown) }, 'due workspaces could not be marked')
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
@@ -57,7 +57,10 @@ export class CheckpointLoop {
   #run(): void {
     this.#running ??= this.#round()
       .catch((thrown: unknown) =>
-        this.#options.log.error({ err: messageOf(thrown) }, 'checkpoint failed; it is tried again'),
+        this.#options.log.error(
+          { err: errorMessage(thrown) },
+          'checkpoint failed; it is tried again',
+        ),
       )
       .finally(() => {
         this.#running = undefined

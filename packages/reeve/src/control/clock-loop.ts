@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Store } from '../state/index.ts'
 import {
   atMostItsDuration,
@@ -109,7 +109,7 @@ export class ClockLoop {
     } catch (thrown) {
       // The storage has failed: the next start finds what is too far ahead.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'stored times could not be corrected')
+      log.warn({ err: errorMessage(thrown) }, 'stored times could not be corrected')
       return 0
     }
   }

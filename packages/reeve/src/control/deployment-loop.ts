@@ -1,7 +1,7 @@
 import type { Deployment } from '@reeve/contract'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { Heap } from '@reeve/kit/heap.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { groupsOnTrial, type AllocationRow } from '../model/index.ts'
@@ -138,7 +138,7 @@ export class DeploymentLoop {
         this.#judge(id)
       } catch (thrown) {
         if (thrown instanceof Fault) {
-          log.warn({ deployment: id, err: messageOf(thrown) }, 'a deployment could not go on')
+          log.warn({ deployment: id, err: errorMessage(thrown) }, 'a deployment could not go on')
           return this.#lookIn(RETRY_AFTER_MS)
         }
         // A mistake of ours holds up this deployment until it changes, and no other.

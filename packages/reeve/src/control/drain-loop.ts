@@ -1,5 +1,5 @@
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { namespacedKey, put, withJobRows, type Commit, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 import { decideDrain, type DrainDecision, type DrainView } from './drain/decide-drain.ts'
@@ -85,7 +85,7 @@ export class DrainLoop {
       this.#commit(decision)
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'a drain could not go on')
+      log.warn({ err: errorMessage(thrown) }, 'a drain could not go on')
       return this.#lookIn(RETRY_AFTER_MS)
     }
     if (decision.nextMs !== undefined) this.#lookIn(decision.nextMs - clock.nowMs())

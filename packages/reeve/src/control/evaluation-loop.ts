@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Evaluation } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
@@ -184,7 +184,7 @@ export class EvaluationLoop {
         { evaluation: evaluation.ID, job: evaluation.JobID, err: thrown },
         'evaluation failed',
       )
-      this.#commitFailure(evaluation, messageOf(thrown))
+      this.#commitFailure(evaluation, errorMessage(thrown))
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { remove, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
@@ -65,7 +65,7 @@ export class ExpiryLoop {
     } catch (thrown) {
       // The storage has failed: the next round, or the next start, removes them.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'expired tokens could not be removed')
+      log.warn({ err: errorMessage(thrown) }, 'expired tokens could not be removed')
     }
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { collectGarbage, GARBAGE_AGES, type GarbageAges, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
@@ -69,7 +69,7 @@ export class GarbageLoop {
     } catch (thrown) {
       // The storage has failed: the next round, or the next start, goes on.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'garbage could not be collected')
+      log.warn({ err: errorMessage(thrown) }, 'garbage could not be collected')
     }
   }
 }

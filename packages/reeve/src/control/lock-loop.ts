@@ -1,6 +1,6 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { lockTtlMs, restsUntilMs, type VariableLockRow } from '../model/index.ts'
 import { namespacedKey, put, remove, type Change, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
@@ -63,7 +63,7 @@ export class LockLoop {
     } catch (thrown) {
       // The storage has failed: the next start frees them.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'locks that ran out could not be freed')
+      log.warn({ err: errorMessage(thrown) }, 'locks that ran out could not be freed')
     }
   }
 

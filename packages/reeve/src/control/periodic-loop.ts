@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Job } from '@reeve/contract'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
+import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { Heap } from '@reeve/kit/heap.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import {
@@ -93,7 +93,7 @@ export class PeriodicLoop {
       if (this.#queue.size > 2 * periodic_launches.size + VOID_ENTRIES_MAX) this.#dropVoid()
     } catch (thrown) {
       // A zone that was known where the job was registered and is not here.
-      log.error({ job: row.ID, err: messageOf(thrown) }, 'periodic job cannot be launched')
+      log.error({ job: row.ID, err: errorMessage(thrown) }, 'periodic job cannot be launched')
     }
   }
 
@@ -153,7 +153,7 @@ export class PeriodicLoop {
     } catch (thrown) {
       // The storage has failed: the launch is found due again after a restart.
       if (store.fault !== undefined) return
-      log.error({ job: due.key, err: messageOf(thrown) }, 'periodic launch failed')
+      log.error({ job: due.key, err: errorMessage(thrown) }, 'periodic launch failed')
       // A storage that cannot keep up may do so later. Anything else is a mistake of ours, which
       // another try would only repeat.
       if (thrown instanceof Fault)

@@ -1,6 +1,6 @@
 import type { NodeStatus } from '@reeve/contract'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
   isStatusNews,
   nextNodeStatus,
@@ -146,7 +146,7 @@ export class Presence {
       } catch (thrown) {
         // The storage has failed. Another round finds the node as silent as this one did.
         if (!(thrown instanceof Fault)) throw thrown
-        log.warn({ nodeId, err: messageOf(thrown) }, 'silent node not marked')
+        log.warn({ nodeId, err: errorMessage(thrown) }, 'silent node not marked')
         this.#deadlines.set(nodeId, nowMs + RECHECK_MS)
         return
       }
@@ -268,7 +268,7 @@ export class Presence {
     } catch (thrown) {
       // The storage has failed; its next heartbeat asks again.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ nodeId, err: messageOf(thrown) }, 'node that is back not marked ready')
+      log.warn({ nodeId, err: errorMessage(thrown) }, 'node that is back not marked ready')
     }
   }
 

@@ -143,7 +143,7 @@ export function createApp(options: AppOptions): App {
   const measured = { requests, parked, admission }
   const limits = limitMetrics(clock, async () => [
     ...admission.limitUses,
-    ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.use()),
+    ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.usage()),
     await connections(),
     ...(await openFilesUse()),
   ])

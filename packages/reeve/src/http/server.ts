@@ -1,7 +1,7 @@
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
-import { Fault, messageOf, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage, NO_CAPACITY, OVERLOADED } from '@reeve/kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
 import { receiveHeaders, repeatHeaders } from './aliases.ts'
@@ -338,5 +338,5 @@ function textOf(error: unknown, status: number): string {
   if (status === 500) return 'internal error; the server logged it with this request id'
   return isNotInflatable(error)
     ? 'the body is not what its content-encoding says'
-    : messageOf(error)
+    : errorMessage(error)
 }

@@ -7,7 +7,7 @@ import {
   type GovernanceHost,
 } from '../governance/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isTerminal, type RunPhaseRow, type VariableRow } from '../model/index.ts'
 import {
@@ -118,7 +118,7 @@ export class RunController {
       await this.#stopKilled()
     } catch (thrown) {
       // The storage has failed, or the server stops: the next round goes on.
-      this.#options.log.warn({ err: messageOf(thrown) }, 'runs could not be attended to')
+      this.#options.log.warn({ err: errorMessage(thrown) }, 'runs could not be attended to')
     }
   }
 

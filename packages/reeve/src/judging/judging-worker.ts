@@ -1,6 +1,6 @@
 /** The thread that asks policies. */
 import { workerData } from 'node:worker_threads'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { serveThread } from '../threads/index.ts'
 import { JudgingDesk, movedBuffers, type JudgingTask } from './judging-task.ts'
 
@@ -8,7 +8,7 @@ const version: unknown = workerData
 const desk = new JudgingDesk({
   clock: { nowMs: () => Date.now() },
   version: typeof version === 'string' ? version : '',
-  offsetAt: createZoneOffsets(),
+  offsetAt: createTimeZoneOffset(),
 })
 
 serveThread((task: JudgingTask) => desk.run(task), movedBuffers)

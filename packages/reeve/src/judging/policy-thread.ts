@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
-import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type {
   AskedPolicy,

@@ -14,7 +14,7 @@ import {
   type Leadership,
   type Member,
 } from '../cluster/index.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { PostgresEngine } from '../storage/index.ts'
 import {
   SYSTEM_TIMING,
@@ -177,7 +177,7 @@ export class ClusterMember {
       store: database.roll,
       entry: () => ({ id, name, address: this.#advertised, region, datacenter, build: version }),
       clock,
-      failed: (thrown) => log.debug({ err: messageOf(thrown) }, 'the roll could not be signed'),
+      failed: (thrown) => log.debug({ err: errorMessage(thrown) }, 'the roll could not be signed'),
     })
   }
 
@@ -243,7 +243,7 @@ export class ClusterMember {
       applied: () => history.last,
       ...timing,
       changed: (leadership) => this.#changed(opened, leadership),
-      failed: (thrown) => this.#leasing.failed(messageOf(thrown)),
+      failed: (thrown) => this.#leasing.failed(errorMessage(thrown)),
       answered: () => this.#leasing.worked(),
     })
     const closing = new AbortController()
@@ -295,7 +295,7 @@ export class ClusterMember {
   }
 
   #failed(opened: Opened, thrown: unknown): void {
-    this.#following.failed(messageOf(thrown))
+    this.#following.failed(errorMessage(thrown))
     const isOver = thrown instanceof Fault && OTHER_LOG.has(thrown.kind)
     if (isOver) this.#reopen(opened, thrown)
   }
@@ -369,7 +369,7 @@ export class ClusterMember {
     this.#cancelLossesLook = this.#timing.clock.after(LOSSES_LOOK_MS, () => {
       // The storage refuses appends while there is a loss, whether this succeeds or not.
       void this.#lookAtLosses()
-        .catch((thrown: unknown) => this.#following.failed(messageOf(thrown)))
+        .catch((thrown: unknown) => this.#following.failed(errorMessage(thrown)))
         .finally(() => {
           if (this.#serving !== 'nothing' && !this.#isStopped) this.#lookAtLossesLater()
         })
@@ -421,7 +421,10 @@ export class ClusterMember {
         try {
           return await this.#open()
         } catch (thrown) {
-          log.error({ err: messageOf(thrown) }, 'this server could not begin anew; it tries again')
+          log.error(
+            { err: errorMessage(thrown) },
+            'this server could not begin anew; it tries again',
+          )
           this.#keepPort()
           await this.#pause(REOPEN_MS)
         }
@@ -474,7 +477,7 @@ export class ClusterMember {
   async #close({ engine, server, gate, follow, keeper }: Opened): Promise<void> {
     const note = (thrown: unknown): void =>
       this.#options.log.warn(
-        { err: messageOf(thrown) },
+        { err: errorMessage(thrown) },
         'a part of this server did not end cleanly',
       )
     await follow.stop().catch(note)

@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf, type Fault } from '@reeve/kit/fault.ts'
+import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
 import { isRecoverable, type StorageEngine, type Store } from '../state/index.ts'
 import type { Shortage } from './server-storage.ts'
 
@@ -64,7 +64,7 @@ export class DiskKeeper {
   #try(isFirst: boolean): void {
     this.#trying ??= this.#attempt(isFirst)
       .catch((thrown: unknown) =>
-        this.#options.log.error({ err: messageOf(thrown) }, 'the disk was not recovered'),
+        this.#options.log.error({ err: errorMessage(thrown) }, 'the disk was not recovered'),
       )
       .finally(() => {
         this.#trying = undefined

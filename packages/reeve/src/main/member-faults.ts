@@ -1,5 +1,5 @@
 import { LOG_DIVERGED } from '../cluster/index.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { UNANSWERED } from '../storage/index.ts'
 
 /** Faults after which what is in memory is older than the log at most. */
@@ -18,7 +18,7 @@ export const OTHER_LOG: ReadonlySet<string> = new Set(['follower-behind', LOG_DI
 
 export function toFault(thrown: unknown): Fault {
   if (thrown instanceof Fault) return thrown
-  return new Fault('storage-failed', messageOf(thrown), { cause: thrown })
+  return new Fault('storage-failed', errorMessage(thrown), { cause: thrown })
 }
 
 /** What callers are told whose commits were under way. */

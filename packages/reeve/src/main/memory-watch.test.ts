@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
-import type { MemoryUse } from '@reeve/kit/memory-level.ts'
-import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
+import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { MemoryWatch } from './memory-watch.ts'
 
 function aWatch() {
@@ -14,7 +14,7 @@ function aWatch() {
     (_fields: object, message: string): void =>
       void lines.push(`${level} ${message.split(/[;:]/)[0] ?? ''}`)
   const log = { info: note('info'), warn: note('warn'), error: note('error') }
-  let use: MemoryUse = {
+  let use: MemoryUsage = {
     heapUsed: 0,
     heapLive: 0,
     heapLimit: 1_000,
@@ -32,7 +32,7 @@ function aWatch() {
     lines,
     collections: () => collections,
     marks: () => marks,
-    look: (fields: Partial<MemoryUse>): void => {
+    look: (fields: Partial<MemoryUsage>): void => {
       use = { ...use, ...fields }
       watch.check()
     },

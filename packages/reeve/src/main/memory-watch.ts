@@ -4,13 +4,13 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import type { Clock } from '@reeve/kit/clock.ts'
 import {
   isNearlyFull,
-  knownShare,
+  estimatedUsedFraction,
   nextMemoryLevel,
-  usedShareWithGarbage,
+  usedFractionWithGarbage,
   type MemoryLevel,
-  type MemoryUse,
-} from '@reeve/kit/memory-level.ts'
-import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
+  type MemoryUsage,
+} from '@reeve/kit/memory-pressure.ts'
+import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { ProgramLog } from './log.ts'
 
 const CHECK_EVERY_MS = 250
@@ -39,7 +39,7 @@ export interface MemoryWatchOptions {
   readonly clock: Clock
   readonly log: Pick<ProgramLog, 'info' | 'warn' | 'error'>
   readonly capacity: StateCapacity
-  readonly read?: () => MemoryUse
+  readonly read?: () => MemoryUsage
   /** Runs a full collection. */
   readonly collect?: (() => void) | undefined
   /** Makes V8 mark its heap step by step. */
@@ -49,7 +49,7 @@ export interface MemoryWatchOptions {
 /** Warns when memory runs short, and lets the state grow no more before the process would end. */
 export class MemoryWatch {
   readonly #options: MemoryWatchOptions
-  readonly #read: () => MemoryUse
+  readonly #read: () => MemoryUsage
   readonly #observer: PerformanceObserver
   #heapLive: number | undefined
   #level: MemoryLevel = 'normal'
@@ -89,8 +89,8 @@ export class MemoryWatch {
   /** One look; also what the tests call. */
   check(): void {
     const use = this.#read()
-    this.#share = knownShare(use)
-    if (isNearlyFull(usedShareWithGarbage(use))) this.#collectSometimes()
+    this.#share = estimatedUsedFraction(use)
+    if (isNearlyFull(usedFractionWithGarbage(use))) this.#collectSometimes()
     else this.#markSometimes(use)
     const level = nextMemoryLevel(this.#level, this.#share)
     if (level === this.#level) return
@@ -115,7 +115,7 @@ export class MemoryWatch {
   }
 
   /** Memory of large requests that is garbage goes when the heap was marked. */
-  #markSometimes({ outsideHeap, heapUsed, heapLive }: MemoryUse): void {
+  #markSometimes({ outsideHeap, heapUsed, heapLive }: MemoryUsage): void {
     const { clock, mark = startMarking } = this.#options
     if (heapLive !== undefined && heapLive !== this.#liveAtMark) this.#heap.least = heapLive
     this.#liveAtMark = heapLive
@@ -133,7 +133,7 @@ export class MemoryWatch {
     if (isWorthIt) mark()
   }
 
-  #tell(level: MemoryLevel, use: MemoryUse): void {
+  #tell(level: MemoryLevel, use: MemoryUsage): void {
     const { log, capacity } = this.#options
     const percent = Math.round(this.#share * 100)
     const fields = { percent, heapUsed: use.heapUsed, heapLimit: use.heapLimit, max: use.memoryMax }
@@ -217,7 +217,7 @@ function memoryMaxOfProcess(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
-function processUse(memoryMax: number, heapLive: number | undefined): MemoryUse {
+function processUse(memoryMax: number, heapLive: number | undefined): MemoryUsage {
   const heap = getHeapStatistics()
   return {
     heapUsed: oldGenerationBytes(),

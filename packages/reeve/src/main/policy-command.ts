@@ -1,6 +1,6 @@
 import { nodeCrypto } from '@reeve/kit/node'
 import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { readVersion } from './version.ts'
 
 const TEXTS = {
@@ -126,7 +126,7 @@ function textOf(flag: unknown): string | undefined {
 /** The time is that of the beginning, for all policies. */
 function surroundings() {
   const nowNs = BigInt(Date.now()) * 1_000_000n
-  const offsetAt = createZoneOffsets()
+  const offsetAt = createTimeZoneOffset()
   const time = { nowNs, zone: 'UTC', offsetSeconds: () => 0 }
   return {
     settings: { time, version: readVersion() },

@@ -1,5 +1,5 @@
 import { EXIT_CODES } from '../cli/index.ts'
-import { messageOf, type Fault } from '@reeve/kit/fault.ts'
+import { errorMessage, type Fault } from '@reeve/kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import type { RunningProgram } from './program.ts'
@@ -61,7 +61,7 @@ function reloadOnSignal({ config, log, signals }: AgentRun, program: RunningProg
     program.reload().then(
       () => log.info({}, said),
       (thrown: unknown) =>
-        log.error({ err: messageOf(thrown) }, 'the certificates stay as they were'),
+        log.error({ err: errorMessage(thrown) }, 'the certificates stay as they were'),
     )
   }
   signals.on(RELOAD, reload)

@@ -1,6 +1,6 @@
 import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 
 /** `reeve run-phase`: what the jobs of infrastructure runs start on a node. */
 export function addRunPhase(line: CommandLine, terminal: Terminal): void {
@@ -21,7 +21,7 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
       try {
         return await runPhase(settings)
       } catch (thrown) {
-        terminal.err(`${messageOf(thrown)}\n`)
+        terminal.err(`${errorMessage(thrown)}\n`)
         return EXIT_CODES.failed
       }
     },

@@ -38,8 +38,8 @@ import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
-import { StateCapacity } from '@reeve/kit/state-capacity.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 
 export interface ServerOptions {
   readonly config: AgentConfig
@@ -314,7 +314,7 @@ function createContext(
     planGate: createPlanGate(systemClock),
     region: config.region,
     ...(regions !== undefined && { regions: regions.others }),
-    offsetAt: createZoneOffsets(),
+    offsetAt: createTimeZoneOffset(),
     aclEnabled: config.acl.enabled,
     ruleAliases: aliasesOf(config.compatibility).rules,
     joinToken: secrets.joinToken,

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /**
@@ -16,7 +16,7 @@ export function explainStartFailure(thrown: unknown, config: AgentConfig): strin
   if (thrown instanceof Fault)
     return isFull && thrown.kind === 'agent-state' ? `${thrown.message}. ${full}` : thrown.message
   if (code === undefined) return undefined
-  const sentence = `Reeve could not start: ${messageOf(thrown)}.`
+  const sentence = `Reeve could not start: ${errorMessage(thrown)}.`
   if (isFull) return `${sentence} ${full}`
   if (code === 'EROFS') return `${sentence} ${READ_ONLY}`
   const isRefused = ['EACCES', 'EPERM'].includes(code) && path !== undefined

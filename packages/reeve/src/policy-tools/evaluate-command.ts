@@ -1,4 +1,4 @@
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { plainJson, type PlainValue, type StandardSettings } from '@reeve/native-policy'
 import type { Answer } from './answer.ts'
@@ -68,7 +68,7 @@ async function readInput(file: string | undefined): Promise<Result<PlainValue, T
   try {
     return ok(plainJson(text.value))
   } catch (thrown) {
-    return err(fileProblem(file, `It is no JSON: ${messageOf(thrown)}.`))
+    return err(fileProblem(file, `It is no JSON: ${errorMessage(thrown)}.`))
   }
 }
 

@@ -1,6 +1,6 @@
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { FILE_BYTES_MAX, FILES_MAX, FOLDER_DEPTH_MAX } from './limits.ts'
 import { fileProblem, type ToolProblem } from './problem.ts'
@@ -71,5 +71,5 @@ function explain(thrown: unknown): string {
   if (code === 'EISDIR') return 'It is a directory.'
   if (code === 'EACCES') return 'It may not be read by the account that runs this program.'
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'It is not UTF-8 text.'
-  return `It cannot be read: ${messageOf(thrown)}.`
+  return `It cannot be read: ${errorMessage(thrown)}.`
 }

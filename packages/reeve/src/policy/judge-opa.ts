@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicies,
@@ -207,7 +207,7 @@ function findingOf(
     line: known?.line ?? null,
     column: known?.column ?? null,
     ...(known?.file === undefined ? {} : { file: known.file }),
-    message: cutText(message, MESSAGE_LENGTH_MAX),
+    message: truncateText(message, MESSAGE_LENGTH_MAX),
     ...(typeof item === 'string' ? {} : { value: storable(item) }),
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v2 } from '@reeve/contract'
-import { CUT_MARK } from '@reeve/kit/cut-text.ts'
+import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
@@ -293,7 +293,7 @@ it('a message of an opa policy is cut before it leaves the thread of policies', 
   const { findings } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
   assert.deepEqual(
     findings.map(({ message }) => [message.length, message.at(-1)]),
-    [[MESSAGE_LENGTH_MAX + 1, CUT_MARK]],
+    [[MESSAGE_LENGTH_MAX + 1, ELLIPSIS]],
   )
 })
 

@@ -52,7 +52,7 @@ export class Judge {
     const cached = this.#compiled.get(key)
     if (cached !== undefined) return cached
     // Before it is compiled, which takes the most memory.
-    this.#compiled.makeRoom(key.length)
+    this.#compiled.evictFor(key.length)
     const made: Compiled =
       policy.kind === 'native'
         ? { kind: 'native', policy: compileNative(policy) }

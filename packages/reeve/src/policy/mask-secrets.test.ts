@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { MASK, Secrets, withoutSecrets } from './mask-secrets.ts'
 
 test('withoutSecrets hides what a policy repeats, the longer secret first', () => {
@@ -67,7 +67,7 @@ const CUTS: readonly (readonly [left: number, shown: string])[] = [
 ]
 for (const [left, shown] of CUTS)
   test(`withoutSecrets hides a secret that was cut after ${left} of 7 characters`, () => {
-    const said = cutText('it is hunter2 and more', 'it is '.length + left)
+    const said = truncateText('it is hunter2 and more', 'it is '.length + left)
     const { output } = withoutSecrets({ output: [said], findings: [] }, ['hunters', 'hunter2'])
     assert.deepEqual(output, [shown])
   })

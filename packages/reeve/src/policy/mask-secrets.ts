@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { CUT_MARK } from '@reeve/kit/cut-text.ts'
+import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { isObject } from './plan-document.ts'
 
 /** What stands where a sensitive value was. */
@@ -99,14 +99,14 @@ function maskedText(text: string, secrets: readonly string[], mask: string): str
         : withoutBeginnings(left, secret, mask),
     text,
   )
-  return whole.endsWith(CUT_MARK) ? withoutCutSecret(whole, secrets, mask) : whole
+  return whole.endsWith(ELLIPSIS) ? withoutCutSecret(whole, secrets, mask) : whole
 }
 
 /** Where a text was cut within a secret, the rest of the secret is hidden too. */
 function withoutCutSecret(text: string, secrets: readonly string[], mask: string): string {
-  const kept = text.slice(0, -CUT_MARK.length)
+  const kept = text.slice(0, -ELLIPSIS.length)
   const rest = secrets.reduce((most, secret) => Math.max(most, beginningAtEnd(kept, secret)), 0)
-  return rest < SECRET_CHARS_MIN ? text : kept.slice(0, -rest) + mask + CUT_MARK
+  return rest < SECRET_CHARS_MIN ? text : kept.slice(0, -rest) + mask + ELLIPSIS
 }
 
 /** How many characters at the end of the text are the first ones of the secret. */

@@ -4,7 +4,7 @@ import {
   readPaxRecords,
   readTarHeader,
   TAR_BLOCK_BYTES,
-  tarText,
+  decodeTarText,
 } from '@reeve/kit/tar-header.ts'
 
 /** Regular files by their path, without `./` before it. */
@@ -29,7 +29,7 @@ export function readTar(tar: Uint8Array): Result<ArchiveFiles, string> {
     if (start + size > tar.length) return err('The archive ends in the middle')
     const body = tar.subarray(start, start + size)
     at = start + paddedToBlocks(size)
-    if (type === 'L') longName = tarText(body)
+    if (type === 'L') longName = decodeTarText(body)
     else if (type === 'x') {
       const records = readPaxRecords(body)
       if (!records.ok) return NOT_TAR

@@ -1,5 +1,5 @@
 import { certificateErrorText, isUntrusted } from '@reeve/kit/certificate-error.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 
 /**
  * Why a server of another region gave no answer, in words that say what to look at: those of the
@@ -16,7 +16,7 @@ export function whyUnreached(
     return `the certificate of ${host} ${certificateErrorText(code, 'tls.ca_file', 'serverAuth')}`
   if (NOT_ACCEPTED.has(code)) return `${host} does not accept the certificate of this server`
   if (isSecure && SPEAKS_OTHERWISE.has(code)) return `${host} does not speak HTTPS`
-  const text = messageOf(thrown)
+  const text = errorMessage(thrown)
   if (code !== 'ECONNRESET') return text
   if (hasAnswered) return `${host} hung up`
   // A server that ends a handshake, or a plain request to a port that is encrypted, says no more.

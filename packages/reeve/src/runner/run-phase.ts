@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { toolEnvironment } from './environment.ts'
 import { Masking } from './masking.ts'
 import type { Phase, PhaseResult, RunnerSettings } from './phase.ts'
@@ -71,7 +71,7 @@ async function execute(phase: Phase): Promise<PhaseResult> {
     return document.phase === 'plan' ? await planPhase(phase) : await applyPhase(phase)
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.kind === PHASE_OVER) throw thrown
-    const message = messageOf(thrown)
+    const message = errorMessage(thrown)
     log.line(`Error: ${message}`)
     // Nobody knows how far an apply had come.
     const stateUncertain = document.phase === 'apply'

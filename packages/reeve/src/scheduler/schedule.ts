@@ -1,5 +1,5 @@
 import type { Evaluation, Trigger } from '@reeve/contract'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { isParent } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
@@ -23,7 +23,7 @@ export function schedule(
   evaluation: Evaluation,
   context: SchedulingContext,
 ): Plan {
-  return runAtOnce(scheduleSteps(view, evaluation, context))
+  return runToCompletion(scheduleSteps(view, evaluation, context))
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { PartedText } from '@reeve/kit/parted-text.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { encodeCommit } from './codec.ts'
 import type { Commit } from './commit.ts'
 import type { BlobChange, NewLogEntry } from './engine.ts'
@@ -17,7 +17,7 @@ export class CommitEntry implements NewLogEntry {
     this.#commit = commit
   }
 
-  get text(): PartedText {
+  get text(): StringChunks {
     return encodeCommit(this.#commit)
   }
 }

@@ -1,4 +1,4 @@
-import type { PartedText } from '@reeve/kit/parted-text.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import type { StoredRow } from './stored-row.ts'
 
 /**
@@ -118,7 +118,7 @@ export interface LogEntry {
 /** A commit that is given to the engine. */
 export interface NewLogEntry extends Omit<LogEntry, 'text'> {
   /** May be made anew whenever it is asked for: to be asked for once, when it is written. */
-  readonly text: PartedText
+  readonly text: StringChunks
 }
 
 export interface BlobChange {
@@ -129,5 +129,5 @@ export interface BlobChange {
 export interface CheckpointRow {
   readonly table: string
   readonly key: string
-  readonly text: PartedText | undefined
+  readonly text: StringChunks | undefined
 }

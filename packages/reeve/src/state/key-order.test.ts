@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LateKeyOrder } from './late-key-order.ts'
-import { RandomKeyOrder } from './random-key-order.ts'
-import { compareText } from './sorted-list.ts'
+import { LazySortedKeys, BucketedKeys } from './key-order.ts'
+import { compareText } from '@reeve/kit/sorted-list.ts'
 
 const key = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 5 })
 const step = fc.record({ key, deletes: fc.boolean() })
 
-type AnyOrder = LateKeyOrder<{ readonly key: string }> | RandomKeyOrder<{ readonly key: string }>
+type AnyOrder = LazySortedKeys<{ readonly key: string }> | BucketedKeys<{ readonly key: string }>
 
 /** Both implementations have the same contract and differ in cost. */
 const ORDERS: readonly (readonly [name: string, make: () => AnyOrder])[] = [
-  ['late', () => new LateKeyOrder()],
-  ['random', () => new RandomKeyOrder()],
+  ['late', () => new LazySortedKeys()],
+  ['random', () => new BucketedKeys()],
 ]
 
 function keysOf(walk: Iterable<{ readonly key: string }>): string[] {

@@ -1,4 +1,4 @@
-import { StaggeredMap } from '@reeve/kit/staggered-map.ts'
+import { ShardedMap } from './sharded-map.ts'
 
 /** The rows of one group: a chain of places. */
 interface Group {
@@ -11,7 +11,7 @@ interface Group {
 
 /** One secondary index. */
 interface Index {
-  readonly byKey: StaggeredMap<Group>
+  readonly byKey: ShardedMap<Group>
   /** The group of an id; nobody has id 0. */
   readonly byId: (Group | undefined)[]
   readonly freeIds: number[]
@@ -54,7 +54,7 @@ export class RowGroups {
   constructor(indexes: number) {
     this.#width = indexes * CELLS
     this.#indexes = Array.from({ length: indexes }, (_, i) => {
-      return { byKey: new StaggeredMap(), byId: [undefined], freeIds: [], at: i * CELLS }
+      return { byKey: new ShardedMap(), byId: [undefined], freeIds: [], at: i * CELLS }
     })
     this.#cells = new Int32Array(PLACES_MIN * this.#width)
   }

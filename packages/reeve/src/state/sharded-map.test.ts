@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ONE_MAP_ENTRIES_MAX, StaggeredMap } from './staggered-map.ts'
+import { UNSHARDED_ENTRIES_MAX, ShardedMap } from './sharded-map.ts'
 
 const steps = fc.array(
   fc.record({
@@ -12,12 +12,12 @@ const steps = fc.array(
   }),
 )
 
-test('StaggeredMap holds what a Map holds, before, while and after it is divided', () => {
+test('ShardedMap equals a Map before, during and after the split', () => {
   fc.assert(
     fc.property(steps, fc.nat({ max: 20 }), (list, short) => {
       const model = new Map<string, number>()
-      const map = new StaggeredMap<number>()
-      for (let i = 0; i < ONE_MAP_ENTRIES_MAX - short; i++) {
+      const map = new ShardedMap<number>()
+      for (let i = 0; i < UNSHARDED_ENTRIES_MAX - short; i++) {
         model.set(`default!job-${i}!0000`, i)
         map.set(`default!job-${i}!0000`, i)
       }

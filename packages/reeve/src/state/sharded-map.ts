@@ -1,9 +1,9 @@
-import { assert } from './fault.ts'
+import { assert } from '@reeve/kit/fault.ts'
 
 /** Maximum size of a single map. Growing one of this size takes less than a millisecond. */
-export const ONE_MAP_ENTRIES_MAX = 4_096
+export const UNSHARDED_ENTRIES_MAX = 4_096
 /** A power of two. */
-const PARTS = 64
+const SHARD_COUNT = 64
 
 /**
  * A map that grows without long pauses. A full `Map` copies all its entries into one of twice the
@@ -11,8 +11,8 @@ const PARTS = 64
  * filled together grow at the same moment. Shards grow one at a time
  * (docs/contributing/measurements/commits-and-log.md).
  */
-export class StaggeredMap<Value> {
-  #parts: readonly Map<string, Value>[] = [new Map()]
+export class ShardedMap<Value> {
+  #shards: readonly Map<string, Value>[] = [new Map()]
   #size = 0
 
   get size(): number {
@@ -20,43 +20,43 @@ export class StaggeredMap<Value> {
   }
 
   has(key: string): boolean {
-    return this.#partOf(key)?.has(key) ?? false
+    return this.#shardOf(key)?.has(key) ?? false
   }
 
   get(key: string): Value | undefined {
-    return this.#partOf(key)?.get(key)
+    return this.#shardOf(key)?.get(key)
   }
 
   set(key: string, value: Value): void {
-    const part = this.#partOf(key)
+    const part = this.#shardOf(key)
     assert(part !== undefined, 'every key has a part')
     const before = part.size
     part.set(key, value)
     this.#size += part.size - before
-    if (this.#parts.length === 1 && this.#size > ONE_MAP_ENTRIES_MAX) this.#divide(part)
+    if (this.#shards.length === 1 && this.#size > UNSHARDED_ENTRIES_MAX) this.#split(part)
   }
 
   delete(key: string): boolean {
-    const isGone = this.#partOf(key)?.delete(key) ?? false
+    const isGone = this.#shardOf(key)?.delete(key) ?? false
     if (isGone) this.#size--
     return isGone
   }
 
-  #partOf(key: string): Map<string, Value> | undefined {
-    const parts = this.#parts
-    return parts[parts.length === 1 ? 0 : partNumber(key)]
+  #shardOf(key: string): Map<string, Value> | undefined {
+    const parts = this.#shards
+    return parts[parts.length === 1 ? 0 : shardIndex(key)]
   }
 
-  #divide(whole: Map<string, Value>): void {
-    const parts = Array.from({ length: PARTS }, () => new Map<string, Value>())
-    for (const [key, value] of whole) parts[partNumber(key)]?.set(key, value)
-    this.#parts = parts
+  #split(whole: Map<string, Value>): void {
+    const parts = Array.from({ length: SHARD_COUNT }, () => new Map<string, Value>())
+    for (const [key, value] of whole) parts[shardIndex(key)]?.set(key, value)
+    this.#shards = parts
   }
 }
 
 /** FNV-1a over the whole key: keys of one table may differ in a single character anywhere. */
-function partNumber(key: string): number {
+function shardIndex(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  return (hash ^ (hash >>> 16)) & (PARTS - 1)
+  return (hash ^ (hash >>> 16)) & (SHARD_COUNT - 1)
 }

@@ -1,9 +1,9 @@
 import { assert } from '@reeve/kit/fault.ts'
-import { LateKeyOrder } from '@reeve/kit/late-key-order.ts'
-import type { PartedText } from '@reeve/kit/parted-text.ts'
-import { RandomKeyOrder } from '@reeve/kit/random-key-order.ts'
+import { LazySortedKeys } from './key-order.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
+import { BucketedKeys } from './key-order.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
-import { StaggeredMap } from '@reeve/kit/staggered-map.ts'
+import { ShardedMap } from './sharded-map.ts'
 import { encodeRow } from './codec.ts'
 import { CLEAN, DirtyRows, type DirtyPart } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
@@ -125,7 +125,7 @@ export type Undo = () => void
  */
 export class Table<Row extends object> {
   readonly spec: TableSpec<Row>
-  readonly #slots = new StaggeredMap<Slot<Row>>()
+  readonly #slots = new ShardedMap<Slot<Row>>()
   readonly #byKey: KeyOrder
   readonly #byCreation: SortedList<OrderKey> | undefined
   readonly #groups: RowGroups
@@ -149,7 +149,7 @@ export class Table<Row extends object> {
     this.#layout = layoutOf(this.#groupNames)
     this.#groups = new RowGroups(this.#groupNames.length)
     this.#byKey =
-      spec.randomKeys === true ? new RandomKeyOrder<OrderKey>() : new LateKeyOrder<OrderKey>()
+      spec.randomKeys === true ? new BucketedKeys<OrderKey>() : new LazySortedKeys<OrderKey>()
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
     this.#decoded = { slots: [], at: 0, max: spec.decodedRowsMax }
     this.#written =
@@ -288,7 +288,7 @@ export class Table<Row extends object> {
   }
 
   /** The rows of the checkpoint as they were when it began, one at a time. Undefined deletes. */
-  checkpointRows(part?: DirtyPart): Iterable<readonly [string, PartedText | undefined]> {
+  checkpointRows(part?: DirtyPart): Iterable<readonly [string, StringChunks | undefined]> {
     return this.#dirty.rows(part)
   }
 
@@ -384,7 +384,7 @@ export class Table<Row extends object> {
     return [createIndex, modifyIndex, this.#layout, ...this.#groups.keysAt(place)]
   }
 
-  #inParts(slot: Slot<Row>): PartedText {
+  #inParts(slot: Slot<Row>): StringChunks {
     return encodeRow(this.#headerOf(slot), slot.held === undefined ? slot : inOne(slot.held.text()))
   }
 
@@ -457,7 +457,7 @@ function textIn<Row>(slot: Slot<Row>): string {
 }
 
 /** Two ways to keep the keys of a table in order. */
-type KeyOrder = RandomKeyOrder<OrderKey> | LateKeyOrder<OrderKey>
+type KeyOrder = BucketedKeys<OrderKey> | LazySortedKeys<OrderKey>
 
 /** A few characters that differ when the indexes do (FNV-1a). */
 function layoutOf(names: readonly string[]): string {

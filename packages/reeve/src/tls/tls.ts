@@ -7,7 +7,7 @@ import {
   type PeerCertificate,
   type TlsOptions,
 } from 'node:tls'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { PROTOCOL_OF, type TlsVersion } from './ciphers.ts'
 import { validateOwnCertificate } from './own-certificate.ts'
 import { certificateNames, roleName, roleNames } from './peer-role.ts'
@@ -175,7 +175,7 @@ async function readMaterial(settings: TlsSettings): Promise<Material> {
     createSecureContext({ ...material, ciphers: settings.cipherSuites.join(':') })
   } catch (thrown) {
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
-    throw new Fault('tls', `The certificates cannot be used (${files}): ${messageOf(thrown)}.`)
+    throw new Fault('tls', `The certificates cannot be used (${files}): ${errorMessage(thrown)}.`)
   }
   // Without `tls.rpc` other agents and browsers may know the authority from elsewhere.
   if (settings.isMutual && ca !== undefined && cert !== undefined && key !== undefined)
@@ -186,7 +186,7 @@ async function readMaterial(settings: TlsSettings): Promise<Material> {
 async function readPem(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
-    throw new Fault('tls', `A file of the tls settings cannot be read: ${messageOf(thrown)}.`)
+    throw new Fault('tls', `A file of the tls settings cannot be read: ${errorMessage(thrown)}.`)
   })
   // A file of anything else is taken for an empty list, and everybody would be turned away.
   if (text.includes('-----BEGIN ')) return text

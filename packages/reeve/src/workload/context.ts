@@ -1,7 +1,7 @@
 import type { Caller } from '../acl/index.ts'
 import type { RuleAliases } from '../compat/index.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
-import type { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'

@@ -1,6 +1,6 @@
 import type { Namespace, NamespaceRequest } from '@reeve/contract'
 import { namespaceHash, validateNamespace } from '../acl/index.ts'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
 import {
@@ -83,7 +83,7 @@ export async function deleteNamespace(
   const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
     (use) => `namespace "${name}" has ${use}`,
   )
-  if (uses.length > 0) return err(refusal('namespace-in-use', multiErrorText(uses)))
+  if (uses.length > 0) return err(refusal('namespace-in-use', formatMultiError(uses)))
   const forgotten = governanceEnd(store, name)
   const { index, durable } = store.commit({
     by,

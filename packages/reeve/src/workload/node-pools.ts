@@ -1,6 +1,6 @@
 import type { NodePool, NodePoolRequest } from '@reeve/contract'
 import { nodePoolHash, validateNodePool } from '../acl/index.ts'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
 import { put, remove, type Author, type Store } from '../state/index.ts'
@@ -73,7 +73,7 @@ export async function deleteNodePool(
   const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
     (use) => `node pool "${name}" has ${use}`,
   )
-  if (uses.length > 0) return err(refusal('node-pool-in-use', multiErrorText(uses)))
+  if (uses.length > 0) return err(refusal('node-pool-in-use', formatMultiError(uses)))
   const { index, durable } = store.commit({
     by,
     cause: 'NodePoolDeleted',

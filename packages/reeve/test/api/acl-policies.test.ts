@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer, type SecuredServer } from './secured.ts'
 
@@ -16,7 +16,7 @@ async function write({ server, root, as }: SecuredServer, name: string, fields: 
 }
 
 function invalid(...problems: readonly string[]): string {
-  return `policy 0 invalid: ${multiErrorText(problems)}`
+  return `policy 0 invalid: ${formatMultiError(problems)}`
 }
 
 // Write

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
@@ -8,7 +8,7 @@ const UNKNOWN_ID = '11111111-2222-4333-8444-555555555555'
 const DENIED = [403, 'Permission denied']
 
 function invalid(...problems: readonly string[]): string {
-  return `role 0 invalid: ${multiErrorText(problems)}`
+  return `role 0 invalid: ${formatMultiError(problems)}`
 }
 
 /** A secured server with two policies, `a` and `b`. */

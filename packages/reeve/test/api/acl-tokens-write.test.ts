@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AclToken } from '@reeve/contract'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { aSecuredServer, type SecuredServer } from './secured.ts'
 
 const UNKNOWN_ID = '11111111-2222-4333-8444-555555555555'
@@ -12,7 +12,7 @@ function params(token: { readonly AccessorID: string }) {
 }
 
 function invalid(...problems: readonly string[]): string {
-  return `token 0 invalid: ${multiErrorText(problems)}`
+  return `token 0 invalid: ${formatMultiError(problems)}`
 }
 
 test('create token: answers the token with its secret', async () => {

@@ -25,11 +25,11 @@ import {
 } from '../../src/http/index.ts'
 import { aliasesOf } from '../../src/compat/index.ts'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
-import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
 import { createSealer } from '../../src/main/sealer.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import type { PolicyAsker } from '../../src/policy/index.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
@@ -196,7 +196,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
-    offsetAt: createZoneOffsets(),
+    offsetAt: createTimeZoneOffset(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
     ruleAliases: aliases.rules,

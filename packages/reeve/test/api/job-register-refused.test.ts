@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { put } from '../../src/state/index.ts'
 import { aGroup, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, PERIODIC, register } from './cluster.ts'
@@ -57,23 +57,23 @@ const REFUSED: readonly { name: string; call: CallOptions; text: string }[] = [
   {
     name: 'a payload',
     call: register({ Payload: 'eA==' }),
-    text: multiErrorText(["job can't be submitted with a payload, only dispatched"]),
+    text: formatMultiError(["job can't be submitted with a payload, only dispatched"]),
   },
   {
     name: 'no groups',
     call: register({ TaskGroups: [] }),
-    text: multiErrorText(['Missing job task groups']),
+    text: formatMultiError(['Missing job task groups']),
   },
   {
     name: 'an unknown type',
     call: register({ Type: 'wonder' }),
-    text: multiErrorText(['Invalid job type: "wonder"']),
+    text: formatMultiError(['Invalid job type: "wonder"']),
   },
   {
     name: 'several things at once, each by its place',
     call: register({ Priority: 101, TaskGroups: [{ Name: 'g', Tasks: [{ Name: 't' }] }] }),
-    text: multiErrorText([
-      `Task group g validation failed: ${multiErrorText([`Task t validation failed: ${multiErrorText(['Missing task driver'])}`])}`,
+    text: formatMultiError([
+      `Task group g validation failed: ${formatMultiError([`Task t validation failed: ${formatMultiError(['Missing task driver'])}`])}`,
       'job priority must be between [1, 100]',
     ]),
   },
@@ -85,12 +85,12 @@ const REFUSED: readonly { name: string; call: CallOptions; text: string }[] = [
   ...['.', '..'].map((id) => ({
     name: `the id ${id}, which every URL takes for a directory,`,
     call: register({ ID: id }),
-    text: multiErrorText([`Job cannot have the ID "${id}"`]),
+    text: formatMultiError([`Job cannot have the ID "${id}"`]),
   })),
   {
     name: 'an id that no URL can spell',
     call: register({ ID: 'web-\ud800' }),
-    text: multiErrorText(['Job ID contains half of a surrogate pair']),
+    text: formatMultiError(['Job ID contains half of a surrogate pair']),
   },
   ...[
     { taskName: 'ä'.repeat(101), problem: 'Task name is longer than 200 bytes' },
@@ -98,9 +98,9 @@ const REFUSED: readonly { name: string; call: CallOptions; text: string }[] = [
   ].map(({ taskName, problem }) => ({
     name: `a task that every node would refuse (${problem})`,
     call: register({ TaskGroups: [aGroup({ Tasks: [aTask({ Name: taskName })] })] }),
-    text: multiErrorText([
-      `Task group app validation failed: ${multiErrorText([
-        `Task ${taskName} validation failed: ${multiErrorText([problem])}`,
+    text: formatMultiError([
+      `Task group app validation failed: ${formatMultiError([
+        `Task ${taskName} validation failed: ${formatMultiError([problem])}`,
       ])}`,
     ]),
   })),

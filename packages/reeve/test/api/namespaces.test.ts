@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { put } from '../../src/state/index.ts'
 import { anAllocation, aJob } from '../build/index.ts'
@@ -104,7 +104,7 @@ test('write namespace: the default one may be changed', async () => {
 })
 
 function invalid(name: string, ...problems: readonly string[]): string {
-  return `Invalid namespace "${name}": ${multiErrorText(problems)}`
+  return `Invalid namespace "${name}": ${formatMultiError(problems)}`
 }
 
 const LONG = 'n'.repeat(129)
@@ -252,7 +252,7 @@ for (const { name, job: status, allocation, uses } of USES)
     const reply = await server.call('deleteNamespace', call('prod'))
     assert.deepEqual(
       [reply.status, reply.text],
-      uses.length > 0 ? [409, multiErrorText(uses)] : [200, ''],
+      uses.length > 0 ? [409, formatMultiError(uses)] : [200, ''],
     )
   })
 

@@ -1,4 +1,4 @@
-import { StateCapacity } from '@reeve/kit/state-capacity.ts'
+import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation, Job } from '@reeve/contract'

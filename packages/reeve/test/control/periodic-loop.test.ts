@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Input, Job } from '@reeve/contract'
 import { ClockLoop, PeriodicLoop } from '../../src/control/index.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { namespacedKey, put, withJobRows } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { ofJob, PARAMETERIZED, register } from '../api/cluster.ts'
@@ -38,7 +38,7 @@ async function aWorld({ disk = new MemoryDisk(), laterMs = 0 }: WorldOptions = {
   const errors: unknown[] = []
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: (fields: object) => void errors.push(fields) }
-  const loop = new PeriodicLoop({ store, clock, ids, log, offsetAt: createZoneOffsets() })
+  const loop = new PeriodicLoop({ store, clock, ids, log, offsetAt: createTimeZoneOffset() })
   const settle = async (): Promise<void> => {
     for (let quiet = 0; quiet < 5; quiet++) {
       const before = store.index

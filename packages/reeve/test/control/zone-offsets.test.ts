@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { nextLaunchMs } from '../../src/model/index.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 
-const offsetAt = createZoneOffsets()
+const offsetAt = createTimeZoneOffset()
 
 const offsets: readonly (readonly [zone: string, time: string, hours: number])[] = [
   ['UTC', '2026-07-01T00:00:00Z', 0],

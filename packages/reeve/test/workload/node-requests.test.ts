@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeRequest, OpenMessage, RequestMessage } from '@reeve/contract'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { StreamBuffers, StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
@@ -26,7 +26,7 @@ async function aNodeThatListens() {
   const sent: (Pick<RequestMessage, 'id'> & Pick<OpenMessage, 'stream' | 'secret'>)[] = []
   const session: NodeSession = {
     nodeId: NODE.ID,
-    send: (text) => void sent.push(JSON.parse(joinedText(text))),
+    send: (text) => void sent.push(JSON.parse(joinChunks(text))),
     close: () => undefined,
   }
   sessions.attach(session)
@@ -131,11 +131,11 @@ test('node streams: opens once the node has dialled with its secret and said so'
   const { stream: socket } = aSocket(clock)
   requests.dialled(stream, secret)?.(socket)
   assert.equal(requests.dialled(stream, secret), undefined, 'the secret is good for once')
-  socket.received(Buffer.from('{"opened":true}'), true)
+  socket.handleMessage(Buffer.from('{"opened":true}'), true)
   const result = await opened
   assert.equal(result.ok ? result.value : undefined, socket)
   assert.equal(requests.openStreams, 1)
-  socket.closed(1000, '')
+  socket.handleClose(1000, '')
   assert.equal(requests.openStreams, 0)
 })
 
@@ -151,7 +151,7 @@ test('node streams: what does not open is refused, and is not counted', async ()
     const { stream, secret } = asked(sent.length - 1)
     const { stream: socket } = aSocket(clock)
     requests.dialled(stream, secret)?.(socket)
-    socket.received(Buffer.from(text), true)
+    socket.handleMessage(Buffer.from(text), true)
     assert.deepEqual(await opened, { ok: false, error: { code, message } })
   }
   const late = requests.open(NODE.ID, READ)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DesiredMessage } from '@reeve/contract'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeSessions, purgeNode } from '../../src/workload/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
@@ -30,7 +30,7 @@ test('node sessions: a node that was given up while it said hello has to say it 
   const said: string[] = []
   sessions.attach({
     nodeId,
-    send: (text) => said.push(joinedText(text)),
+    send: (text) => said.push(joinChunks(text)),
     close: () => void said.push('closed'),
   })
   assert.deepEqual(said, ['closed'])
@@ -61,7 +61,7 @@ async function someSessions(nodes: number) {
     await putNode(server, { ID: nodeId })
     sessions.attach({
       nodeId,
-      send: (text) => note(nodeId, joinedText(text)),
+      send: (text) => note(nodeId, joinChunks(text)),
       close: () => undefined,
     })
   }
@@ -99,7 +99,7 @@ test('node sessions: a listing waits until all of it is durable, and changes wai
   const sessions = new NodeSessions(server.context.store)
   sessions.attach({
     nodeId: anId('node', 2),
-    send: (text) => texts.push(joinedText(text)),
+    send: (text) => texts.push(joinChunks(text)),
     close: () => undefined,
   })
   const second = place(2, 2).durable

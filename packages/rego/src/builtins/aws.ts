@@ -1,7 +1,7 @@
 import { parseUrl, type UrlParts } from '@reeve/go-template/url'
-import { floorDivide, wallTime } from '@reeve/kit/calendar.ts'
+import { floorDivide, toWallTime } from '@reeve/kit/calendar.ts'
 import { hmac, SHA256 } from '@reeve/kit/hash.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { toJsonText } from '../value/json.ts'
 import { toBigInt } from '../value/number.ts'
@@ -80,7 +80,7 @@ function bodyOf(request: ObjectValue): string {
 
 /** `20151228T140825Z` */
 function stampOf(ns: bigint): string {
-  const time = wallTime(Number(floorDivide(ns, 1_000_000n)))
+  const time = toWallTime(Number(floorDivide(ns, 1_000_000n)))
   const two = (value: number): string => String(value).padStart(2, '0')
   const date = `${String(time.year).padStart(4, '0')}${two(time.month)}${two(time.day)}`
   return `${date}T${two(time.hour)}${two(time.minute)}${two(time.second)}Z`

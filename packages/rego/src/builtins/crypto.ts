@@ -1,6 +1,6 @@
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { sameBytes } from '@reeve/kit/bytes.ts'
+import { constantTimeEqual } from '@reeve/kit/bytes.ts'
 import { hmac, MD5, SHA1, SHA256, SHA512, type Hash } from '@reeve/kit/hash.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { payForText } from './operand.ts'
@@ -26,7 +26,7 @@ export const CRYPTO_BUILTINS: readonly Builtin[] = [
     { name: 'crypto.hmac.equal', operands: ['string', 'string'], result: 'boolean' },
     (context, a, b) => {
       payForText(context, a.length + b.length)
-      return sameBytes(encodeUtf8(a), encodeUtf8(b))
+      return constantTimeEqual(encodeUtf8(a), encodeUtf8(b))
     },
   ),
 ]

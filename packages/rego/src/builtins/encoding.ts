@@ -1,12 +1,12 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { parseYaml, writeYaml } from '@reeve/kit/yaml/index.ts'
 import { jsonString, jsonText, type JsonLayout } from '../value/json-text.ts'
 import { kindOf, type ObjectValue, type Value } from '../value/value.ts'
 import { parseJson } from '../value/json.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 import { findBadBase64 } from '../crypt/base64-text.ts'
 import { payForText, produced } from './operand.ts'
 import { fromYamlValue, toYamlValue } from './yaml-value.ts'
@@ -48,7 +48,7 @@ export const ENCODING_BUILTINS: readonly Builtin[] = [
   define({ name: 'base64.decode', operands: ['string'], result: 'string' }, (context, text) => {
     payForText(context, text.length)
     const bytes = decodeBase64(text)
-    return bytes === undefined ? context.fail(findBadBase64(text)) : textOfBytes(bytes)
+    return bytes === undefined ? context.fail(findBadBase64(text)) : decodeUtf8Lossy(bytes)
   }),
   validity('base64.is_valid', (text) => decodeBase64(text) !== undefined),
   ...(['base64url.encode', 'base64url.encode_no_pad'] as const).map((name) =>
@@ -108,7 +108,7 @@ function decodeUrlSafe(context: CallContext, text: string): Value | undefined {
     ? undefined
     : padded.replaceAll('-', '+').replaceAll('_', '/')
   const bytes = standard === undefined ? undefined : decodeBase64(standard)
-  return bytes === undefined ? context.fail(findBadBase64(padded, 'url')) : textOfBytes(bytes)
+  return bytes === undefined ? context.fail(findBadBase64(padded, 'url')) : decodeUtf8Lossy(bytes)
 }
 
 function decodeHex(context: CallContext, text: string): Value | undefined {
@@ -122,7 +122,7 @@ function decodeHex(context: CallContext, text: string): Value | undefined {
   const bytes = Uint8Array.from({ length: text.length / 2 }, (_, at) =>
     Number.parseInt(text.slice(at * 2, at * 2 + 2), 16),
   )
-  return textOfBytes(bytes)
+  return decodeUtf8Lossy(bytes)
 }
 
 /** The reader says what is wrong and where: `line 3, column 5: …`. */

@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress, parsePrefix } from '@reeve/kit/ip-address.ts'
+import { formatAddress, parseAddress, parseCidr } from '@reeve/kit/ip-address.ts'
 
 /** A range of addresses of one kind. */
 export interface Network {
@@ -17,7 +17,7 @@ export function parseNetwork(text: string): Network | undefined {
   const isV4 = !text.includes(':')
   if (isV4 && AMBIGUOUS.test(addressText)) return undefined
   // Zeros before the length mean nothing.
-  const prefix = parsePrefix(text.replace(/\/0+(?=[0-9])/, '/'))
+  const prefix = parseCidr(text.replace(/\/0+(?=[0-9])/, '/'))
   if (!prefix.ok) return undefined
   const { bits, length } = prefix.value
   const plain = unmapped(prefix.value)

@@ -9,7 +9,7 @@ import {
   parseTime,
   formatTime,
 } from '@reeve/go-template/time'
-import { daysIn, floorDivide, midnightMs, WEEKDAYS } from '@reeve/kit/calendar.ts'
+import { daysInMonth, floorDivide, dayStartMs, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { payForText, smallWholeOf } from './operand.ts'
 
 const NS_MIN = -(2n ** 63n)
@@ -160,7 +160,7 @@ function addDate(
   const [years, months, days] = steps.map((step, at) => smallWholeOf(context, step, at + 2))
   if (years === undefined || months === undefined || days === undefined) return undefined
   const face = faceOf(moment)
-  const midnight = midnightMs(face.year + years, face.month + months, face.day + days) / 1000
+  const midnight = dayStartMs(face.year + years, face.month + months, face.day + days) / 1000
   if (!Number.isFinite(midnight)) return context.fail('time outside of valid range')
   const local = midnight + face.hour * 3600 + face.minute * 60 + face.second
   const seconds = fromLocal(moment, local)
@@ -195,7 +195,7 @@ function difference(first: Moment, second: Moment): readonly number[] {
     days--
   }
   if (days < 0) {
-    days += daysIn(from.year, from.month)
+    days += daysInMonth(from.year, from.month)
     months--
   }
   if (months < 0) {

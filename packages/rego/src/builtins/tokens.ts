@@ -1,4 +1,4 @@
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { ALGORITHMS, verifySignature, type Algorithm } from '../crypt/signature.ts'
 import { parseJson } from '../value/json.ts'

@@ -1,4 +1,4 @@
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { fromBigInt } from '../value/number.ts'
 import { type Entry, objectOf } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'

@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { findBadBase64 } from '../crypt/base64-text.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 import type { CryptoHost, HostKey, Jwk } from '@reeve/kit/crypto-host.ts'
 import { readDer } from '@reeve/kit/der.ts'
 import { jwkFromPrivateKey } from '../crypt/jwk.ts'
@@ -87,7 +87,7 @@ function pemText(context: CallContext, text: string): Result<string, string> {
   payForText(context, text.length * 4)
   if (text.startsWith(BEGIN)) return ok(text)
   const bytes = decodeBase64(text)
-  return bytes === undefined ? err(findBadBase64(text)) : ok(textOfBytes(bytes))
+  return bytes === undefined ? err(findBadBase64(text)) : ok(decodeUtf8Lossy(bytes))
 }
 
 /** PEM text, or base64 of PEM text, or base64 of the certificates one behind the other. */
@@ -99,8 +99,8 @@ function readCertificates(
   if (text.startsWith(BEGIN)) return certificatesInPem(text)
   const bytes = decodeBase64(text)
   if (bytes === undefined) return err(findBadBase64(text))
-  const inner = textOfBytes(bytes.subarray(0, BEGIN.length))
-  if (inner === BEGIN) return certificatesInPem(textOfBytes(bytes))
+  const inner = decodeUtf8Lossy(bytes.subarray(0, BEGIN.length))
+  if (inner === BEGIN) return certificatesInPem(decodeUtf8Lossy(bytes))
   const items = readDer(bytes)
   return items === undefined ? MALFORMED : allCertificates(items.map(readCertificate))
 }
@@ -190,9 +190,9 @@ function requestBytes(context: CallContext, text: string): Result<Uint8Array, st
   payForText(context, text.length * 4)
   const bytes = text.startsWith(BEGIN) ? undefined : decodeBase64(text)
   if (!text.startsWith(BEGIN) && bytes === undefined) return err(findBadBase64(text))
-  const pem = bytes === undefined ? text : textOfBytes(bytes.subarray(0, BEGIN.length))
+  const pem = bytes === undefined ? text : decodeUtf8Lossy(bytes.subarray(0, BEGIN.length))
   if (bytes !== undefined && pem !== BEGIN) return ok(bytes)
-  const [block] = readPem(bytes === undefined ? text : textOfBytes(bytes))
+  const [block] = readPem(bytes === undefined ? text : decodeUtf8Lossy(bytes))
   return block?.label === 'CERTIFICATE REQUEST' || block?.label === 'NEW CERTIFICATE REQUEST'
     ? ok(block.bytes)
     : wrong
@@ -231,7 +231,7 @@ function parseKeyPair(
 }
 
 function isKeyOf(crypto: CryptoHost, certificate: Certificate, key: Jwk): boolean {
-  const info: HostKey = { form: 'spki', der: certificate.keyInfo.whole }
+  const info: HostKey = { form: 'spki', der: certificate.keyInfo.encoded }
   const shown = crypto.publicJwk(info)
   return shown?.kty === key.kty && PUBLIC_NUMBERS.every((name) => shown?.[name] === key[name])
 }

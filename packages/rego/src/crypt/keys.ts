@@ -1,6 +1,13 @@
-import { toBigInt } from '@reeve/kit/bytes.ts'
+import { bytesToBigInt } from '@reeve/kit/bytes.ts'
 import type { CryptoHost, HostKey, Jwk, KeyEncoding } from '@reeve/kit/crypto-host.ts'
-import { bitsOf, integerOf, itemsOf, oidOf, readOne, type DerItem } from '@reeve/kit/der.ts'
+import {
+  bitStringOf,
+  integerOf,
+  sequenceItems,
+  oidOf,
+  readSingleDer,
+  type DerItem,
+} from '@reeve/kit/der.ts'
 import type { PemBlock } from '@reeve/kit/pem.ts'
 
 export const OID = {
@@ -39,13 +46,13 @@ export type ShownKey =
 
 /** RFC 5280, section 4.1.2.7: an algorithm and the key. */
 export function readPublicKeyInfo(info: DerItem): ShownKey | undefined {
-  const [algorithm, key] = itemsOf(info)
-  const [name, parameter] = itemsOf(algorithm)
-  const bytes = bitsOf(key)
+  const [algorithm, key] = sequenceItems(info)
+  const [name, parameter] = sequenceItems(algorithm)
+  const bytes = bitStringOf(key)
   if (bytes === undefined) return undefined
   switch (oidOf(name)) {
     case OID.rsa: {
-      const [modulus, exponent] = itemsOf(readOne(bytes)).map(integerOf)
+      const [modulus, exponent] = sequenceItems(readSingleDer(bytes)).map(integerOf)
       if (modulus === undefined || exponent === undefined) return undefined
       return modulus > 1n && exponent > 1n ? { type: 'rsa', modulus, exponent } : undefined
     }
@@ -53,8 +60,8 @@ export function readPublicKeyInfo(info: DerItem): ShownKey | undefined {
       // `04`, then both coordinates (SEC 1, section 2.3.3).
       const size = COORDINATE_BYTES.get(oidOf(parameter) ?? '')
       if (size === undefined || bytes.length !== 1 + 2 * size || bytes[0] !== 4) return undefined
-      const y = toBigInt(bytes.subarray(1 + size))
-      return { type: 'ec', x: toBigInt(bytes.subarray(1, 1 + size)), y }
+      const y = bytesToBigInt(bytes.subarray(1 + size))
+      return { type: 'ec', x: bytesToBigInt(bytes.subarray(1, 1 + size)), y }
     }
     case OID.ed25519:
       return bytes.length === 32 ? { type: 'ed25519', bytes } : undefined

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { test } from 'node:test'
 import { nodeCrypto } from '@reeve/kit/test/node-crypto.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { objectOf, type ObjectValue } from '../value/value.ts'
 import { hmac, MD5, SHA1, SHA256, SHA384, SHA512 } from '@reeve/kit/hash.ts'

@@ -1,5 +1,5 @@
 import type { HostKey, SignatureScheme, SignedMessage } from '@reeve/kit/crypto-host.ts'
-import { sameBytes } from '@reeve/kit/bytes.ts'
+import { constantTimeEqual } from '@reeve/kit/bytes.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import { hmac, SHA256, SHA384, SHA512, type Hash } from '@reeve/kit/hash.ts'
 import type { SharedKey } from './jwk.ts'
@@ -45,7 +45,9 @@ export function verifySignature(
   context.charge(SIGNATURE_STEPS)
   const { kind, hash } = algorithm
   if (key.form === 'oct')
-    return kind === 'hmac' && sameBytes(hmac(hash, key.bytes, signed.message), signed.signature)
+    return (
+      kind === 'hmac' && constantTimeEqual(hmac(hash, key.bytes, signed.message), signed.signature)
+    )
   return kind !== 'hmac' && context.crypto.verify(key, { kind, hash: hash.name }, signed)
 }
 

@@ -3,7 +3,7 @@ import { jwksOf, publicKeyFromJwk, type SharedKey } from './jwk.ts'
 import { publicKeyOf, readable } from './keys.ts'
 import { readPem } from '@reeve/kit/pem.ts'
 import type { Token } from './token.ts'
-import { readOne } from '@reeve/kit/der.ts'
+import { readSingleDer } from '@reeve/kit/der.ts'
 import { readCertificate } from './x509.ts'
 import { parseJson } from '../value/json.ts'
 import type { Value } from '../value/value.ts'
@@ -43,10 +43,10 @@ function keysInPem(crypto: CryptoHost, text: string): readonly VerificationKey[]
   if (block === undefined) return 'failed to extract a Key from the PEM certificate'
   if (block.rest.trim() !== '') return 'extra data after a PEM certificate block'
   if (block.label === 'CERTIFICATE') {
-    const certificate = readCertificate(readOne(block.bytes))
+    const certificate = readCertificate(readSingleDer(block.bytes))
     if (certificate === undefined)
       return 'failed to parse a PEM certificate: x509: malformed certificate'
-    const key = readable(crypto, { form: 'spki', der: certificate.keyInfo.whole })
+    const key = readable(crypto, { form: 'spki', der: certificate.keyInfo.encoded })
     return key === undefined
       ? 'failed to parse a PEM certificate: its key is of an unknown kind'
       : [{ key }]

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { findBadBase64 } from './base64-text.ts'
 import { decodeBase64Url } from '@reeve/kit/base64.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 import { parseJson } from '../value/json.ts'
 import { ObjectValue } from '../value/value.ts'
 
@@ -47,7 +47,7 @@ export function decodePart(part: string): Result<Uint8Array, string> {
 
 export function decodeText(part: string): Result<string, string> {
   const bytes = decodePart(part)
-  return bytes.ok ? ok(textOfBytes(bytes.value)) : bytes
+  return bytes.ok ? ok(decodeUtf8Lossy(bytes.value)) : bytes
 }
 
 /** A nested token may stand as it is or as a JSON string. */

@@ -1,5 +1,5 @@
 import type { CallContext } from '../builtins/builtin.ts'
-import { sameBytes } from '@reeve/kit/bytes.ts'
+import { constantTimeEqual } from '@reeve/kit/bytes.ts'
 import type { SignatureScheme } from '@reeve/kit/crypto-host.ts'
 import { SIGNATURE_STEPS } from './signature.ts'
 import type { Certificate } from './x509.ts'
@@ -57,11 +57,11 @@ export function verifyChain(
 }
 
 function isIssuedBy(context: CallContext, child: Certificate, parent: Certificate): boolean {
-  if (!sameBytes(child.issuer.whole, parent.subject.whole)) return false
+  if (!constantTimeEqual(child.issuer.whole, parent.subject.whole)) return false
   context.charge(SIGNATURE_STEPS)
   const scheme = SIGNATURES.get(child.signatureOid)
   if (scheme === undefined) return false
-  const key = { form: 'spki', der: parent.keyInfo.whole } as const
+  const key = { form: 'spki', der: parent.keyInfo.encoded } as const
   return context.crypto.verify(key, scheme, { message: child.body, signature: child.signature })
 }
 

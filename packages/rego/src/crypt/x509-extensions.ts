@@ -1,13 +1,21 @@
 import { formatAddress } from '@reeve/kit/ip-address.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
-import { toBigInt } from '@reeve/kit/bytes.ts'
-import { bitsOf, integerOf, itemsOf, oidOf, readOne, TAG, type DerItem } from '@reeve/kit/der.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
+import { bytesToBigInt } from '@reeve/kit/bytes.ts'
+import {
+  bitStringOf,
+  integerOf,
+  sequenceItems,
+  oidOf,
+  readSingleDer,
+  DER_TAG,
+  type DerItem,
+} from '@reeve/kit/der.ts'
 import type { Extension } from './x509.ts'
 
 /** RFC 5280, section 4.2.1; readers give undefined when the extension is not there. */
 function find(extensions: readonly Extension[], oid: string): DerItem | undefined {
   const extension = extensions.find((one) => one.oid === oid)
-  return extension === undefined ? undefined : readOne(extension.value)
+  return extension === undefined ? undefined : readSingleDer(extension.value)
 }
 
 export interface BasicConstraints {
@@ -18,15 +26,15 @@ export interface BasicConstraints {
 export function basicConstraints(extensions: readonly Extension[]): BasicConstraints | undefined {
   const item = find(extensions, '2.5.29.19')
   if (item === undefined) return undefined
-  const items = itemsOf(item)
-  const isCa = items[0]?.tag === TAG.boolean && items[0].content[0] === 0xff
-  const length = integerOf(items.find(({ tag }) => tag === TAG.integer))
+  const items = sequenceItems(item)
+  const isCa = items[0]?.tag === DER_TAG.boolean && items[0].content[0] === 0xff
+  const length = integerOf(items.find(({ tag }) => tag === DER_TAG.integer))
   return { isCa, pathLengthMax: length === undefined ? undefined : Number(length) }
 }
 
 /** Bit 0 is for signatures, bit 5 for signing certificates. */
 export function keyUsage(extensions: readonly Extension[]): number | undefined {
-  const bytes = bitsOf(find(extensions, '2.5.29.15'))
+  const bytes = bitStringOf(find(extensions, '2.5.29.15'))
   if (bytes === undefined) return undefined
   let usage = 0
   for (let bit = 0; bit < 9; bit++) {
@@ -37,16 +45,16 @@ export function keyUsage(extensions: readonly Extension[]): number | undefined {
 }
 
 export function extendedKeyUsages(extensions: readonly Extension[]): readonly string[] {
-  return itemsOf(find(extensions, '2.5.29.37')).flatMap((item) => oidOf(item) ?? [])
+  return sequenceItems(find(extensions, '2.5.29.37')).flatMap((item) => oidOf(item) ?? [])
 }
 
 export function subjectKeyId(extensions: readonly Extension[]): Uint8Array | undefined {
   const item = find(extensions, '2.5.29.14')
-  return item?.tag === TAG.octets ? item.content : undefined
+  return item?.tag === DER_TAG.octets ? item.content : undefined
 }
 
 export function authorityKeyId(extensions: readonly Extension[]): Uint8Array | undefined {
-  return itemsOf(find(extensions, '2.5.29.35')).find(({ tag }) => tag === 0x80)?.content
+  return sequenceItems(find(extensions, '2.5.29.35')).find(({ tag }) => tag === 0x80)?.content
 }
 
 export interface AlternativeNames {
@@ -59,9 +67,9 @@ export interface AlternativeNames {
 const NAME_TAGS = { emails: 0x81, dns: 0x82, uris: 0x86, addresses: 0x87 } as const
 
 export function alternativeNames(extensions: readonly Extension[]): AlternativeNames {
-  const items = itemsOf(find(extensions, '2.5.29.17'))
+  const items = sequenceItems(find(extensions, '2.5.29.17'))
   const texts = (wanted: number) =>
-    items.filter(({ tag }) => tag === wanted).map(({ content }) => textOfBytes(content))
+    items.filter(({ tag }) => tag === wanted).map(({ content }) => decodeUtf8Lossy(content))
   return {
     dns: texts(NAME_TAGS.dns),
     emails: texts(NAME_TAGS.emails),
@@ -73,8 +81,8 @@ export function alternativeNames(extensions: readonly Extension[]): AlternativeN
 }
 
 function addressText(bytes: Uint8Array): readonly string[] {
-  if (bytes.length === 4) return [formatAddress(toBigInt(bytes), 32)]
-  return bytes.length === 16 ? [formatAddress(toBigInt(bytes), 128)] : []
+  if (bytes.length === 4) return [formatAddress(bytesToBigInt(bytes), 32)]
+  return bytes.length === 16 ? [formatAddress(bytesToBigInt(bytes), 128)] : []
 }
 
 /** Where more about the issuer is: by method, OCSP or the certificate of the issuer. */
@@ -82,25 +90,27 @@ export function authorityAccess(
   extensions: readonly Extension[],
   method: string,
 ): readonly string[] {
-  return itemsOf(find(extensions, '1.3.6.1.5.5.7.1.1')).flatMap((item) => {
-    const [type, location] = itemsOf(item)
+  return sequenceItems(find(extensions, '1.3.6.1.5.5.7.1.1')).flatMap((item) => {
+    const [type, location] = sequenceItems(item)
     return oidOf(type) === method && location?.tag === NAME_TAGS.uris
-      ? [textOfBytes(location.content)]
+      ? [decodeUtf8Lossy(location.content)]
       : []
   })
 }
 
 export function revocationLists(extensions: readonly Extension[]): readonly string[] {
-  return itemsOf(find(extensions, '2.5.29.31')).flatMap((point) => {
-    const full = itemsOf(itemsOf(point).find(({ tag }) => tag === 0xa0)).find(
+  return sequenceItems(find(extensions, '2.5.29.31')).flatMap((point) => {
+    const full = sequenceItems(sequenceItems(point).find(({ tag }) => tag === 0xa0)).find(
       ({ tag }) => tag === 0xa0,
     )
-    return itemsOf(full)
+    return sequenceItems(full)
       .filter(({ tag }) => tag === NAME_TAGS.uris)
-      .map(({ content }) => textOfBytes(content))
+      .map(({ content }) => decodeUtf8Lossy(content))
   })
 }
 
 export function policyIdentifiers(extensions: readonly Extension[]): readonly string[] {
-  return itemsOf(find(extensions, '2.5.29.32')).flatMap((item) => oidOf(itemsOf(item)[0]) ?? [])
+  return sequenceItems(find(extensions, '2.5.29.32')).flatMap(
+    (item) => oidOf(sequenceItems(item)[0]) ?? [],
+  )
 }

@@ -2,9 +2,9 @@ import { encodeBase64, decodeBase64Url } from '@reeve/kit/base64.ts'
 import { fromBigInt } from '../value/number.ts'
 import { type Entry, objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { parseUrl } from '@reeve/go-template/url'
-import { bitsOf, itemsOf, oidOf, type DerItem } from '@reeve/kit/der.ts'
+import { bitStringOf, sequenceItems, oidOf, type DerItem } from '@reeve/kit/der.ts'
 import type { Jwk } from '@reeve/kit/crypto-host.ts'
-import { toBigInt } from '@reeve/kit/bytes.ts'
+import { bytesToBigInt } from '@reeve/kit/bytes.ts'
 import { OID, readPublicKeyInfo } from './keys.ts'
 import type { Certificate, CertificateRequest, Extension, Name } from './x509.ts'
 import {
@@ -68,11 +68,14 @@ function commonEntries(one: Certificate | CertificateRequest): readonly Entry[] 
   const { subject, extensions, keyInfo } = one
   const names = alternativeNames(extensions)
   return [
-    ['RawSubjectPublicKeyInfo', encodeBase64(keyInfo.whole)],
+    ['RawSubjectPublicKeyInfo', encodeBase64(keyInfo.encoded)],
     ['RawSubject', encodeBase64(subject.whole)],
     ['Signature', encodeBase64(one.signature)],
     ['SignatureAlgorithm', SIGNATURE_NUMBERS.get(one.signatureOid) ?? 0],
-    ['PublicKeyAlgorithm', KEY_NUMBERS.get(oidOf(itemsOf(itemsOf(keyInfo)[0])[0]) ?? '') ?? 0],
+    [
+      'PublicKeyAlgorithm',
+      KEY_NUMBERS.get(oidOf(sequenceItems(sequenceItems(keyInfo)[0])[0]) ?? '') ?? 0,
+    ],
     ['PublicKey', publicKeyValue(keyInfo)],
     ['Version', one.version],
     ['Subject', nameValue(subject)],
@@ -184,7 +187,7 @@ function publicKeyValue(keyInfo: DerItem): Value {
   const key = readPublicKeyInfo(keyInfo)
   switch (key?.type) {
     case undefined:
-      return bytesOrNull(bitsOf(itemsOf(keyInfo)[1]))
+      return bytesOrNull(bitStringOf(sequenceItems(keyInfo)[1]))
     case 'rsa':
       return objectOf([
         ['N', numberOf(key.modulus)],
@@ -203,7 +206,7 @@ function publicKeyValue(keyInfo: DerItem): Value {
 
 /** Values have the fields that policies for the first implementation rely on. */
 export function privateKeyValue(key: Jwk): Value {
-  const number = (name: keyof Jwk) => numberOf(toBigInt(bytesIn(key, name)))
+  const number = (name: keyof Jwk) => numberOf(bytesToBigInt(bytesIn(key, name)))
   switch (key.kty) {
     case 'RSA': {
       const precomputed = objectOf([

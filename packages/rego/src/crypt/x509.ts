@@ -1,14 +1,14 @@
 import {
-  bitsOf,
+  bitStringOf,
   integerOf,
   isWellFormed,
-  itemsOf,
+  sequenceItems,
   oidOf,
-  readOne,
-  TAG,
+  readSingleDer,
+  DER_TAG,
   type DerItem,
 } from '@reeve/kit/der.ts'
-import { textOfBytes } from '@reeve/kit/text-of-bytes.ts'
+import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 
 /** One part of a name, such as its country. */
 export interface NamePart {
@@ -44,25 +44,25 @@ export interface Certificate {
 
 /** RFC 5280, section 4.1; undefined when the bytes are no certificate. */
 export function readCertificate(item: DerItem | undefined): Certificate | undefined {
-  if (item?.tag !== TAG.sequence || !isWellFormed(item)) return undefined
-  const [body, algorithm, bits] = itemsOf(item)
-  const all = itemsOf(body)
+  if (item?.tag !== DER_TAG.sequence || !isWellFormed(item)) return undefined
+  const [body, algorithm, bits] = sequenceItems(item)
+  const all = sequenceItems(body)
   const hasVersion = all[0]?.tag === 0xa0
-  const version = hasVersion ? integerOf(itemsOf(all[0])[0]) : 0n
+  const version = hasVersion ? integerOf(sequenceItems(all[0])[0]) : 0n
   const [serial, , issuer, validity, subject, keyInfo, ...optional] = hasVersion
     ? all.slice(1)
     : all
-  const [notBefore, notAfter] = itemsOf(validity).map(timeOf)
+  const [notBefore, notAfter] = sequenceItems(validity).map(timeOf)
   const number = integerOf(serial)
-  const signature = bitsOf(bits)
-  const signatureOid = oidOf(itemsOf(algorithm)[0])
+  const signature = bitStringOf(bits)
+  const signatureOid = oidOf(sequenceItems(algorithm)[0])
   if (body === undefined || keyInfo === undefined || number === undefined) return undefined
   if (issuer === undefined || subject === undefined || signature === undefined) return undefined
   if (notBefore === undefined || notAfter === undefined || signatureOid === undefined)
     return undefined
   return {
-    whole: item.whole,
-    body: body.whole,
+    whole: item.encoded,
+    body: body.encoded,
     keyInfo,
     version: Number(version ?? 0n) + 1,
     serial: number,
@@ -70,7 +70,7 @@ export function readCertificate(item: DerItem | undefined): Certificate | undefi
     subject: readName(subject),
     notBefore,
     notAfter,
-    extensions: readExtensions(itemsOf(optional.find(({ tag }) => tag === 0xa3))[0]),
+    extensions: readExtensions(sequenceItems(optional.find(({ tag }) => tag === 0xa3))[0]),
     signatureOid,
     signature,
   }
@@ -91,44 +91,46 @@ const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
 
 /** RFC 2986, section 4. */
 export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | undefined {
-  const item = readOne(bytes)
-  if (item?.tag !== TAG.sequence || !isWellFormed(item)) return undefined
-  const [body, algorithm, bits] = itemsOf(item)
-  const [version, subject, keyInfo, attributes] = itemsOf(body)
+  const item = readSingleDer(bytes)
+  if (item?.tag !== DER_TAG.sequence || !isWellFormed(item)) return undefined
+  const [body, algorithm, bits] = sequenceItems(item)
+  const [version, subject, keyInfo, attributes] = sequenceItems(body)
   const number = integerOf(version)
-  const signature = bitsOf(bits)
-  const signatureOid = oidOf(itemsOf(algorithm)[0])
+  const signature = bitStringOf(bits)
+  const signatureOid = oidOf(sequenceItems(algorithm)[0])
   if (body === undefined || subject === undefined || keyInfo === undefined) return undefined
   if (number === undefined || signature === undefined || signatureOid === undefined)
     return undefined
-  const wanted = itemsOf(attributes).find((one) => oidOf(itemsOf(one)[0]) === EXTENSION_REQUEST)
+  const wanted = sequenceItems(attributes).find(
+    (one) => oidOf(sequenceItems(one)[0]) === EXTENSION_REQUEST,
+  )
   return {
-    whole: item.whole,
-    body: body.whole,
+    whole: item.encoded,
+    body: body.encoded,
     keyInfo,
     version: Number(number),
     subject: readName(subject),
-    extensions: readExtensions(itemsOf(itemsOf(wanted)[1])[0]),
+    extensions: readExtensions(sequenceItems(sequenceItems(wanted)[1])[0]),
     signatureOid,
     signature,
   }
 }
 
 function readName(item: DerItem): Name {
-  const parts = itemsOf(item).flatMap((set) =>
-    itemsOf(set).flatMap((pair) => {
-      const [type, value] = itemsOf(pair)
+  const parts = sequenceItems(item).flatMap((set) =>
+    sequenceItems(set).flatMap((pair) => {
+      const [type, value] = sequenceItems(pair)
       const oid = oidOf(type)
       return oid === undefined || value === undefined ? [] : [{ oid, text: stringOf(value) }]
     }),
   )
-  return { whole: item.whole, parts }
+  return { whole: item.encoded, parts }
 }
 
 const BMP_STRING = 0x1e
 
 function stringOf({ tag, content }: DerItem): string {
-  if (tag !== BMP_STRING) return textOfBytes(content)
+  if (tag !== BMP_STRING) return decodeUtf8Lossy(content)
   return Array.from({ length: Math.floor(content.length / 2) }, (_, at) =>
     String.fromCharCode((content[at * 2] ?? 0) * 256 + (content[at * 2 + 1] ?? 0)),
   )
@@ -137,29 +139,30 @@ function stringOf({ tag, content }: DerItem): string {
 }
 
 function readExtensions(list: DerItem | undefined): readonly Extension[] {
-  return itemsOf(list).flatMap((item) => {
-    const [type, ...rest] = itemsOf(item)
+  return sequenceItems(list).flatMap((item) => {
+    const [type, ...rest] = sequenceItems(item)
     const oid = oidOf(type)
     const value = rest.at(-1)
     if (oid === undefined || value === undefined) return []
-    const isCritical = rest[0]?.tag === TAG.boolean && rest[0].content[0] === 0xff
+    const isCritical = rest[0]?.tag === DER_TAG.boolean && rest[0].content[0] === 0xff
     return [{ oid, isCritical, value: value.content }]
   })
 }
 
 /** RFC 5280, section 4.1.2.5: two digits for years up to 2049, four for others. */
 function timeOf(item: DerItem): number | undefined {
-  const text = textOfBytes(item.content)
+  const text = decodeUtf8Lossy(item.content)
   const pattern =
-    item.tag === TAG.utcTime
+    item.tag === DER_TAG.utcTime
       ? /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/
       : /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/
   const match = pattern.exec(text)
-  if (match === null || (item.tag !== TAG.utcTime && item.tag !== TAG.generalTime)) return undefined
+  if (match === null || (item.tag !== DER_TAG.utcTime && item.tag !== DER_TAG.generalTime))
+    return undefined
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = match
     .slice(1)
     .map(Number)
-  const full = item.tag === TAG.utcTime ? year + (year < 50 ? 2000 : 1900) : year
+  const full = item.tag === DER_TAG.utcTime ? year + (year < 50 ? 2000 : 1900) : year
   const midnight = new Date(0).setUTCFullYear(full, month - 1, day) / 1000
   return midnight + hour * 3600 + minute * 60 + second
 }

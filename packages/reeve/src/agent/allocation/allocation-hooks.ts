@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { cniArguments, groupPorts, networkMode } from '../network/allocation-network.ts'
@@ -77,7 +77,7 @@ async function moveData({ assignment, host, signal }: AllocationHookContext): Pr
     ? migrations.fetch(allocation.ID, tasks, signal)
     : host.workspace.moveData(previous, allocation.ID, tasks)
   await moved.catch((thrown: unknown) => {
-    const fields = { allocation: allocation.ID, previous, error: messageOf(thrown) }
+    const fields = { allocation: allocation.ID, previous, error: errorMessage(thrown) }
     host.log.warn(fields, 'data of the previous allocation not moved')
   })
 }
@@ -120,13 +120,16 @@ type NetworkContext = Pick<AllocationHookContext, 'assignment' | 'host'>
 export async function tearDownNetwork({ assignment, host }: NetworkContext): Promise<void> {
   const { allocation, group } = assignment
   await host.networks?.tearDown(allocation.ID).catch((thrown: unknown) => {
-    host.log.error({ allocation: allocation.ID, error: messageOf(thrown) }, 'network not removed')
+    host.log.error(
+      { allocation: allocation.ID, error: errorMessage(thrown) },
+      'network not removed',
+    )
   })
   if (['host', 'none'].includes(networkMode(group))) return
   for (const name of new Set(group.Tasks.map(({ Driver }) => Driver))) {
     const left = host.drivers.get(name)?.leaveNetwork?.(allocation.ID)
     await left?.catch((thrown: unknown) => {
-      const fields = { allocation: allocation.ID, driver: name, error: messageOf(thrown) }
+      const fields = { allocation: allocation.ID, driver: name, error: errorMessage(thrown) }
       host.log.warn(fields, 'pause container not removed yet')
     })
   }

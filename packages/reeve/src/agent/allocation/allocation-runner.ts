@@ -1,6 +1,6 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf, withoutPaths } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage, redactPaths } from '@reeve/kit/fault.ts'
 import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
@@ -299,7 +299,7 @@ export class AllocationRunner {
       }
       return undefined
     } catch (thrown) {
-      return `failed to set up the allocation: ${withoutPaths(messageOf(thrown))}`
+      return `failed to set up the allocation: ${redactPaths(errorMessage(thrown))}`
     }
   }
 
@@ -415,7 +415,7 @@ export class AllocationRunner {
     try {
       await this.#saveTasks.run()
     } catch (thrown) {
-      const fields = { allocation: this.id, error: messageOf(thrown) }
+      const fields = { allocation: this.id, error: errorMessage(thrown) }
       host.log.error(fields, 'state of the allocation not saved')
     }
   }

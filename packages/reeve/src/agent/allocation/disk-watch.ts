@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { pause } from '../wait.ts'
@@ -29,7 +29,7 @@ export async function watchDisk(options: DiskWatchOptions): Promise<void> {
       if (usedMB > limitMB && !isOver && !signal.aborted) options.exceeded(usedMB)
       isOver = usedMB > limitMB
     } catch (thrown) {
-      log.warn({ error: messageOf(thrown) }, 'disk of an allocation not measured')
+      log.warn({ error: errorMessage(thrown) }, 'disk of an allocation not measured')
     }
   }
 }

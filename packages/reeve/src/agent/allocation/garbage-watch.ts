@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { DiskFill } from '../store/disk-fill.ts'
@@ -111,7 +111,7 @@ export class GarbageWatch {
     const { log } = this.#options
     while (await this.#isDue()) {
       await this.#look().catch((thrown: unknown) => {
-        log.warn({ error: messageOf(thrown) }, 'ended allocations not collected')
+        log.warn({ error: errorMessage(thrown) }, 'ended allocations not collected')
       })
     }
   }
@@ -154,7 +154,7 @@ export class GarbageWatch {
       const isRemoved = await this.#options.collect(id)
       if (isRemoved) log.info({ allocation: id, ...rounded(fill) }, 'removed an ended allocation')
     } catch (thrown) {
-      const fields = { allocation: id, error: messageOf(thrown) }
+      const fields = { allocation: id, error: errorMessage(thrown) }
       log.warn(fields, 'what an ended allocation left is not removed')
     }
   }

@@ -1,5 +1,5 @@
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import type { TaskRunner } from '../task/task-runner.ts'
 
 export interface AllocationRestart {
@@ -43,9 +43,9 @@ async function restartEach(
   const results = await Promise.allSettled(runners.map(restart))
   const problems = results.flatMap((result, index) => {
     if (result.status === 'fulfilled') return []
-    return `failed to restart task ${runners[index]?.name}: ${messageOf(result.reason)}`
+    return `failed to restart task ${runners[index]?.name}: ${errorMessage(result.reason)}`
   })
-  if (problems.length > 0) throw new Fault('task-restart', multiErrorText(problems))
+  if (problems.length > 0) throw new Fault('task-restart', formatMultiError(problems))
 }
 
 /** Signals one task, or with an empty name all that run. */

@@ -1,6 +1,6 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** An address that a name stands for. */
 export interface ResolvedAddress {
@@ -79,7 +79,7 @@ export function policyLookup(policy: AddressPolicy, describe: string): LookupFun
 }
 
 function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+  return thrown instanceof Error ? thrown : new Error(errorMessage(thrown))
 }
 
 /**

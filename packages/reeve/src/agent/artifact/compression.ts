@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { archiveFault } from './unpack.ts'
 
 export type Compression = 'none' | 'gz' | 'bz2' | 'xz' | 'zst'
@@ -85,7 +85,7 @@ async function* through(
       if (typeof piece !== 'string') yield piece
     }
   } catch (thrown) {
-    throw archiveFault(`the download cannot be unpacked: ${messageOf(thrown)}`)
+    throw archiveFault(`the download cannot be unpacked: ${errorMessage(thrown)}`)
   } finally {
     packed.destroy()
     inflate.destroy()
@@ -97,7 +97,7 @@ async function* byProgram(packed: Readable, program: string): AsyncGenerator<Uin
   const child = spawn(program, ['-dc'], { stdio: ['pipe', 'pipe', 'ignore'], env: MINIMAL_ENV })
   const closed = once(child, 'close').then(
     ([code]) => (code === 0 ? undefined : `${program} ended with ${String(code)}`),
-    (thrown: unknown) => `${program} is needed for this archive: ${messageOf(thrown)}`,
+    (thrown: unknown) => `${program} is needed for this archive: ${errorMessage(thrown)}`,
   )
   // A program that stops reading early says why by its end.
   child.stdin.on('error', () => undefined)

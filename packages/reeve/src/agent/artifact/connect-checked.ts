@@ -3,7 +3,7 @@
  * host. `ssh` and `git://` connections are opened with it, because only the program that resolves a
  * name and connects knows that both are the same address.
  */
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { connectChecked } from './git-proxy.ts'
 
 const [source = '', host = '', port = ''] = process.argv.slice(2)
@@ -17,6 +17,6 @@ try {
   process.stdin.pipe(socket)
   socket.pipe(process.stdout)
 } catch (thrown) {
-  process.stderr.write(`${messageOf(thrown)}\n`)
+  process.stderr.write(`${errorMessage(thrown)}\n`)
   process.exitCode = 1
 }

@@ -3,7 +3,7 @@ import { access, chmod, constants, lstat, mkdir, writeFile } from 'node:fs/promi
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { measureDisk } from '../store/disk-usage.ts'
 import type { AddressPolicy } from './address-policy.ts'
 import { MINIMAL_ENV } from './compression.ts'
@@ -236,7 +236,7 @@ async function runGit(
   child.stderr.on('data', (piece: Buffer) => {
     if (complaint.length < COMPLAINT_CHARS_MAX) complaint += piece.toString('utf8')
   })
-  child.on('error', (thrown) => settle(messageOf(thrown)))
+  child.on('error', (thrown) => settle(errorMessage(thrown)))
   // Not `close`: a helper that outlives git may hold the pipe.
   child.on('exit', (code) => {
     settle(code === 0 ? undefined : complaint.trim().slice(0, COMPLAINT_CHARS_MAX))

@@ -3,7 +3,7 @@ import { request as plainRequest, type IncomingMessage, type RequestOptions } fr
 import { request as secureRequest } from 'node:https'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { hostOf, policyLookup, requireAllowed, type AddressPolicy } from './address-policy.ts'
 import type { DiskBudget, FileCharge } from './disk-budget.ts'
@@ -102,7 +102,7 @@ async function ask(url: URL, fetch: HttpFetch): Promise<IncomingMessage> {
   })
   request.end()
   return promise.catch((thrown: unknown) => {
-    throw thrown instanceof Fault ? thrown : failed(url, messageOf(thrown))
+    throw thrown instanceof Fault ? thrown : failed(url, errorMessage(thrown))
   })
 }
 
@@ -129,13 +129,13 @@ async function save(response: IncomingMessage, fetch: HttpFetch, url: URL): Prom
         add(piece.length)
         done(null, piece)
       } catch (thrown) {
-        done(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
+        done(thrown instanceof Error ? thrown : new Error(errorMessage(thrown)))
       }
     },
   })
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
   await pipeline(response, counter, file, { signal }).catch((thrown: unknown) => {
-    throw thrown instanceof Fault ? thrown : failed(url, messageOf(thrown))
+    throw thrown instanceof Fault ? thrown : failed(url, errorMessage(thrown))
   })
   return charge
 }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Owner } from '../store/beneath.ts'
 import { MINIMAL_ENV } from './compression.ts'
@@ -55,7 +55,7 @@ export async function runFetcher(job: FetchJob, options: FetcherOptions): Promis
     try {
       options.used(message.bytes)
     } catch (thrown) {
-      failure ??= thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+      failure ??= thrown instanceof Error ? thrown : new Error(errorMessage(thrown))
       endFetcher(child)
     }
   })
@@ -118,7 +118,7 @@ function killGroup({ pid }: Fetcher): void {
 /** What ended it, for the case that it did not say so itself. */
 async function endOf(child: Fetcher): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
-  child.once('error', (thrown) => resolve(messageOf(thrown)))
+  child.once('error', (thrown) => resolve(errorMessage(thrown)))
   child.once('close', (code, signal) => resolve(`status ${String(code ?? signal)}`))
   // Whoever escaped from the group could hold the pipes open.
   child.once('exit', () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Owner } from '../store/beneath.ts'
 import { findUser } from '../user.ts'
 import type { ArtifactSource } from './source.ts'
@@ -35,7 +35,7 @@ export async function fetcherUser(
   const uid = UID_FIRST + (process.pid % AGENTS) * FETCHER_UIDS + slot
   if (!usesSsh(source) && isMapped(uid)) return { uid, gid: uid }
   const { uid: nobody, gid } = await findUser('nobody').catch((thrown: unknown) => {
-    throw new Fault('task-artifact', `it cannot be fetched as nobody: ${messageOf(thrown)}`)
+    throw new Fault('task-artifact', `it cannot be fetched as nobody: ${errorMessage(thrown)}`)
   })
   return { uid: nobody, gid }
 }

@@ -8,7 +8,7 @@
  */
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { assert, messageOf } from '@reeve/kit/fault.ts'
+import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { FetcherMessage } from './fetcher-process.ts'
 import { isExclusiveUid } from './fetcher-user.ts'
@@ -65,7 +65,7 @@ async function outcome(): Promise<FetcherMessage> {
   } catch (thrown) {
     // Many small files are removed here, where nobody waits for this process.
     await rm(TREE, { recursive: true, force: true }).catch(() => undefined)
-    return { kind: 'failed', message: messageOf(thrown).slice(0, MESSAGE_CHARS_MAX) }
+    return { kind: 'failed', message: errorMessage(thrown).slice(0, MESSAGE_CHARS_MAX) }
   }
 }
 

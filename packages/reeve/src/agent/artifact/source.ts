@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import { artifactScheme, type ArtifactKind } from '@reeve/kit/artifact-scheme.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { parseArtifactScheme, type ArtifactKind } from '@reeve/kit/artifact-scheme.ts'
 
 /** Where something is to be fetched from, read from the text of the job. */
 export interface ArtifactSource {
@@ -39,7 +39,7 @@ export function parseSource(
   text: string,
   given: Readonly<Record<string, string>> | null,
 ): ArtifactSource {
-  const { scheme, kind, address: rest } = artifactScheme(text)
+  const { scheme, kind, address: rest } = parseArtifactScheme(text)
   const [whole = '', query = ''] = splitOnce(rest, '?')
   const { address, subdirectory } = splitSubdirectory(whole)
   const isBucket = kind === 's3' || kind === 'gcs'
@@ -107,7 +107,7 @@ export function redactAddress(address: string): string {
 /** What went wrong with an artifact, and with which: a task may have many. */
 export function artifactFault(source: string, thrown: unknown): Fault {
   const shown = redactAddress(source.replace(/^[a-z0-9]+::/i, ''))
-  const message = messageOf(thrown)
+  const message = errorMessage(thrown)
   const isOwn = thrown instanceof Fault && thrown.kind !== 'path-escape'
   return new Fault(
     isOwn ? thrown.kind : 'task-artifact',

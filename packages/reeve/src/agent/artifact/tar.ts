@@ -4,7 +4,7 @@ import {
   readPaxRecords,
   readTarHeader,
   TAR_BLOCK_BYTES,
-  tarText,
+  decodeTarText,
   type TarHeader,
 } from '@reeve/kit/tar-header.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -71,8 +71,8 @@ const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
 type Extra = Partial<Pick<TarHeader, 'path' | 'size' | 'target'>>
 
 const EXTRA_RECORDS: Readonly<Record<string, (body: Uint8Array) => Extra>> = {
-  L: (body) => ({ path: tarText(body) }),
-  K: (body) => ({ target: tarText(body) }),
+  L: (body) => ({ path: decodeTarText(body) }),
+  K: (body) => ({ target: decodeTarText(body) }),
   x: readPax,
 }
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { openPromise, type Entry, type ZipFile } from 'yauzl'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 
@@ -72,6 +72,6 @@ async function orFault<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (thrown) {
-    throw archiveFault(`the zip file cannot be read: ${messageOf(thrown)}`)
+    throw archiveFault(`the zip file cannot be read: ${errorMessage(thrown)}`)
   }
 }

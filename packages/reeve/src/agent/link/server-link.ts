@@ -7,7 +7,7 @@ import type {
   WelcomeMessage,
 } from '@reeve/contract'
 import type { Clock, Random } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { pause, withDeadline } from '../wait.ts'
@@ -116,7 +116,7 @@ export class ServerLink {
       const ms = AGENT_LIMITS.dialMsMax
       channel = await withDeadline(dialing, { clock, ms, what: 'reaching a server' })
     } catch (thrown) {
-      log.warn({ error: messageOf(thrown) }, 'no server reached')
+      log.warn({ error: errorMessage(thrown) }, 'no server reached')
       void dialing.then(
         (late) => late.close(),
         () => undefined,

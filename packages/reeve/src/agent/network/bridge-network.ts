@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Log } from '../log.ts'
 import type {
   AllocationNetwork,
@@ -69,7 +69,7 @@ export class BridgeNetwork implements AllocationNetworks {
     if (joined.length === 0) return
     for (const [id, lease] of joined) this.#relay.open(id, lease)
     await this.#inTurn(() => this.#ready()).catch((thrown: unknown) => {
-      const reason = messageOf(thrown)
+      const reason = errorMessage(thrown)
       this.#options.log.warn({ reason }, 'rules of the bridge network not renewed')
     })
   }
@@ -107,7 +107,7 @@ export class BridgeNetwork implements AllocationNetworks {
       await this.#run('nft', ['-c', '-f', '-'], bridgeRules(this.#options.settings))
       return undefined
     } catch (thrown) {
-      return messageOf(thrown)
+      return errorMessage(thrown)
     }
   }
 
@@ -273,13 +273,13 @@ function bridgeAddress(gateway: string): string {
 }
 
 function ignoreExisting(thrown: unknown): void {
-  if (!/File exists/.test(messageOf(thrown))) throw thrown
+  if (!/File exists/.test(errorMessage(thrown))) throw thrown
 }
 
 function ignoreNoDevice(thrown: unknown): void {
-  if (!/Cannot find device/.test(messageOf(thrown))) throw thrown
+  if (!/Cannot find device/.test(errorMessage(thrown))) throw thrown
 }
 
 function ignoreMissing(thrown: unknown): void {
-  if (!/No such file|does not exist/.test(messageOf(thrown))) throw thrown
+  if (!/No such file|does not exist/.test(errorMessage(thrown))) throw thrown
 }

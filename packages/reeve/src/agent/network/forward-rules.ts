@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { BridgeSettings } from './bridge-rules.ts'
 import type { RunCommand } from './run-command.ts'
 
@@ -102,7 +102,7 @@ async function succeeds(work: Promise<unknown>): Promise<boolean> {
 }
 
 function ignoreMissing(thrown: unknown): void {
-  if (!MISSING.test(messageOf(thrown))) throw thrown
+  if (!MISSING.test(errorMessage(thrown))) throw thrown
 }
 
 const MISSING = /No chain\/target\/match|does not exist|does a matching rule exist|Bad rule/

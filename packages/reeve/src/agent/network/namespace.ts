@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { RunCommand } from './run-command.ts'
 
 /** Where the kernel's namespaces have names. */
@@ -14,7 +14,7 @@ export async function createNamespace(run: RunCommand, allocationId: string): Pr
 /** Idempotent. A namespace that a process still uses stays without its name. */
 export async function deleteNamespace(run: RunCommand, allocationId: string): Promise<void> {
   await run('ip', ['netns', 'delete', allocationId]).catch((thrown: unknown) => {
-    if (!/No such file/.test(messageOf(thrown))) throw thrown
+    if (!/No such file/.test(errorMessage(thrown))) throw thrown
   })
 }
 

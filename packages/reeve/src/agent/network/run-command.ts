@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** Runs a program of the machine and returns its output; Fault `network` with its complaint. */
 export type RunCommand = (
@@ -56,7 +56,7 @@ export async function runProgram(
   // A program that ends without reading says why by its end.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
-  child.on('error', (thrown) => resolve(messageOf(thrown)))
+  child.on('error', (thrown) => resolve(errorMessage(thrown)))
   child.on('close', (code) => {
     resolve(code === 0 ? undefined : `ended with ${code ?? 'a signal'}`)
   })

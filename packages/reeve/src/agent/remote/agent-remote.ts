@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { CheckResult } from '@reeve/contract'
 import { isClientTerminal } from '../../model/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Log } from '../log.ts'
 import type { Migrations } from '../migrate/migrations.ts'
@@ -100,7 +100,7 @@ class RemovedDirectories {
     const { log, runners } = this.#options
     for (const id of runners.keys())
       await this.collect(id).catch((thrown: unknown) => {
-        log.error({ allocation: id, error: messageOf(thrown) }, 'allocation not removed')
+        log.error({ allocation: id, error: errorMessage(thrown) }, 'allocation not removed')
       })
   }
 }

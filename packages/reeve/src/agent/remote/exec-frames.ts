@@ -1,7 +1,7 @@
 import { ExecRequestFrame, type ExecResponseFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
 import { isBase64 } from '@reeve/kit/base64.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { TerminalSize } from '../task-session.ts'
 
@@ -22,7 +22,7 @@ export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
   try {
     value = JSON.parse(Buffer.from(data).toString('utf8'))
   } catch (thrown) {
-    return err(`a frame is no JSON: ${messageOf(thrown)}`)
+    return err(`a frame is no JSON: ${errorMessage(thrown)}`)
   }
   if (!checker.Check(value)) {
     const [first] = checker.Errors(value)

@@ -44,7 +44,7 @@ function aSession() {
     exited: exit.promise,
   } satisfies ExecSession
   const served = serveExec(stream, session, clock)
-  const type = (frame: object) => stream.received(Buffer.from(JSON.stringify(frame)), true)
+  const type = (frame: object) => stream.handleMessage(Buffer.from(JSON.stringify(frame)), true)
   return {
     clock,
     socket,
@@ -110,7 +110,7 @@ test('exec session: a reader that stops makes the command wait', async () => {
 
 test('exec session: whoever leaves hangs up the command', async () => {
   const { stream, served, hangUps } = aSession()
-  stream.closed(1006, '')
+  stream.handleClose(1006, '')
   await served
   assert.equal(hangUps(), 1)
 })

@@ -46,12 +46,12 @@ async function firstSize(stream: StreamSocket, clock: Clock): Promise<TerminalSi
   const cancel = clock.after(AGENT_LIMITS.execSizeMsMax, () => resolve(undefined))
   stream.onClose(() => resolve(undefined))
   stream.onMessage((data, isText) => {
-    stream.hold()
-    stream.received(data, isText)
+    stream.detach()
+    stream.handleMessage(data, isText)
     resolve(data)
   })
   const data = await promise.finally(cancel)
-  stream.hold()
+  stream.detach()
   const frame = data === undefined ? undefined : readExecFrame(data)
   return frame?.ok === true ? frame.value.size : undefined
 }

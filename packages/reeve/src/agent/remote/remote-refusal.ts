@@ -1,5 +1,5 @@
 import type { RemoteError } from '@reeve/contract'
-import { messageOf, withoutPaths } from '@reeve/kit/fault.ts'
+import { errorMessage, redactPaths } from '@reeve/kit/fault.ts'
 
 interface RemoteRefusalOptions {
   readonly code?: string
@@ -26,7 +26,7 @@ const MESSAGE_CHARS_MAX = 4_096
 /** What the server is told of anything that was thrown. */
 export function remoteError(thrown: unknown): RemoteError {
   const status = thrown instanceof RemoteRefusal ? thrown.status : 500
-  const text = status >= 500 ? withoutPaths(messageOf(thrown)) : messageOf(thrown)
+  const text = status >= 500 ? redactPaths(errorMessage(thrown)) : errorMessage(thrown)
   const code = thrown instanceof RemoteRefusal ? thrown.code : undefined
   const message = text.slice(0, MESSAGE_CHARS_MAX)
   return code === undefined ? { status, message } : { status, message, code }

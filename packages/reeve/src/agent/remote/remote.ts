@@ -12,7 +12,7 @@ import { Compile } from 'typebox/compile'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Log } from '../log.ts'
@@ -154,7 +154,7 @@ export class Remote {
   }
 
   #fail(stream: StreamSocket, thrown: unknown): void {
-    this.#host.log.warn({ error: messageOf(thrown) }, 'a stream for a server failed')
+    this.#host.log.warn({ error: errorMessage(thrown) }, 'a stream for a server failed')
     stream.close(1011, remoteError(thrown).message)
   }
 

@@ -1,6 +1,6 @@
 import type { AllocationPauseState, PauseState } from '@reeve/contract'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { TaskControl } from '../task/task-control.ts'
 import { overrideOf } from '../task/task-state.ts'
@@ -29,7 +29,7 @@ export async function signalTasks(
       const { message } = signalRefusal(thrown, signal)
       problems.push(`Failed to signal task: ${task.name}, err: ${message}`)
     })
-  if (problems.length > 0) throw new RemoteRefusal(400, multiErrorText(problems))
+  if (problems.length > 0) throw new RemoteRefusal(400, formatMultiError(problems))
 }
 
 function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
@@ -43,7 +43,7 @@ function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
         cause: thrown,
       })
     default:
-      return new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+      return new RemoteRefusal(500, errorMessage(thrown), { cause: thrown })
   }
 }
 
@@ -63,7 +63,7 @@ export async function restartTasks(
       case 'task-not-running':
         throw notRunning(thrown)
       default:
-        throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+        throw new RemoteRefusal(500, errorMessage(thrown), { cause: thrown })
     }
   }
 }
@@ -89,7 +89,7 @@ export async function setScheduleState(
         throw new RemoteRefusal(400, `task ${quoted} ${why}`, { cause: thrown })
       }
       default:
-        throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+        throw new RemoteRefusal(500, errorMessage(thrown), { cause: thrown })
     }
   }
 }

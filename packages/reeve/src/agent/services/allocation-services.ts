@@ -1,5 +1,5 @@
 import type { CheckResult, OfferedService } from '@reeve/contract'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
 import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
@@ -242,7 +242,7 @@ export class AllocationServices {
       if (name !== '' && task.name !== name) continue
       if (task.state.State !== 'running') continue
       task.restart({ reason, withDelay: true }).catch((thrown: unknown) => {
-        this.#complain(name, `could not restart it: ${messageOf(thrown)}`)
+        this.#complain(name, `could not restart it: ${errorMessage(thrown)}`)
       })
     }
   }
@@ -298,7 +298,7 @@ export class AllocationServices {
         resolve: (text, field) => environment.interpolator.text(text, field),
       })
     } catch (thrown) {
-      return `service ${service.Name} is not registered: ${messageOf(thrown)}`
+      return `service ${service.Name} is not registered: ${errorMessage(thrown)}`
     }
   }
 

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import type { Readable } from 'node:stream'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { ExecRequest, ExecSession } from '../task-session.ts'
 import { askGrpcHealth } from './grpc-probe.ts'
 import type { PlannedCheck } from './plan-services.ts'
@@ -33,7 +33,7 @@ export async function probe(planned: PlannedCheck, options: ProbeOptions): Promi
   try {
     return await look(planned, options)
   } catch (thrown) {
-    const why = options.signal.aborted ? 'the check took too long' : messageOf(thrown)
+    const why = options.signal.aborted ? 'the check took too long' : errorMessage(thrown)
     return failing(why)
   }
 }

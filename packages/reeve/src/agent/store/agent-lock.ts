@@ -1,8 +1,8 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import { lockHolderIn } from '@reeve/kit/lock-table.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { findRecordLockHolder } from '@reeve/kit/proc-locks.ts'
 import { errorCode, isMissing } from './state-file.ts'
 
 export interface AgentLock {
@@ -71,12 +71,12 @@ function isBusy(thrown: unknown): boolean {
 
 async function lockedFault(dir: string, file: string, cause: unknown): Promise<Fault> {
   const table = await readFile('/proc/locks', 'utf8').catch(() => '') // no Linux: no table
-  const holder = lockHolderIn(table, await stat(file, { bigint: true }))
+  const holder = findRecordLockHolder(table, await stat(file, { bigint: true }))
   const pid = holder === undefined ? '' : ` (pid ${holder})`
   const text = `Another agent is using ${dir}${pid}. Stop it, or choose another --data-dir.`
   return new Fault('agent-locked', text, { cause })
 }
 
 function lockFault(file: string, cause: unknown): Fault {
-  return new Fault('agent-state', `cannot lock ${file}: ${messageOf(cause)}`, { cause })
+  return new Fault('agent-state', `cannot lock ${file}: ${errorMessage(cause)}`, { cause })
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { errorCode } from './state-file.ts'
 
 /**
@@ -184,7 +184,7 @@ export function partsBelow(path: string): readonly string[] | undefined {
 function escaped(part: string, thrown: unknown): unknown {
   const code = errorCode(thrown)
   if (code !== 'ELOOP' && code !== 'ENOTDIR' && code !== 'EISDIR') return thrown
-  const what = `${JSON.stringify(part)} is in the way: ${messageOf(thrown)}`
+  const what = `${JSON.stringify(part)} is in the way: ${errorMessage(thrown)}`
   return new Fault('path-escape', what, { cause: thrown })
 }
 

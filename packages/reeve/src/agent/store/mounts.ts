@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, realpath, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** One line of the kernel's table of mounts. */
 interface MountEntry {
@@ -111,7 +111,7 @@ export async function memoryComplaint(parent: string): Promise<string | undefine
     await unmountBelow(path)
     return undefined
   } catch (thrown) {
-    return messageOf(thrown)
+    return errorMessage(thrown)
   } finally {
     await rmdir(path)
   }
@@ -143,6 +143,6 @@ async function run(
     const [code]: unknown[] = await once(child, 'close')
     return code === 0 ? undefined : complaint.trim()
   } catch (thrown) {
-    return messageOf(thrown)
+    return errorMessage(thrown)
   }
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /**
@@ -16,7 +16,9 @@ export async function writeStateFile(path: string, text: string): Promise<void> 
     await rename(temporary, path)
     await syncDirectory(dirname(path))
   } catch (thrown) {
-    throw new Fault('agent-state', `cannot write ${path}: ${messageOf(thrown)}`, { cause: thrown })
+    throw new Fault('agent-state', `cannot write ${path}: ${errorMessage(thrown)}`, {
+      cause: thrown,
+    })
   }
 }
 
@@ -55,7 +57,9 @@ export async function readStateFile(path: string): Promise<unknown> {
   } catch (thrown) {
     if (isMissing(thrown)) return undefined
     if (thrown instanceof Fault) throw thrown
-    throw new Fault('agent-state', `cannot read ${path}: ${messageOf(thrown)}`, { cause: thrown })
+    throw new Fault('agent-state', `cannot read ${path}: ${errorMessage(thrown)}`, {
+      cause: thrown,
+    })
   }
 }
 

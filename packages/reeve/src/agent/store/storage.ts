@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { IdSource } from '@reeve/kit/clock.ts'
-import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
+import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { lockAgentDirectory, type AgentLock } from './agent-lock.ts'
 import { DiskStore } from './disk-store.ts'
 import { isMissing, readStateFile, writeStateFile } from './state-file.ts'
@@ -162,7 +162,7 @@ interface FirstStart {
  */
 async function loadIdentity(path: string, { ids, allocations }: FirstStart): Promise<KeptIdentity> {
   const file = await readStateFile(path).catch((thrown: unknown) => {
-    throw new Fault('agent-state', `${messageOf(thrown)}. ${afresh(path, allocations)}`, {
+    throw new Fault('agent-state', `${errorMessage(thrown)}. ${afresh(path, allocations)}`, {
       cause: thrown,
     })
   })

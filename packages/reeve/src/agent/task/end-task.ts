@@ -1,8 +1,8 @@
 import type { TaskEvent } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
-import { fullSignalName } from '@reeve/kit/signal.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import type { AgentTask } from '../assignment.ts'
 import { DRIVER_AWAY, type RunningTask, type TaskExit } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
@@ -41,7 +41,10 @@ interface EndOutcome {
 export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
   const { host, task, ledger, halted } = options
   const { clock } = host
-  const request = { signal: fullSignalName(task.KillSignal), timeoutMs: killTimeoutMs(task, host) }
+  const request = {
+    signal: canonicalSignalName(task.KillSignal),
+    timeoutMs: killTimeoutMs(task, host),
+  }
   let pauseMs: number = AGENT_LIMITS.killRetryMsFirst
   let failures = 0
   let isAway = false
@@ -50,7 +53,7 @@ export async function endTask(running: RunningTask, options: EndOptions): Promis
       await running.stop(request)
       return await knownExit(running, clock)
     } catch (thrown) {
-      const error = messageOf(thrown)
+      const error = errorMessage(thrown)
       const wasAway = isAway
       isAway = thrown instanceof Fault && thrown.kind === DRIVER_AWAY
       if (isAway && !wasAway) ledger.note('Driver', { DriverMessage: waitingText(error) })

@@ -1,5 +1,5 @@
 import type { TaskEventType } from '@reeve/contract'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskEventFields } from './task-event.ts'
 
 interface FailedStart {
@@ -11,7 +11,7 @@ interface FailedStart {
  * Which event tells that a task could not be started. `wasAsked`: the driver was already told to.
  */
 export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
-  const message = messageOf(thrown)
+  const message = errorMessage(thrown)
   const kind = thrown instanceof Fault ? thrown.kind : ''
   switch (kind) {
     // The driver's own check of its configuration comes before any start.

@@ -1,4 +1,4 @@
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { RunningTask } from '../driver.ts'
 import type { TaskMount } from '../task-launch.ts'
@@ -90,7 +90,7 @@ export class HookChain {
           allocation: context.assignment.allocation.ID,
           task: context.task.Name,
           hook: hook.name,
-          error: messageOf(thrown),
+          error: errorMessage(thrown),
         }
         context.log.error(fields, `task hook failed ${when}`)
       }

@@ -1,6 +1,6 @@
 import type { TaskState } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { DRIVER_AWAY, type DriverContext, type Recovery, type TaskHandle } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -35,7 +35,7 @@ export async function recoverTask(
       if (tries > 1) context.report(`The driver ${driver.name} answers again`)
       return recovery
     } catch (thrown) {
-      if (!isTransient(thrown)) return { kind: 'lost', reason: messageOf(thrown) }
+      if (!isTransient(thrown)) return { kind: 'lost', reason: errorMessage(thrown) }
       if (tries === 1) context.report(waitingText(driver.name, thrown))
     }
     if (!(await pause(clock, delayMs, stop.signal))) return undefined
@@ -51,7 +51,7 @@ function isTransient(thrown: unknown): boolean {
 
 function waitingText(driver: string, thrown: unknown): string {
   return (
-    `The agent restarted and cannot reach the task: ${messageOf(thrown)}. The task is kept, and ` +
+    `The agent restarted and cannot reach the task: ${errorMessage(thrown)}. The task is kept, and ` +
     `the agent re-attaches to it when the driver ${driver} answers.`
   )
 }

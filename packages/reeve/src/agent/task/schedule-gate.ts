@@ -2,14 +2,14 @@ import type { PauseState, TaskSchedule } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { Fault } from '@reeve/kit/fault.ts'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { isEqual, scheduleWindow, type ScheduleWindow } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
 import type { TaskLedger } from './task-ledger.ts'
 import { overrideOf } from './task-state.ts'
 
-const offsetAt = createZoneOffsets()
+const offsetAt = createTimeZoneOffset()
 
 const ALWAYS_OPEN: ScheduleWindow = { isOpen: true, changesMs: undefined }
 const ALWAYS_CLOSED: ScheduleWindow = { isOpen: false, changesMs: undefined }

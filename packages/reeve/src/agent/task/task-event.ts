@@ -1,6 +1,6 @@
 import type { TaskEvent, TaskEventType } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
-import { withoutPaths } from '@reeve/kit/fault.ts'
+import { redactPaths } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** What a caller may say about an event; the rest of the record follows from it. */
@@ -39,7 +39,7 @@ function shortened(fields: TaskEventFields): TaskEventFields {
   const limit = AGENT_LIMITS.eventTextCharsMax
   const entries = Object.entries(fields).map(([name, value]) => {
     if (typeof value !== 'string') return [name, value] as const
-    const text = withoutPaths(value)
+    const text = redactPaths(value)
     return [name, text.length > limit ? `${text.slice(0, limit)}…` : text] as const
   })
   return Object.fromEntries(entries)

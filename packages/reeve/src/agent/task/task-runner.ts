@@ -1,6 +1,6 @@
 import type { PauseState, TaskEventType, TaskState } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
   isRecoverable,
@@ -220,7 +220,7 @@ export class TaskRunner implements TaskControl {
     } catch (thrown) {
       // A bug of ours must cost this task only, and must not look like success.
       this.#complain('task runner failed', thrown)
-      if (this.state.State !== 'dead') this.fail(`agent failure: ${messageOf(thrown)}`)
+      if (this.state.State !== 'dead') this.fail(`agent failure: ${errorMessage(thrown)}`)
     }
     this.#hooks.close()
     this.#restarts.fulfil()
@@ -491,6 +491,6 @@ export class TaskRunner implements TaskControl {
 
   #complain(what: string, thrown: unknown): void {
     const fields = { allocation: this.#assignment.allocation.ID, task: this.name }
-    this.#options.host.log.error({ ...fields, error: messageOf(thrown) }, what)
+    this.#options.host.log.error({ ...fields, error: errorMessage(thrown) }, what)
   }
 }

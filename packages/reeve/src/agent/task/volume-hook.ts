@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { VolumeMount, VolumeRequest } from '@reeve/contract'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { ownValue } from '../own-value.ts'
 import { propagationOf } from '../store/mounts.ts'
 import type { TaskMount } from '../task-launch.ts'
@@ -90,7 +90,7 @@ async function requirePropagation({ hostPath, propagation }: TaskMount): Promise
 
 async function requireDirectory(path: string): Promise<void> {
   const found = await stat(path).catch((thrown: unknown) => {
-    throw new Fault('task-unstartable', `the volume cannot be used: ${messageOf(thrown)}`)
+    throw new Fault('task-unstartable', `the volume cannot be used: ${errorMessage(thrown)}`)
   })
   if (!found.isDirectory()) throw new Fault('task-unstartable', `${path} is no directory`)
 }

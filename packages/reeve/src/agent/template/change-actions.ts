@@ -1,6 +1,6 @@
 import type { ChangeScript, Template } from '@reeve/contract'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
 import { pause } from '../wait.ts'
 
@@ -30,7 +30,7 @@ export async function applyChangeModes(
   } catch (thrown) {
     // A task that does not run right now gets the new texts with its next start.
     if (thrown instanceof Fault && thrown.kind === 'task-not-running') return
-    control.tell('Template', `Template change not acted on: ${messageOf(thrown)}`)
+    control.tell('Template', `Template change not acted on: ${errorMessage(thrown)}`)
   }
 }
 
@@ -81,7 +81,7 @@ async function runScriptOnce(
     session.hangUp()
     return `it took longer than ${timeoutMs} ms`
   } catch (thrown) {
-    return messageOf(thrown)
+    return errorMessage(thrown)
   } finally {
     over.abort()
   }

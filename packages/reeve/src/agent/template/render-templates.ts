@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import {
   failTemplate,
   parseTemplate,
@@ -98,7 +98,7 @@ export function renderTemplates(
     }
   } catch (thrown) {
     if (!(thrown instanceof TemplateError || thrown instanceof RangeError)) throw thrown
-    const message = messageOf(thrown).slice(0, AGENT_LIMITS.eventTextCharsMax)
+    const message = errorMessage(thrown).slice(0, AGENT_LIMITS.eventTextCharsMax)
     return { kind: isParsed ? 'failed' : 'invalid', message: `${quote(at?.name)}: ${message}` }
   }
   const { dependencies, wantedFiles, missing } = inputs

@@ -1,5 +1,5 @@
 import type { Template } from '@reeve/contract'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { PlaceBelow } from '../store/task-place.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
 import { templateFault } from './dependencies.ts'
@@ -67,7 +67,7 @@ export class TaskTemplate {
     try {
       await this.#files.write(this.#destination, bytes, { mode: modeOf(Perms), owner })
     } catch (thrown) {
-      throw templateFault(`${JSON.stringify(DestPath)}: ${messageOf(thrown)}`, thrown)
+      throw templateFault(`${JSON.stringify(DestPath)}: ${errorMessage(thrown)}`, thrown)
     }
     this.#digest = digest
   }

@@ -1,5 +1,5 @@
 import { msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Catalog } from '../catalog.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskHookContext } from '../task/task-hook.ts'
@@ -105,7 +105,7 @@ export class TemplateManager {
       } catch (thrown) {
         if (signal.aborted) return
         // What was rendered before stays: a running task is not ended for a passing mistake.
-        this.#context.control.tell('Template', messageOf(thrown))
+        this.#context.control.tell('Template', errorMessage(thrown))
       }
     }
   }

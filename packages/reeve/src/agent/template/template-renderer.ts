@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { ThreadQueue, type ThreadResult } from '../../threads/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { templateFault } from './dependencies.ts'
@@ -127,7 +127,7 @@ export class TemplateRenderer {
       const name = request.templates[Atomics.load(progress, 0)]?.name ?? ''
       settle(outcomeOf(result, name, this.#limits))
     } catch (thrown) {
-      fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
+      fail(thrown instanceof Error ? thrown : new Error(errorMessage(thrown)))
     } finally {
       this.#busyJobs.delete(key)
       this.#next()

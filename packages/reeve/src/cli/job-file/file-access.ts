@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { FileFunctions } from '../../jobspec/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { CliHost } from '../host.ts'
 
@@ -32,7 +32,7 @@ function attempt<T>(look: () => T): Result<T, string> {
   } catch (thrown) {
     // Of `ENOENT: no such file or directory, open '…'` the code says nothing to a person.
     return err(
-      messageOf(thrown)
+      errorMessage(thrown)
         .replace(/^[A-Z]+: /, '')
         .replace(/, \w+ '/, " '"),
     )

@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { JobSubmission, ParsedJob } from '@reeve/contract'
 import type { Positions } from '../../jobspec/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 import { fileBytes } from '../input.ts'
@@ -134,7 +134,7 @@ function unreadable(path: string, kind: FileKind, thrown: unknown): CommandFailu
   if (code === 'EISDIR') {
     return new CommandFailure(`${path} is a directory.`, { hint: `Name a ${kind.noun} in it.` })
   }
-  return new CommandFailure(`${path} cannot be read: ${messageOf(thrown)}.`)
+  return new CommandFailure(`${path} cannot be read: ${errorMessage(thrown)}.`)
 }
 
 async function readVariableFiles(invocation: Invocation) {

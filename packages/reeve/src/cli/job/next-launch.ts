@@ -1,5 +1,5 @@
 import type { Job } from '@reeve/contract'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { isLaunchedByTime, nextLaunchMs } from '../../model/index.ts'
 import { dateFromMs, formatAge } from '../output/time.ts'
 
@@ -8,7 +8,7 @@ export function nextLaunchText(job: Job, nowMs: number): string {
   const { Periodic } = job
   if (Periodic === null || !isLaunchedByTime(job)) return ''
   try {
-    const launchMs = nextLaunchMs(Periodic, nowMs, createZoneOffsets())
+    const launchMs = nextLaunchMs(Periodic, nowMs, createTimeZoneOffset())
     return launchMs === undefined
       ? 'never: no time to come fits its schedule'
       : `${dateFromMs(launchMs)} (in ${formatAge(launchMs - nowMs)})`

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { AllocationStub } from '@reeve/contract'
 import { parseDurationMs } from '@reeve/kit/duration.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { ask, canAsk } from '../confirm.ts'
 import { EXIT_CODES } from '../exit-code.ts'
@@ -83,7 +83,7 @@ async function goOnAfter(invocation: Invocation, pace: Pace, end: BatchEnd): Pro
   if (failures.length === 0) return
   const told = failures.find((failure) => failure instanceof CommandFailure)
   if (told === undefined || pace.onError === 'fail') throw told ?? failures[0]
-  for (const failure of failures) invocation.output.note(messageOf(failure))
+  for (const failure of failures) invocation.output.note(errorMessage(failure))
   if (end.isLast || (await ask(invocation, 'Continue with the other allocations?'))) return
   throw new CommandFailure('The other allocations were not restarted.')
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import {
   fromPlain,
   GO_FUNCTIONS,
@@ -20,6 +20,6 @@ function orUsage<T>(step: () => T): T {
   try {
     return step()
   } catch (thrown) {
-    throw new UsageError(`--template cannot be used: ${messageOf(thrown)}.`)
+    throw new UsageError(`--template cannot be used: ${errorMessage(thrown)}.`)
   }
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { SnapshotLine } from '@reeve/contract'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { CommandFailure } from '../failure.ts'
 import { invalidLine, snapshotLines } from './read-snapshot.ts'
 
@@ -59,7 +59,7 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
     }
   } catch (thrown) {
     if (thrown instanceof CommandFailure) throw thrown
-    const reason = messageOf(thrown)
+    const reason = errorMessage(thrown)
       .replace(/^[A-Z]+: /, '')
       .replace(/, \w+( '.*)?$/, '')
     throw new CommandFailure(`${path} cannot be read: ${reason}.`)

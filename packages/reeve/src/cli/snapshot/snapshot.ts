@@ -1,6 +1,6 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
@@ -45,7 +45,7 @@ async function exists(path: string): Promise<boolean> {
 async function download({ client, signal }: Invocation, path: string): Promise<void> {
   const { data } = await client.open('saveSnapshot', { timeoutMs: 0, signal })
   const file = await open(path, 'w', MODE).catch((thrown: unknown) => {
-    throw new CommandFailure(`${path} cannot be written: ${messageOf(thrown)}.`)
+    throw new CommandFailure(`${path} cannot be written: ${errorMessage(thrown)}.`)
   })
   try {
     for await (const chunk of data) await file.write(chunk)

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 
@@ -21,7 +21,7 @@ export async function writeExample(invocation: Invocation, example: Example): Pr
     await writeFile(resolve(host.directory, file), text, { flag: flags.has('force') ? 'w' : 'wx' })
   } catch (thrown) {
     if (!(thrown instanceof Error) || !('code' in thrown) || thrown.code !== 'EEXIST') {
-      throw new CommandFailure(`${file} cannot be written: ${messageOf(thrown)}.`)
+      throw new CommandFailure(`${file} cannot be written: ${errorMessage(thrown)}.`)
     }
     throw new CommandFailure(`${file} already exists.`, {
       hint: 'Name another file, or use --force to overwrite it.',

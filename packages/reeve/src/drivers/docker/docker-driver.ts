@@ -16,7 +16,7 @@ import type {
 } from '../../agent/index.ts'
 import { pause } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
   containerSpec,
   isInAllocationNetwork,
@@ -151,7 +151,7 @@ export class DockerDriver implements ReconcilingDriver {
       await this.#cores.apply().catch(ignoreAway)
       return { detected: true, healthy: true, description: 'Healthy', attributes }
     } catch (thrown) {
-      const description = messageOf(thrown)
+      const description = errorMessage(thrown)
       const attributes = this.#facts?.attributes ?? {}
       return { detected: this.#facts !== undefined, healthy: false, description, attributes }
     }

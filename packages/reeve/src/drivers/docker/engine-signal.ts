@@ -1,5 +1,5 @@
 import { findSignal } from '../../agent/index.ts'
-import { realTimeNumber } from '@reeve/kit/signal.ts'
+import { realTimeSignalNumber } from '@reeve/kit/signal.ts'
 
 const SIGNAL_MAX = 64
 
@@ -14,5 +14,5 @@ export function engineSignal(name: string): string | undefined {
   }
   const signal = name === '' ? undefined : findSignal(name)
   if (signal === undefined) return undefined
-  return realTimeNumber(signal.name) === undefined ? signal.name : String(signal.number)
+  return realTimeSignalNumber(signal.name) === undefined ? signal.name : String(signal.number)
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https'
 import type { Duplex, Readable } from 'node:stream'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 
 /** What the endpoints below have meant since then; later engines answer it too. */
@@ -168,7 +168,7 @@ export class Engine {
     // Not destroyed: other calls may still be under way on it.
     if (tcp?.tls !== undefined) this.#agent = undefined
     const where = tcp === undefined ? this.socketPath : `${tcp.host}:${tcp.port}`
-    const text = `the container engine at ${where} does not answer: ${messageOf(cause)}`
+    const text = `the container engine at ${where} does not answer: ${errorMessage(cause)}`
     return new Fault('engine', text, { cause })
   }
 }

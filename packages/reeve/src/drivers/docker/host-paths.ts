@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { getuid } from 'node:process'
 import type { TaskLaunch } from '../../agent/index.ts'
 import { Beneath, errorCode, isMissing } from '../../agent/index.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { DockerConfig, MountConfig } from './docker-config.ts'
 import { numberAt, textAt } from './engine.ts'
 import { PinnedPaths } from './pinned-paths.ts'
@@ -257,6 +257,6 @@ function unusable(source: string, thrown: unknown): unknown {
   if (!isPlanted && !['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'].includes(code ?? '')) {
     return thrown
   }
-  const text = `volumes: ${JSON.stringify(source)} cannot be mounted: ${messageOf(thrown)}`
+  const text = `volumes: ${JSON.stringify(source)} cannot be mounted: ${errorMessage(thrown)}`
   return new Fault('task-config', text, { cause: thrown })
 }

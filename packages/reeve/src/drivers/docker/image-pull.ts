@@ -1,7 +1,7 @@
 import { pause } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { formatDurationNs, nsFromMs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { RegistryAuth } from './docker-config.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 import { foreignText, refusalText, type Engine } from './engine.ts'
@@ -100,7 +100,7 @@ export class ImagePull {
       const isSecondTry = trouble !== undefined && auth !== undefined && isAuthSoft
       return isSecondTry ? await this.#try(undefined) : trouble
     } catch (thrown) {
-      return thrown instanceof Fault ? thrown : this.#fault(messageOf(thrown), thrown)
+      return thrown instanceof Fault ? thrown : this.#fault(errorMessage(thrown), thrown)
     }
   }
 
@@ -131,7 +131,7 @@ export class ImagePull {
       const limit = formatDurationNs(nsFromMs(activityMs))
       const text = idle.signal.aborted
         ? `nothing was received for ${limit} (pull_activity_timeout)`
-        : messageOf(thrown)
+        : errorMessage(thrown)
       return this.#fault(text, thrown)
     } finally {
       idle.stop()

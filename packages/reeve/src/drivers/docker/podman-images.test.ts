@@ -13,7 +13,7 @@ import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { written } from '../../../test/suites/shell-task-driver.ts'
 import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { DEFAULT_CAPS } from '../settings/capabilities.ts'
 import { DockerDriver } from './docker-driver.ts'
 import type { DockerPolicy } from './docker-policy.ts'
@@ -325,7 +325,7 @@ else {
           await task.exited
           started += 1
         } catch (thrown) {
-          assert.match(messageOf(thrown), /outside the allocation/)
+          assert.match(errorMessage(thrown), /outside the allocation/)
         }
       }
       assert.equal(await output().catch(() => ''), 'of the task\n'.repeat(started))

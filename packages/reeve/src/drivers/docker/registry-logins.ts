@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { env, kill } from 'node:process'
 import { errorCode } from '../../agent/index.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { RegistryAuth } from './docker-config.ts'
 import { DOCKER_LIMITS } from './docker-limits.ts'
 import { foreignText, member, parsed, textAt } from './engine.ts'
@@ -25,7 +25,7 @@ export async function findLogin(
   const ask: Ask = (name) => askHelper(name, registry, helperMsMax)
   if (authFile !== undefined) {
     const text = await readFile(authFile, 'utf8').catch((thrown: unknown) => {
-      throw new Fault('task-start', `cannot read the logins of registries: ${messageOf(thrown)}`)
+      throw new Fault('task-start', `cannot read the logins of registries: ${errorMessage(thrown)}`)
     })
     const file = parsed(text)
     if (file === undefined) {
@@ -166,7 +166,7 @@ async function runHelper(
     const [code]: unknown[] = await once(child, 'close')
     if (excess === '') return { code, text }
   } catch (thrown) {
-    throw new Fault('task-start', `${program} cannot be run: ${messageOf(thrown)}`, {
+    throw new Fault('task-start', `${program} cannot be run: ${errorMessage(thrown)}`, {
       cause: thrown,
     })
   } finally {

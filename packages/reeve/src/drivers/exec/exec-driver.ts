@@ -16,7 +16,7 @@ import {
   type TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { planCgroups } from '../native/cgroup-plan.ts'
 import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
 import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'
@@ -85,7 +85,7 @@ export class ExecDriver implements SweepingDriver {
       }
       return { detected: true, healthy: true, description: 'Healthy', attributes }
     } catch (thrown) {
-      return { detected: false, healthy: false, description: messageOf(thrown), attributes: {} }
+      return { detected: false, healthy: false, description: errorMessage(thrown), attributes: {} }
     }
   }
 

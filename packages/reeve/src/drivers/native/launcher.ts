@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { withDeadline } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** How long the launcher may take to say that it is ready. */
 const READY_MS_MAX = 10_000
@@ -96,7 +96,7 @@ export class Launcher {
       return launcher
     } catch (thrown) {
       launcher.kill()
-      throw new Fault('launcher', `the task helper does not run: ${messageOf(thrown)}`)
+      throw new Fault('launcher', `the task helper does not run: ${errorMessage(thrown)}`)
     }
   }
 }
@@ -121,7 +121,7 @@ class LauncherProcess {
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     this.#child = child
-    child.once('error', (error) => this.#fail(messageOf(error)))
+    child.once('error', (error) => this.#fail(errorMessage(error)))
     child.once('exit', (code, signal) => this.#fail(`it ended with ${signal ?? String(code)}`))
     child.stdin?.on('error', () => undefined)
     if (child.stdout !== null) {

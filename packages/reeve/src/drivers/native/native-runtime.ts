@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, pause, type Recovery, type TaskHandle } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { sendSignal } from '../raw-exec/process-tree.ts'
 import { isAlive, mayBeAlive, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import { prepareParents } from './cgroup-parents.ts'
@@ -343,5 +343,5 @@ const START_KINDS: Readonly<Record<string, string>> = {
 
 function startFault(thrown: unknown): Fault {
   const kind = thrown instanceof Fault ? (START_KINDS[thrown.kind] ?? 'task-start') : 'task-start'
-  return new Fault(kind, messageOf(thrown), { cause: thrown })
+  return new Fault(kind, errorMessage(thrown), { cause: thrown })
 }

@@ -8,7 +8,7 @@ import {
   type TerminalSize,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { ChildSession } from '../session/child-session.ts'
 import { parseObject, text, type LauncherAnswer } from './launcher.ts'
 import type { HandleRecord } from './records.ts'
@@ -53,7 +53,7 @@ export async function execInTask(
     hangUp: () => tell('hangup'),
     status: () => said.status,
   })
-  child.once('error', (error) => said.fail(messageOf(error)))
+  child.once('error', (error) => said.fail(errorMessage(error)))
   specFile.end(JSON.stringify(sessionSpec(request, record, spec)))
   const deadline = { clock, ms: BEGIN_MS_MAX, what: 'the start of the command' }
   try {

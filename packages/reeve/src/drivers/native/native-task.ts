@@ -13,7 +13,7 @@ import {
   type TaskUsage,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { readUsage } from './cgroup-usage.ts'
 import type { ExitWatch } from './exit-watch.ts'
 import { execInTask } from './native-session.ts'
@@ -76,7 +76,7 @@ export class NativeTask implements RunningTask {
     inTime.abort()
     if (exit !== undefined) return
     await killTree(this.#options.launcher, this.#options.record).catch((thrown: unknown) => {
-      throw new Fault('task-unkillable', messageOf(thrown), { cause: thrown })
+      throw new Fault('task-unkillable', errorMessage(thrown), { cause: thrown })
     })
     this.#options.exits.look(this.handle.id)
     const deadline = { clock, ms: GONE_MS_MAX, what: 'the record of the end' }
@@ -115,7 +115,7 @@ export class NativeTask implements RunningTask {
       return true
     } catch (thrown) {
       if (thrown instanceof Fault && thrown.kind === 'helper-gone') return false
-      throw new Fault('task-signal', messageOf(thrown), { cause: thrown })
+      throw new Fault('task-signal', errorMessage(thrown), { cause: thrown })
     }
   }
 
@@ -125,7 +125,7 @@ export class NativeTask implements RunningTask {
     const exit = await exits.wait(this.handle.id, record.shim, signal)
     let trouble = ''
     if (exit === undefined) {
-      trouble = await killTree(launcher, record).then(() => '', messageOf)
+      trouble = await killTree(launcher, record).then(() => '', errorMessage)
     }
     await removeCgroups(launcher, record)
     this.#hasExited = true

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ExecRequest, ExecSession } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { ChildSession } from '../session/child-session.ts'
 import { findCommand } from './command.ts'
 import type { SavedLaunch } from './saved-launch.ts'
@@ -29,7 +29,7 @@ export async function runBeside(
   const { env, taskDir, cwd, user } = launch
   const path = env['PATH'] ?? ''
   const file = await findCommand(program, { taskDir, path }).catch((thrown: unknown) => {
-    throw new Fault('task-config', messageOf(thrown), { cause: thrown })
+    throw new Fault('task-config', errorMessage(thrown), { cause: thrown })
   })
   const { promise, resolve, reject } = Promise.withResolvers<ExecSession>()
   const child = spawn(file, args, {
@@ -43,7 +43,7 @@ export async function runBeside(
   const session = new ChildSession({ child, clock, resize: () => undefined })
   child.once('spawn', () => resolve(session))
   child.once('error', (error) => {
-    reject(new Fault('task-config', `the command cannot be started: ${messageOf(error)}`))
+    reject(new Fault('task-config', `the command cannot be started: ${errorMessage(error)}`))
   })
   return promise
 }

@@ -17,7 +17,7 @@ import {
   type TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { logNumbers, openLogFile } from '../logs/log-sequence.ts'
 import { findCommand } from './command.ts'
 import { readConfig, withoutDenied } from './config.ts'
@@ -60,7 +60,7 @@ export class ShellRawExecDriver implements TaskDriver {
       if (!this.#wasProbed) await this.#probe()
       this.#wasProbed = true
     } catch (thrown) {
-      return { detected: false, healthy: false, description: messageOf(thrown), attributes: {} }
+      return { detected: false, healthy: false, description: errorMessage(thrown), attributes: {} }
     }
     const attributes = { 'driver.raw_exec': '1' }
     return { detected: true, healthy: true, description: 'Healthy', attributes }
@@ -290,7 +290,7 @@ async function spawned({ call, cwd, user, logs }: Spawn): Promise<ShimChild> {
 
 /** Arguments that are too long stay too long; a machine without room may have some later. */
 function cannotSpawn(thrown: unknown): Fault {
-  const text = messageOf(thrown)
+  const text = errorMessage(thrown)
   const kind = text.includes('E2BIG') ? 'task-unstartable' : 'task-start'
   return new Fault(kind, `the task cannot be started: ${text}`, { cause: thrown })
 }

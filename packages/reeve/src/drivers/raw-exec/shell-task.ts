@@ -13,7 +13,7 @@ import {
   type TaskUsage,
 } from '../../agent/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { ProcessTree, sendSignal } from './process-tree.ts'
 import { mayBeAlive, type ProcessRef, type ProcessTable } from './processes.ts'
 import { usageOf } from './process-usage.ts'
@@ -154,7 +154,7 @@ export class ShellTask implements RunningTask {
     try {
       await this.#tree.kill()
     } catch (thrown) {
-      message = messageOf(thrown)
+      message = errorMessage(thrown)
     }
     this.#hasExited = true
     return this.#exitOf(record, childStatus, message)

@@ -6,7 +6,7 @@ import {
   readPaxRecords,
   readTarHeader,
   TAR_BLOCK_BYTES,
-  tarText,
+  decodeTarText,
   type TarHeader,
 } from '@reeve/kit/tar-header.ts'
 
@@ -135,8 +135,8 @@ class TarScan {
     const type = this.#describing?.type
     const bytes = body.subarray(0, size)
     this.#describing = undefined
-    if (type === 'L') this.#name = tarText(bytes)
-    else if (type === 'K') this.#target = tarText(bytes)
+    if (type === 'L') this.#name = decodeTarText(bytes)
+    else if (type === 'K') this.#target = decodeTarText(bytes)
     else if (type === 'x') {
       const records = readPaxRecords(bytes)
       if (!records.ok) return err(NOT_TAR)

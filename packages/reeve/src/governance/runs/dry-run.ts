@@ -1,4 +1,4 @@
-import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import type { JsonBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
 import type { PlainObject } from '../../policy/index.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CUT_MARK } from '@reeve/kit/cut-text.ts'
+import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { bounded, OUTPUT_CHARS_MAX } from './judge-sets.ts'
 
 const PASSED = { status: 'passed', findings: [] } as const
@@ -9,7 +9,7 @@ test('judge sets: of a long text that was printed the beginning is kept, however
   const print = 'line\n'.repeat(OUTPUT_CHARS_MAX)
   const { judgement, warning } = bounded({ ...PASSED, output: ['first', { print }] })
   const room = OUTPUT_CHARS_MAX - JSON.stringify('first').length
-  assert.deepEqual(judgement.output, ['first', { print: print.slice(0, room) + CUT_MARK }])
+  assert.deepEqual(judgement.output, ['first', { print: print.slice(0, room) + ELLIPSIS }])
   assert.equal(warning, '')
 })
 

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,
@@ -125,7 +125,7 @@ export function bounded(
   for (const item of judgement.output.slice(0, OUTPUTS_MAX)) {
     const room = OUTPUT_CHARS_MAX - chars
     // What was printed is one text: its beginning is kept, and counts as it is.
-    const fitting = isPrinted(item) ? { print: cutText(item.print, room) } : item
+    const fitting = isPrinted(item) ? { print: truncateText(item.print, room) } : item
     chars += isPrinted(item)
       ? Math.min(item.print.length, room)
       : (JSON.stringify(item)?.length ?? 0)

@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
 import { FairQueue } from '@reeve/kit/fair-queue.ts'
-import { Fault, messageOf, OVERLOADED } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage, OVERLOADED } from '@reeve/kit/fault.ts'
 import type { RunRow } from '../../model/index.ts'
 import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
@@ -112,7 +112,7 @@ export class RunLoop {
     } catch (thrown) {
       // The storage has failed: the next start ends them.
       if (!(thrown instanceof Fault)) throw thrown
-      this.#log.warn({ err: messageOf(thrown) }, 'runs without a plan could not be ended')
+      this.#log.warn({ err: errorMessage(thrown) }, 'runs without a plan could not be ended')
     }
   }
 
@@ -147,7 +147,7 @@ export class RunLoop {
       await this.#judgeRun(run).catch((thrown: unknown) => {
         if (this.#stopped || this.#context.store.fault !== undefined) throw thrown
         if (thrown instanceof Fault && thrown.kind === OVERLOADED) throw thrown
-        this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'policies could not be asked')
+        this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'policies could not be asked')
         this.#giveUp(run)
       })
       return true
@@ -155,7 +155,7 @@ export class RunLoop {
       // The storage has failed, or the server stops: the next start goes on. Too much at once
       // passes: it is tried again.
       if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#judgeLater()
-      this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'a run could not be settled')
+      this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'a run could not be settled')
       return false
     }
   }

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import type { JsonBytes } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { invalid, LIMITS, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
 import {

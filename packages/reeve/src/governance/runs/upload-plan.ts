@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { v2 } from '@reeve/contract'
-import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunPlanRow, RunRow } from '../../model/index.ts'
 import {

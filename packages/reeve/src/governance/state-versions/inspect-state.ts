@@ -1,7 +1,7 @@
 // tidy-allow vendor: the state file has this name for the version of the tool
 import { createHash } from 'node:crypto'
 import { v2 } from '@reeve/contract'
-import { parseExactJson } from '@reeve/kit/exact-json.ts'
+import { parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /** An output as the state has it. */

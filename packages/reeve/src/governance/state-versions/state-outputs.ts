@@ -1,4 +1,4 @@
-import { parseExactJson } from '@reeve/kit/exact-json.ts'
+import { parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type GovernanceRefusal, type StateVersionRow } from '../../model/index.ts'
 import type { GovernanceCaller } from '../caller.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedText, type PartedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks, type StringChunks } from '@reeve/kit/string-chunks.ts'
 import { MessageSender } from './message-sender.ts'
 
 /**
@@ -28,7 +28,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('utf8')
 }
 
-const MESSAGES: readonly PartedText[] = [
+const MESSAGES: readonly StringChunks[] = [
   '{"kind":"ack"}',
   ['{"a":', '"ü€\u{1f980}"', '}'],
   [],
@@ -49,8 +49,8 @@ for (const { name, slowFrom } of [
     for (const message of MESSAGES) {
       for (const socket of [one, other]) sender.send(socket, message)
     }
-    assert.deepEqual(one.sent(), MESSAGES.map(joinedText))
-    assert.deepEqual(other.sent(), MESSAGES.map(joinedText))
+    assert.deepEqual(one.sent(), MESSAGES.map(joinChunks))
+    assert.deepEqual(other.sent(), MESSAGES.map(joinChunks))
   })
 
 /** The memory behind what a socket was given, in all. */

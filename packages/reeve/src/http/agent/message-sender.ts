@@ -1,4 +1,9 @@
-import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '@reeve/kit/parted-text.ts'
+import {
+  chunksLength,
+  joinChunks,
+  UTF8_BYTES_PER_UNIT_MAX,
+  type StringChunks,
+} from '@reeve/kit/string-chunks.ts'
 
 /** Of a message that is JSON, though it is given as bytes. */
 const AS_TEXT = { binary: false } as const
@@ -12,7 +17,7 @@ export interface SendSocket {
 /** What a connection may keep when it stops to take its messages at once. */
 const SCRATCH_BYTES = 256 * 1024
 /** Longer texts get memory of their own. */
-const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_MAX
+const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_PER_UNIT_MAX
 
 /**
  * Sends texts as bytes: of a text the socket would count them first, and turn it into bytes after
@@ -25,10 +30,12 @@ export class MessageSender {
   /** Sockets that took their last message at once. */
   readonly #quick = new WeakSet<SendSocket>()
 
-  send(socket: SendSocket, text: PartedText): void {
+  send(socket: SendSocket, text: StringChunks): void {
     const isShared =
-      this.#quick.has(socket) && socket.bufferedAmount === 0 && charsOf(text) <= SCRATCH_CHARS_MAX
-    const bytes = isShared ? this.#inScratch(text) : Buffer.from(joinedText(text))
+      this.#quick.has(socket) &&
+      socket.bufferedAmount === 0 &&
+      chunksLength(text) <= SCRATCH_CHARS_MAX
+    const bytes = isShared ? this.#inScratch(text) : Buffer.from(joinChunks(text))
     socket.send(bytes, AS_TEXT)
     if (socket.bufferedAmount === 0) this.#quick.add(socket)
     else {
@@ -38,7 +45,7 @@ export class MessageSender {
     }
   }
 
-  #inScratch(text: PartedText): Buffer {
+  #inScratch(text: StringChunks): Buffer {
     let end = 0
     if (typeof text === 'string') end = this.#scratch.write(text)
     else for (const part of text) end += this.#scratch.write(part, end)

@@ -17,8 +17,8 @@ import {
 import { Compile } from 'typebox/compile'
 import type { RawData } from 'ws'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
-import type { PartedText } from '@reeve/kit/parted-text.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import {
   admitNode,
   CatalogHub,
@@ -227,7 +227,7 @@ class NodeConnection implements NodeSession {
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
   }
 
-  send(text: PartedText): void {
+  send(text: StringChunks): void {
     if (this.#isClosing) return
     // A node that does not read: it gets the whole desired state when it connects again.
     if (this.#socket.bufferedAmount > UNREAD_BYTES_MAX) return this.#socket.terminate()
@@ -405,7 +405,7 @@ class NodeConnection implements NodeSession {
     if (this.#isClosing) return
     this.#end(1011)
     const { log } = this.#host
-    const fields = { nodeId: this.#nodeId, err: messageOf(thrown) }
+    const fields = { nodeId: this.#nodeId, err: errorMessage(thrown) }
     const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
     if (!isBadMessage) log.error(fields, 'node channel failed')
     else if (this.#nodeId === '') log.debug(fields, 'a stranger broke the protocol of nodes')

@@ -48,7 +48,7 @@ export class NodeRate {
 
   /** False for a heartbeat that is not worth an answer. */
   takesHeartbeat(nowMs: number): boolean {
-    return this.#heartbeats.takeIfLeft(1, nowMs)
+    return this.#heartbeats.tryTake(1, nowMs)
   }
 
   /** What the node was asked for is the caller's doing, whatever its size. */
@@ -102,12 +102,12 @@ export class NewNodeLimit {
   take(address: string): string | undefined {
     const nowMs = this.#clock.monotonicMs()
     const { newNodesPerMinuteMax: max, newNodesPerAddressMax: addressMax } = this.#settings
-    if (addressMax > 0 && !this.#bucketOf(address, nowMs).takeIfLeft(1, nowMs))
+    if (addressMax > 0 && !this.#bucketOf(address, nowMs).tryTake(1, nowMs))
       return (
         `more than ${addressMax} new nodes a minute came from ${address} ` +
         '(server.max_new_nodes_per_minute_per_address); this one is admitted when it retries later'
       )
-    if (max > 0 && !this.#all.takeIfLeft(1, nowMs))
+    if (max > 0 && !this.#all.tryTake(1, nowMs))
       return (
         `this server admits ${max} new nodes a minute (server.max_new_nodes_per_minute); ` +
         'this one is admitted when it retries later'

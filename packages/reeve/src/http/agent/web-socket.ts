@@ -84,10 +84,10 @@ export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {
     silentMsMax: LIMITS.nodeStreamSilentMsMax,
   })
   // With the default binaryType a message is one Buffer.
-  webSocket.on('message', (data, isBinary) => stream.received(data as Buffer, !isBinary))
-  webSocket.on('ping', () => stream.heard())
-  webSocket.on('pong', () => stream.heard())
-  webSocket.on('close', (code, reason) => stream.closed(code, reason.toString('utf8')))
+  webSocket.on('message', (data, isBinary) => stream.handleMessage(data as Buffer, !isBinary))
+  webSocket.on('ping', () => stream.noteActivity())
+  webSocket.on('pong', () => stream.noteActivity())
+  webSocket.on('close', (code, reason) => stream.handleClose(code, reason.toString('utf8')))
   // 'close' follows; an unheard 'error' event would end the process.
   webSocket.on('error', () => undefined)
   return stream

@@ -1,6 +1,6 @@
 import type { AuditRecord, Route } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
   auditKey,
   outcomeRecord,
@@ -91,7 +91,7 @@ export class AuditLog {
     } catch (thrown) {
       // The storage has failed: nothing can be written any more, and the log says why.
       if (!(thrown instanceof Fault)) throw thrown
-      log.error({ err: messageOf(thrown), records: deferred.length }, 'audit records were lost')
+      log.error({ err: errorMessage(thrown), records: deferred.length }, 'audit records were lost')
     }
   }
 }

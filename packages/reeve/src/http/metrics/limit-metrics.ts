@@ -1,5 +1,5 @@
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
+import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 import type { LabelledSources } from './metrics.ts'
 
 /** Reading the use of a limit looks at every tenant: it is done at most this often. */
@@ -8,16 +8,16 @@ const CACHED_MS = 1_000
 /** Every limit that is a setting, with its use and what it rejected; `reeve doctor` prints them. */
 export function limitMetrics(
   clock: Clock,
-  read: () => Promise<readonly LimitUse[]>,
+  read: () => Promise<readonly LimitUsage[]>,
 ): LabelledSources {
-  let cached: { readonly atMs: number; readonly uses: Promise<readonly LimitUse[]> } | undefined
-  const uses = (): Promise<readonly LimitUse[]> => {
+  let cached: { readonly atMs: number; readonly uses: Promise<readonly LimitUsage[]> } | undefined
+  const uses = (): Promise<readonly LimitUsage[]> => {
     const nowMs = clock.nowMs()
     if (cached === undefined || nowMs - cached.atMs >= CACHED_MS)
       cached = { atMs: nowMs, uses: read() }
     return cached.uses
   }
-  const each = async (value: (use: LimitUse) => number) =>
+  const each = async (value: (use: LimitUsage) => number) =>
     new Map((await uses()).map((use) => [use.name, value(use)]))
   return {
     limit: {

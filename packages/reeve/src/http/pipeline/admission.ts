@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { QueueRejection } from '@reeve/kit/fair-queue.ts'
-import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
+import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 import { HttpError } from '../http-error.ts'
 import { CHUNK_LIMITS, guardChunks, isStopped, stopReceiving } from '../transport/chunk-guard.ts'
 import { replayOf } from '../transport/parked-connection.ts'
@@ -67,7 +67,7 @@ export class Admission {
   }
 
   /** The limits of this stage, and how near the busiest tenant is to each. */
-  get limitUses(): readonly LimitUse[] {
+  get limitUses(): readonly LimitUsage[] {
     const { rate, anonymousRate, queue } = this.#rejected
     const { waiting, waitingMax } = this.scheduler
     return [
@@ -198,7 +198,7 @@ interface AdmittedRequest extends IncomingMessage {
   [ADMITTED]?: Admitted
 }
 
-function useOf(name: string, limit: RateLimit, rejected: number): LimitUse {
+function useOf(name: string, limit: RateLimit, rejected: number): LimitUsage {
   const max = limit.perSecond === 0 ? Number.POSITIVE_INFINITY : limit.perSecond
   return { name, max, used: limit.busiest(), rejected }
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Clock } from '@reeve/kit/clock.ts'
-import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
+import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 import { openFilesMax } from './open-files.ts'
 
 /** Time in which a client has to send the head of a request. */
@@ -25,7 +25,7 @@ export function limitConnections(
   server: Server,
   connectionsMax: number | undefined,
   { log, clock }: { readonly log: ConnectionLog; readonly clock: Clock },
-): () => Promise<LimitUse> {
+): () => Promise<LimitUsage> {
   const files = openFilesMax()
   const usable = files * (1 - RESERVED_SHARE)
   const max = Math.floor(Math.min(connectionsMax ?? Number.POSITIVE_INFINITY, usable))

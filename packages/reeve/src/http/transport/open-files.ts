@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import type { LimitUse } from '@reeve/kit/tenant-slots.ts'
+import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 
 /** Files and connections that this process may have open; infinite where the system is silent. */
 export function openFilesMax(): number {
@@ -15,7 +15,7 @@ export function openFilesMax(): number {
 }
 
 /** The limit with its use; none where the system does not tell. */
-export async function openFilesUse(): Promise<readonly LimitUse[]> {
+export async function openFilesUse(): Promise<readonly LimitUsage[]> {
   const max = openFilesMax()
   if (max === Number.POSITIVE_INFINITY) return []
   return [{ name: 'open_files', max, used: await countOpenFiles(max), rejected: 0 }]

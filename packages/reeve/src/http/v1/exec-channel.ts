@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { pass, type StreamSocket } from '@reeve/kit/stream-socket.ts'
+import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
   tooManyStreams,
@@ -227,7 +227,7 @@ function join(client: StreamSocket, node: StreamSocket, budget: FrameBudget): vo
     if (PASSED_ON.has(code)) client.close(code, reason)
     else client.close(1011, 'the connection to the node was lost')
   })
-  pass(node, client)
+  pipeMessages(node, client)
   passInput(client, node, { clock: timers, budget })
 }
 

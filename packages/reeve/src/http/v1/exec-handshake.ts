@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { EXEC_HANDSHAKE_VERSION } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -46,7 +46,7 @@ function firstMessage(client: StreamSocket, clock: Clock): Promise<string | unde
   const cancel = clock.after(LIMITS.execHandshakeMsMax, () => resolve(undefined))
   client.onClose(() => resolve(undefined))
   client.onMessage((data) => {
-    client.hold()
+    client.detach()
     resolve(Buffer.from(data).toString('utf8'))
   })
   return promise.finally(cancel)
@@ -70,6 +70,6 @@ function readFrame(text: string): Result<Frame, string> {
       return err('json: cannot unmarshal the field auth_token into a string')
     return ok({ version, token })
   } catch (thrown) {
-    return err(messageOf(thrown))
+    return err(errorMessage(thrown))
   }
 }

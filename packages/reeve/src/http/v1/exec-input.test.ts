@@ -39,7 +39,7 @@ function aSession({
   const client = anEnd(clock)
   const node = anEnd(clock)
   passInput(client.stream, node.stream, { clock, budget })
-  const receive = (frame: string) => client.stream.received(Buffer.from(frame), true)
+  const receive = (frame: string) => client.stream.handleMessage(Buffer.from(frame), true)
   const nextWindow = async () => {
     clock.advance(LIMITS.execMergeMs)
     await turn()

@@ -1,6 +1,6 @@
 import { v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   prepareAction,
@@ -93,7 +93,7 @@ function parseCommand(text: string): Result<readonly string[], string> {
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return ok(value)
     return err('json: cannot unmarshal the value into a list of strings')
   } catch (thrown) {
-    return err(messageOf(thrown))
+    return err(errorMessage(thrown))
   }
 }
 

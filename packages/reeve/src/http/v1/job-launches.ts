@@ -5,7 +5,7 @@ import {
   type JobWriteResponse,
   type PeriodicForceResponse,
 } from '@reeve/contract'
-import { warningsText } from '@reeve/kit/multi-error.ts'
+import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import {
@@ -58,7 +58,7 @@ async function dispatch(
     EvalCreateIndex: evalCreateIndex,
     JobCreateIndex: jobCreateIndex,
     Index: index,
-    ...(warnings.length === 0 ? {} : { Warnings: warningsText(warnings) }),
+    ...(warnings.length === 0 ? {} : { Warnings: formatWarnings(warnings) }),
   }
   return ok({ index, answer: json(answer) })
 }
@@ -96,7 +96,7 @@ function jobWritten(written: JobWritten): Written {
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
     JobModifyIndex: jobModifyIndex,
-    Warnings: warningsText(warnings),
+    Warnings: formatWarnings(warnings),
     ...responseMeta(index),
   }
   return { index, answer: json(answer) }

@@ -4,7 +4,7 @@ import {
   type JobStabilityResponse,
   type JobWriteResponse,
 } from '@reeve/contract'
-import { warningsText } from '@reeve/kit/multi-error.ts'
+import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { runInSlices } from '@reeve/kit/slices.ts'
 import { diffJobsSteps, LIMITS, refusal, type Refusal } from '../../model/index.ts'
@@ -90,7 +90,7 @@ async function revert(
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
     JobModifyIndex: jobModifyIndex,
-    Warnings: warningsText(warnings),
+    Warnings: formatWarnings(warnings),
     ...responseMeta(index),
   }
   return ok({ index, answer: json(answer) })

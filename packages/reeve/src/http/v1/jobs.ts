@@ -1,6 +1,6 @@
 import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { warningsText } from '@reeve/kit/multi-error.ts'
+import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import {
   allocationStub,
   PERMISSION_DENIED,
@@ -144,7 +144,7 @@ function writeResponse(written: JobWritten): JobWriteResponse {
     EvalID: written.evalId,
     EvalCreateIndex: written.evalCreateIndex,
     JobModifyIndex: written.jobModifyIndex,
-    Warnings: warningsText(written.warnings),
+    Warnings: formatWarnings(written.warnings),
     ...responseMeta(written.index),
   }
 }

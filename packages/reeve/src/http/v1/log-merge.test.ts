@@ -96,7 +96,7 @@ function say(stream: StreamSocket, text: string, place: { file: number; offset: 
     Data: Buffer.from(text).toString('base64'),
     File: `alloc/logs/web.stdout.${place.file}`,
   }
-  stream.received(Buffer.from(JSON.stringify(frame)), false)
+  stream.handleMessage(Buffer.from(JSON.stringify(frame)), false)
 }
 
 const resumesOf = (asked: readonly NodeStreamRequest[]): unknown[] =>
@@ -106,17 +106,17 @@ test('job log: a stream that breaks is resumed where it broke, inside a line too
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one\ntw', { file: 3, offset: 6 })
-  log.latest().received(Buffer.from('{}'), false)
-  log.latest().closed(1006, '')
+  log.latest().handleMessage(Buffer.from('{}'), false)
+  log.latest().handleClose(1006, '')
   log.refusals.push(UNREACHABLE, UNREACHABLE)
   await log.pass(250)
   await log.pass(500)
   await log.pass(1_000)
   say(log.latest(), 'o\nthree\n', { file: 4, offset: 8 })
-  log.latest().closed(1006, '')
+  log.latest().handleClose(1006, '')
   await log.pass(250)
   log.over()
-  log.latest().closed(1000, '')
+  log.latest().handleClose(1000, '')
   await log.ended
   assert.equal(log.text(), '00000000 web: one\n00000000 web: two\n00000000 web: three\n')
   const six = { file: 3, offset: 6 }
@@ -127,7 +127,7 @@ test('job log: a node that does not come back is given up, and told', async () =
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one\n', { file: 0, offset: 4 })
-  log.latest().closed(1006, '')
+  log.latest().handleClose(1006, '')
   log.refusals.push(...Array.from({ length: 12 }, () => UNREACHABLE))
   for (let tries = 0; tries < 12; tries++) await log.pass(30_000)
   log.over()
@@ -149,7 +149,7 @@ test('job log: a node that is on its way back after a restart of the server is w
   await log.pass(500)
   say(log.latest(), 'one\n', { file: 0, offset: 4 })
   log.over()
-  log.latest().closed(1000, '')
+  log.latest().handleClose(1000, '')
   await log.ended
   assert.equal(log.text(), '00000000 web: one\n')
 })
@@ -164,7 +164,7 @@ test('job log: a log that is gone when its stream is resumed has ended', async (
   const log = aFollowedLog()
   await log.pass(0)
   say(log.latest(), 'one', { file: 0, offset: 3 })
-  log.latest().closed(1006, '')
+  log.latest().handleClose(1006, '')
   log.refusals.push(NO_LOG)
   log.over()
   await log.pass(250)
@@ -175,7 +175,7 @@ test('job log: a log that is gone when its stream is resumed has ended', async (
 test('job log: nothing is resumed for a reader that has gone', async () => {
   const log = aFollowedLog()
   await log.pass(0)
-  log.latest().closed(1006, '')
+  log.latest().handleClose(1006, '')
   await setImmediate()
   log.merge.output.destroy()
   await log.pass(60_000)
@@ -185,8 +185,8 @@ test('job log: nothing is resumed for a reader that has gone', async () => {
 test('job log: what is only read is not resumed', async () => {
   const log = aFollowedLog({ follow: false })
   await log.pass(0)
-  log.latest().received(Buffer.from('one\n'), false)
-  log.latest().closed(1006, '')
+  log.latest().handleMessage(Buffer.from('one\n'), false)
+  log.latest().handleClose(1006, '')
   await log.ended
   assert.match(log.text(), /web: one\n# .* the connection to the node was lost\n$/)
 })
@@ -196,7 +196,7 @@ for (const frame of BROKEN) {
   test(`job log: a node that sends ${frame} ends its stream, not the server`, async () => {
     const log = aFollowedLog()
     await log.pass(0)
-    log.latest().received(Buffer.from(frame), false)
+    log.latest().handleMessage(Buffer.from(frame), false)
     await setImmediate()
     assert.equal(log.latest().isClosed, true)
     log.merge.output.destroy()

@@ -5,7 +5,7 @@ import {
   type ScalingPolicyStub,
 } from '@reeve/contract'
 import type { Grants } from '../../acl/index.ts'
-import { warningsText } from '@reeve/kit/multi-error.ts'
+import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
 import { namespacedKey, scalingEventsKey, type Store } from '../../state/index.ts'
@@ -77,7 +77,7 @@ async function scale(
     // Present only when an evaluation was created.
     ...(evalId === undefined ? {} : { EvalID: evalId, EvalCreateIndex: index }),
     JobModifyIndex: jobModifyIndex,
-    Warnings: warningsText(warnings),
+    Warnings: formatWarnings(warnings),
     ...responseMeta(index),
   }
   return ok({ index, answer: json(answer) })

@@ -1,6 +1,6 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
-import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
 import { err } from '@reeve/kit/result.ts'
 import { LIMITS } from '../../model/index.ts'
 import {

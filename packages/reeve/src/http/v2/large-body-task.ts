@@ -1,5 +1,5 @@
 import { v2, type Route } from '@reeve/contract'
-import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import type { JsonBytes } from '@reeve/kit/json.ts'
 import type { Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { readDocument } from './read-document.ts'

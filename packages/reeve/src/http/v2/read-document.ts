@@ -1,4 +1,4 @@
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import { findJsonProblem } from '../json-problem.ts'
@@ -25,7 +25,7 @@ function parseJson(bytes: Buffer): Result<unknown, GovernanceRefusal> {
   try {
     return ok(parseWholeJson(text))
   } catch (thrown) {
-    const problem = thrown instanceof SyntaxError ? jsonProblem(text) : messageOf(thrown)
+    const problem = thrown instanceof SyntaxError ? jsonProblem(text) : errorMessage(thrown)
     return err({ code: 'malformed', detail: `The body is not JSON: ${problem}` })
   }
 }

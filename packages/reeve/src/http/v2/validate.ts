@@ -1,6 +1,6 @@
 import { v2 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
-import type { JsonBytes } from '@reeve/kit/json-bytes.ts'
+import type { JsonBytes } from '@reeve/kit/json.ts'
 import { LIMITS, type AttributeProblem } from '../../model/index.ts'
 import type { JsonSchema } from '../decode.ts'
 

@@ -1,6 +1,6 @@
 import { ChangeScript, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { fullSignalName } from '@reeve/kit/signal.ts'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import { fallBack, textOf, type Draft } from '../build/draft.ts'
 import { bool, duration, int, one, tableOf, text, textMap, texts } from './table.ts'
 
@@ -93,7 +93,7 @@ const FIVE_SECONDS_NS = nsFromMs(5_000)
 function fillTemplate(draft: Draft): void {
   fallBack(draft, 'ChangeMode', 'restart')
   fallBack(draft, 'ChangeSignal', textOf(draft, 'ChangeMode') === 'signal' ? 'SIGHUP' : '')
-  draft.values.set('ChangeSignal', fullSignalName(textOf(draft, 'ChangeSignal') ?? ''))
+  draft.values.set('ChangeSignal', canonicalSignalName(textOf(draft, 'ChangeSignal') ?? ''))
   fallBack(draft, 'Once', false)
   fallBack(draft, 'Splay', FIVE_SECONDS_NS)
   fallBack(draft, 'Perms', '0644')

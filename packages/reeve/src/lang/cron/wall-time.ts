@@ -1,4 +1,4 @@
-import { daysIn, midnightMs, wallTime } from '@reeve/kit/calendar.ts'
+import { daysInMonth, dayStartMs, toWallTime } from '@reeve/kit/calendar.ts'
 import { nthKey, type CronExpression, type DayRule } from './expression.ts'
 
 /**
@@ -6,7 +6,7 @@ import { nthKey, type CronExpression, type DayRule } from './expression.ts'
  * Local times are written as if they were UTC. Visits at most 130 years of days, each once.
  */
 export function nextWallTime(expression: CronExpression, wallMs: number): number | undefined {
-  const start = wallTime(wallMs)
+  const start = toWallTime(wallMs)
   for (const year of expression.years) {
     if (year < start.year) continue
     for (const month of expression.months) {
@@ -26,9 +26,9 @@ interface Month {
 const DAY_MS = 86_400_000
 
 function nextInMonth(expression: CronExpression, month: Month, wallMs: number): number | undefined {
-  const dayCount = daysIn(month.year, month.month)
-  const firstMs = midnightMs(month.year, month.month, 1)
-  const facts = { dayCount, firstWeekday: wallTime(firstMs).weekday }
+  const dayCount = daysInMonth(month.year, month.month)
+  const firstMs = dayStartMs(month.year, month.month, 1)
+  const facts = { dayCount, firstWeekday: toWallTime(firstMs).weekday }
   for (let day = 1; day <= dayCount; day++) {
     const dayMs = firstMs + (day - 1) * DAY_MS
     if (dayMs + DAY_MS <= wallMs || !matchesDay(expression.days, day, facts)) continue

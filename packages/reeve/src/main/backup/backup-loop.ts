@@ -2,7 +2,7 @@ import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { backupName, timeMsOf, type BackupTarget } from './backup-target.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 
@@ -79,7 +79,7 @@ export class BackupLoop {
     this.#running ??= work()
       .catch((thrown: unknown) => {
         const { log, intervalMs } = this.#options
-        this.#problem = messageOf(thrown)
+        this.#problem = errorMessage(thrown)
         log.error({ err: this.#problem }, 'the backup failed; it is tried again')
         return Math.min(RETRY_MS, intervalMs)
       })

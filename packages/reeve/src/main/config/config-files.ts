@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import type { ConfigProblem } from './problem.ts'
 import type { ConfigFile } from './read-settings.ts'
 
@@ -106,5 +106,5 @@ const sentences: Readonly<Record<string, string>> = {
 function explain(thrown: unknown): string {
   const code: unknown = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
   const known = typeof code === 'string' ? sentences[code] : undefined
-  return known ?? `It cannot be read: ${messageOf(thrown)}.`
+  return known ?? `It cannot be read: ${errorMessage(thrown)}.`
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { OwnDatabase } from './own-database.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
 import { Guard } from './guard.ts'
@@ -163,7 +163,7 @@ export class DevCluster {
       this.#lookAfterDatabase()
       tell(`PostgreSQL is started again (pid ${this.database?.pid}).`)
     } catch (thrown) {
-      if (!signal.aborted) tell(messageOf(thrown))
+      if (!signal.aborted) tell(errorMessage(thrown))
     }
   }
 

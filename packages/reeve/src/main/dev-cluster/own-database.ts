@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
 import type { Guard } from './guard.ts'
 import { endChild, isAlive, launch } from './launch.ts'
@@ -138,7 +138,7 @@ async function makeData({ programs, directory }: OwnDatabaseOptions): Promise<vo
     await promisify(execFile)(join(folder, 'initdb'), args, { ...account, cwd: directory })
   } catch (thrown) {
     const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr) : ''
-    const why = said.trim() === '' ? messageOf(thrown) : said.trim()
+    const why = said.trim() === '' ? errorMessage(thrown) : said.trim()
     const hint =
       account === undefined
         ? ''

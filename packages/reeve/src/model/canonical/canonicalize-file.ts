@@ -1,6 +1,6 @@
 import type { ChangeScript, Input, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { fullSignalName } from '@reeve/kit/signal.ts'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import { fillUnset, isUnset, textMapOrNull, textsOrNull } from './unset.ts'
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)
@@ -12,7 +12,7 @@ export function canonicalizeTemplate(input: Input<Template>): Template {
     DestPath: input.DestPath ?? '',
     EmbeddedTmpl: input.EmbeddedTmpl ?? '',
     ChangeMode: mode,
-    ChangeSignal: fullSignalName(input.ChangeSignal ?? (mode === 'signal' ? 'SIGHUP' : '')),
+    ChangeSignal: canonicalSignalName(input.ChangeSignal ?? (mode === 'signal' ? 'SIGHUP' : '')),
     ChangeScript: changeScript(input.ChangeScript),
     Once: input.Once ?? false,
     Splay: input.Splay ?? FIVE_SECONDS_NS,

@@ -11,7 +11,7 @@ import {
   type PeriodicConfig,
   type TaskGroup,
 } from '@reeve/contract'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeGroup } from './canonicalize-group.ts'
 import { storedJobUpdate } from './policy-defaults.ts'
@@ -39,7 +39,7 @@ export const PARSE_DEFAULTS: JobDefaults = {
  * the job writes them. The two tokens are dropped, because no secret is ever stored with a job.
  */
 export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
-  return runAtOnce(canonicalizeJobSteps(input, defaults))
+  return runToCompletion(canonicalizeJobSteps(input, defaults))
 }
 
 /** The same in steps of one task, for callers that share the event loop. */

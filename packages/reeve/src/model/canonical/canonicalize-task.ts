@@ -15,7 +15,7 @@ import type {
   WorkloadIdentity,
 } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { fullSignalName } from '@reeve/kit/signal.ts'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 import { nodeRules } from './canonicalize-constraint.ts'
 import { canonicalizeArtifact, canonicalizeTemplate } from './canonicalize-file.ts'
 import { canonicalizeDiscovery, canonicalizeIdentity } from './canonicalize-identity.ts'
@@ -73,7 +73,7 @@ export function canonicalizeTask(input: Input<Task>, group: GroupParent): Task {
       : { File: input.DispatchPayload.File ?? '' },
     Meta: textMapOrNull(input.Meta),
     KillTimeout: input.KillTimeout ?? KILL_TIMEOUT_NS_DEFAULT,
-    KillSignal: fullSignalName(input.KillSignal ?? ''),
+    KillSignal: canonicalSignalName(input.KillSignal ?? ''),
     Kind: input.Kind ?? '',
     LogConfig: fillUnset(LOG_CONFIG, input.LogConfig),
     Artifacts: listOrNull(input.Artifacts, canonicalizeArtifact),

@@ -1,5 +1,5 @@
 import type { Constraint, Task } from '@reeve/contract'
-import { fullSignalName } from '@reeve/kit/signal.ts'
+import { canonicalSignalName } from '@reeve/kit/signal.ts'
 
 const SIGNALS = '${attr.os.signals}'
 const OPERAND = 'set_contains'
@@ -27,5 +27,5 @@ function signalsOf({ KillSignal, Templates }: Task): readonly string[] {
   const changes = (Templates ?? []).filter(({ ChangeMode }) => ChangeMode === 'signal')
   return [KillSignal, ...changes.map(({ ChangeSignal }) => ChangeSignal)]
     .filter((signal) => signal !== '')
-    .map(fullSignalName)
+    .map(canonicalSignalName)
 }

@@ -3,7 +3,7 @@ import {
   compareSegments,
   compareVersions,
   parseVersion,
-  sharesSegments,
+  haveEqualSegments,
   type Version,
 } from '@reeve/kit/version.ts'
 
@@ -75,5 +75,5 @@ function isWithin(version: Version, bound: Version): boolean {
   if (!admits(bound, version)) return false
   if (bound.prerelease.length > 0 && version.prerelease.length === 0) return false
   if (compareVersions(version, bound) < 0) return false
-  return sharesSegments(version, bound, bound.segmentsGiven - 1)
+  return haveEqualSegments(version, bound, bound.segmentsGiven - 1)
 }

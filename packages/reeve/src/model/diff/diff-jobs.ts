@@ -1,6 +1,6 @@
 import type { Job, JobDiff, Task, TaskDiff, TaskGroup, TaskGroupDiff } from '@reeve/contract'
 import { assert } from '@reeve/kit/fault.ts'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isEqual } from '../deep-equal.ts'
 import {
@@ -32,7 +32,7 @@ export function diffJobs(
   after: Job | undefined,
   options: DiffOptions,
 ): JobDiff {
-  return runAtOnce(diffJobsSteps(before, after, options))
+  return runToCompletion(diffJobsSteps(before, after, options))
 }
 
 /** The same in steps of one task, for callers that share the event loop. */

@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { patternSize } from '@reeve/kit/pattern-size.ts'
+import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
@@ -40,7 +40,7 @@ function patternsOf({ Constraints, Affinities }: Constrained, before: number): n
   for (const rules of [Constraints, Affinities])
     for (const { Operand, RTarget } of rules ?? [])
       if (Operand === 'regexp' && size <= LIMITS.patternInstructionsMax)
-        size += patternSize((RTarget ?? '').slice(0, LIMITS.constraintCharsMax))
+        size += estimateRegexSize((RTarget ?? '').slice(0, LIMITS.constraintCharsMax))
   return size
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createZoneOffsets } from '@reeve/kit/zone-offsets.ts'
+import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { parseTaskCron, scheduleWindow } from './task-schedule.ts'
 
-const offsetAt = createZoneOffsets()
+const offsetAt = createTimeZoneOffset()
 
 interface Case {
   readonly name: string

@@ -1,4 +1,4 @@
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 
 /** Something wrong in a job, or a part of it in which things are wrong. */
 export interface Finding {
@@ -58,7 +58,7 @@ export function each<T>(
 
 /** Parts are nested multi-errors, inserted as they are. */
 export function findingsText(findings: readonly Finding[]): string {
-  return multiErrorText(findings.map(findingText))
+  return formatMultiError(findings.map(findingText))
 }
 
 function findingText({ message, within }: Finding): string {

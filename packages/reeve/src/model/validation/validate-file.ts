@@ -1,5 +1,5 @@
 import type { Task, TaskArtifact, Template } from '@reeve/contract'
-import { artifactScheme } from '@reeve/kit/artifact-scheme.ts'
+import { parseArtifactScheme } from '@reeve/kit/artifact-scheme.ts'
 import { formatDurationNs } from '@reeve/kit/duration.ts'
 import { unknownSignalNumber } from '@reeve/kit/signal.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
@@ -161,7 +161,7 @@ function checkArtifact(artifact: TaskArtifact, path: string): readonly Finding[]
 
 /** Rejected here rather than on each node that the task is placed on: there it fails for ever. */
 function checkSource(source: string, path: string): readonly Finding[] {
-  const { scheme, kind } = artifactScheme(source)
+  const { scheme, kind } = parseArtifactScheme(source)
   // What a reference stands for is known on the node only.
   if (source === '' || kind !== undefined || source.includes('${')) return []
   const what = scheme === '' ? 'a source without a scheme' : `${quote(scheme)} sources`

@@ -1,5 +1,5 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../limits.ts'
 import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
@@ -50,7 +50,7 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * reported together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
-  return runAtOnce(validateJobSteps(job, rules))
+  return runToCompletion(validateJobSteps(job, rules))
 }
 
 /** The same in steps of one task, for callers that share the event loop. */

@@ -1,7 +1,7 @@
 import type { Deployment, Job } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { msFromNs } from '@reeve/kit/duration.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import {
   DEPLOYMENT_TEXTS,
   endDeployment,
@@ -165,7 +165,7 @@ export class RolloutLoop {
       this.#silent.delete(region)
       return peerProgress(job, ageMs, peer)
     } catch (thrown) {
-      const why = messageOf(thrown)
+      const why = errorMessage(thrown)
       if (this.#silent.get(region) !== why && !this.#stopping.signal.aborted)
         log.warn({ region, err: why }, 'the progress of a rollout in another region is unknown')
       this.#silent.set(region, why)
@@ -233,7 +233,7 @@ export class RolloutLoop {
     } catch (thrown) {
       // The storage has failed: the next round, or the next leader, decides the same.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: messageOf(thrown) }, 'a deployment could not go on')
+      log.warn({ err: errorMessage(thrown) }, 'a deployment could not go on')
     }
   }
 }

@@ -1,7 +1,7 @@
 import { AclToken } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { Change } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { RegionAnswer, RegionClient } from '../region-client.ts'
@@ -88,8 +88,8 @@ export class ReplicationLoop {
         retryMs = RETRY_MS_MIN
       } catch (thrown) {
         if (this.#isStopped) return
-        if (status.failed(name, messageOf(thrown)))
-          log.warn({ region, collection: name, err: messageOf(thrown) }, 'copies are not kept')
+        if (status.failed(name, errorMessage(thrown)))
+          log.warn({ region, collection: name, err: errorMessage(thrown) }, 'copies are not kept')
         // What was read may have been half stored: the next round compares everything.
         index = 0
         await this.#pause(retryMs)

@@ -9,7 +9,7 @@ import type {
   UnplacedInstance,
 } from '@reeve/contract'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import {
   allocationIndex,
   allocationName,
@@ -69,7 +69,7 @@ interface Missing {
  * found out by the very search that places allocations, in the cluster as it is and as it would be.
  */
 export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupExplanation {
-  return runAtOnce(explainGroupSteps(group, options))
+  return runToCompletion(explainGroupSteps(group, options))
 }
 
 /** The same in steps. The view must not change between the first and the last one. */

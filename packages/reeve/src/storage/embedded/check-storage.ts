@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import * as data from './data-directory.ts'
 import { checkDatabase } from './leveldb/inspect-database.ts'
 import { salvageLog } from './log/salvage-log.ts'
@@ -39,12 +39,12 @@ export async function checkStorage(directory: string): Promise<CheckedStorage> {
   if (state === 'absent' || state === 'empty')
     throw new Fault('storage-foreign', `${paths.root} holds no data of a server.`)
   const reached = await data.readReached(paths).catch((thrown: unknown) => {
-    if (state === 'ready') fatal(messageOf(thrown))
+    if (state === 'ready') fatal(errorMessage(thrown))
     return data.NOTHING_REACHED
   })
   for (const what of await checkDatabase(paths.level, reached.wal)) fatal(what)
   const log = await salvageLog(paths.log).catch((thrown: unknown) => {
-    fatal(messageOf(thrown))
+    fatal(errorMessage(thrown))
     return undefined
   })
   const { upTo } = reached

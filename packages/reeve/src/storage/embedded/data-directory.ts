@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { findLockHolder } from './directory-lock.ts'
 import { syncFolder, writeDurably } from './durable-file.ts'
 import { seal, unseal } from './layout.ts'
@@ -281,7 +281,7 @@ export function damaged(paths: DataPaths, what: string, cause?: unknown): Error 
 }
 
 function unreadable(path: string, cause?: unknown): Error {
-  const why = cause === undefined ? '' : ` (${messageOf(cause)})`
+  const why = cause === undefined ? '' : ` (${errorMessage(cause)})`
   return storageFault('storage-corrupt', `The file ${path} is unreadable${why}.`, { cause })
 }
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { ClassicLevel } from 'classic-level'
-import type { PartedText } from '@reeve/kit/parted-text.ts'
-import { releaseBytes } from '@reeve/kit/release-bytes.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
 import { rowRange, toBlobValue, toRowValue } from './layout.ts'
@@ -32,7 +32,7 @@ interface PutBlob {
 interface PutRow {
   readonly type: 'row'
   readonly key: string
-  readonly text: PartedText
+  readonly text: StringChunks
 }
 interface Delete {
   readonly type: 'del'

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { lockHolderIn } from '@reeve/kit/lock-table.ts'
+import { findRecordLockHolder } from '@reeve/kit/proc-locks.ts'
 import { codeOf } from './storage-faults.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function findLockHolder(lockFile: string): Promise<number | undefin
     readFile('/proc/locks', 'utf8').catch(() => ''), // no Linux: no table
     stat(lockFile, { bigint: true }).catch(ifMissing),
   ])
-  return file === undefined ? undefined : lockHolderIn(table, file)
+  return file === undefined ? undefined : findRecordLockHolder(table, file)
 }
 
 function ifMissing(thrown: unknown): undefined {

@@ -1,5 +1,5 @@
-import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
-import { charsOf } from '@reeve/kit/parted-text.ts'
+import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { chunksLength } from '@reeve/kit/string-chunks.ts'
 import type {
   BlobChange,
   CheckpointMark,
@@ -264,7 +264,7 @@ export class EmbeddedEngine implements MovableEngine, RecoverableEngine {
     function* piece(bytes: number): Generator<Operation> {
       for (let size = 0; size < bytes && next.done !== true;) {
         const { key, text } = next.value
-        size += key.length + charsOf(text ?? '')
+        size += key.length + chunksLength(text ?? '')
         yield rowOperation(next.value)
         next = iterator.next()
       }
@@ -328,7 +328,7 @@ export class EmbeddedEngine implements MovableEngine, RecoverableEngine {
   }
 
   #unreadable(what: string, key: string, thrown: layout.UnreadableValue): Fault {
-    return this.#damaged(`the ${what} under key ${JSON.stringify(key)}: ${messageOf(thrown)}`)
+    return this.#damaged(`the ${what} under key ${JSON.stringify(key)}: ${errorMessage(thrown)}`)
   }
 
   #damaged(what: string): Fault {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import * as layout from './layout.ts'
 import { escapeText } from './text-escape.ts'
 
@@ -55,7 +55,7 @@ test('the value of a row is its sealed text, whatever that holds, and is found s
   fc.assert(
     fc.property(fc.string(), fc.oneof(anyText, fc.array(anyText)), (key, text) => {
       const value = layout.toRowValue(key, text)
-      assert.equal(Buffer.from(value).toString(), layout.seal(key, escapeText(joinedText(text))))
+      assert.equal(Buffer.from(value).toString(), layout.seal(key, escapeText(joinChunks(text))))
       assert.doesNotThrow(() => layout.assertRowValue(key, value))
     }),
   )

@@ -1,5 +1,10 @@
 import { crc32 } from 'node:zlib'
-import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '@reeve/kit/parted-text.ts'
+import {
+  chunksLength,
+  joinChunks,
+  UTF8_BYTES_PER_UNIT_MAX,
+  type StringChunks,
+} from '@reeve/kit/string-chunks.ts'
 import type { LogEntry } from '../../state/index.ts'
 import { escapeText, needsEscape, unescapeText } from './text-escape.ts'
 
@@ -80,17 +85,17 @@ const SCRATCH_BYTES_KEPT = 4 * 1024 * 1024
  * The value of a row, as bytes that are made once: the database would turn a text into them twice
  * over, and the checksum a third time. Good until the next call.
  */
-export function toRowValue(key: string, content: PartedText): Uint8Array {
+export function toRowValue(key: string, content: StringChunks): Uint8Array {
   const parts = typeof content === 'string' ? [content] : content
   let text = textInScratch(parts)
-  if (!isPlain(parts, text)) text = textInScratch([escapeText(joinedText(content))])
+  if (!isPlain(parts, text)) text = textInScratch([escapeText(joinChunks(content))])
   writeCrcDigits(scratch, checksum(key, text))
   return scratch.subarray(0, CRC_DIGITS + text.length)
 }
 
 /** Writes a text behind the place of the checksum. */
 function textInScratch(parts: readonly string[]): Buffer {
-  const bytesMax = CRC_DIGITS + charsOf(parts) * UTF8_BYTES_MAX
+  const bytesMax = CRC_DIGITS + chunksLength(parts) * UTF8_BYTES_PER_UNIT_MAX
   if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_KEPT)
     scratch = Buffer.allocUnsafe(Math.max(bytesMax, SCRATCH_BYTES_MIN))
   let end = CRC_DIGITS
@@ -101,7 +106,7 @@ function textInScratch(parts: readonly string[]): Buffer {
 /** Whether a text is in its bytes exactly, with nothing that is to be escaped. */
 function isPlain(parts: readonly string[], bytes: Buffer): boolean {
   // As many bytes as units: all of it is ASCII.
-  const isExact = bytes.length === charsOf(parts) || parts.every((part) => part.isWellFormed())
+  const isExact = bytes.length === chunksLength(parts) || parts.every((part) => part.isWellFormed())
   return isExact && !needsEscape(bytes)
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import {
   decodeCommit,
   wholeText,
@@ -45,7 +45,7 @@ export async function salvageStorage(directory: string, to: MovableEngine): Prom
   })
   const database = await salvageDatabase(paths.level)
   const log = await salvageLog(paths.log).catch((thrown: unknown) => {
-    lost.push(messageOf(thrown))
+    lost.push(errorMessage(thrown))
     return EMPTY_LOG
   })
   const mark = markIn(database)

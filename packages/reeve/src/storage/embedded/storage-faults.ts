@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** Why the embedded engine does not do what it was asked to. */
 type StorageFaultKind = keyof typeof whatNext
@@ -36,9 +36,13 @@ export function toStorageFault(thrown: unknown, directory: string, doing: string
   if (thrown instanceof Fault) return thrown
   const cause = rootOf(thrown)
   const kind = kindOf(cause)
-  return storageFault(kind, `${wrongs[kind](directory)} (while ${doing}: ${messageOf(cause)}).`, {
-    cause: thrown,
-  })
+  return storageFault(
+    kind,
+    `${wrongs[kind](directory)} (while ${doing}: ${errorMessage(cause)}).`,
+    {
+      cause: thrown,
+    },
+  )
 }
 
 const wrongs: Readonly<Record<StorageFaultKind, (directory: string) => string>> = {
@@ -65,7 +69,7 @@ function kindOf(cause: unknown): StorageFaultKind {
     return kindsByCode[code] ?? 'storage-failed'
   }
   // The database reports failed system calls by the system's sentence only.
-  const message = messageOf(cause)
+  const message = errorMessage(cause)
   return kindsByText.find(([text]) => message.includes(text))?.[1] ?? 'storage-failed'
 }
 

@@ -1,4 +1,4 @@
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type { CheckpointMark, CheckpointRow, LogEntry, NewLogEntry } from '../../state/index.ts'
 
 /** A row that was not deleted. */
@@ -19,7 +19,7 @@ export class MemoryDisk {
 
   write(entries: readonly NewLogEntry[]): void {
     for (const entry of entries) {
-      this.log.set(entry.index, { ...entry, text: joinedText(entry.text), blobs: [] })
+      this.log.set(entry.index, { ...entry, text: joinChunks(entry.text), blobs: [] })
       this.lastIndex = entry.index
       for (const { key, bytes } of entry.blobs) {
         // A copy: the caller may use its buffer again.

@@ -1,5 +1,5 @@
 import { assert, Fault } from '@reeve/kit/fault.ts'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import {
   toStoredRow,
   type CheckpointMark,
@@ -107,7 +107,7 @@ export class MemoryEngine implements StorageEngine {
       for (const { table, key, text } of rows) {
         const id = JSON.stringify([table, key])
         if (text === undefined) this.disk.rows.delete(id)
-        else this.disk.rows.set(id, { table, key, text: joinedText(text) })
+        else this.disk.rows.set(id, { table, key, text: joinChunks(text) })
       }
       this.disk.checkpoint = structuredClone(mark)
     })

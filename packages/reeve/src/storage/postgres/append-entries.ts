@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type { BlobChange, NewLogEntry } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import type { Lane, Statement } from './lanes.ts'
@@ -101,7 +101,7 @@ function appendStatement(
     nonce,
     integerArray(indexes),
     doubleArray(entries.map(({ timeMs }) => timeMs)),
-    textArray(entries.map(({ text }) => escapeText(joinedText(text)))),
+    textArray(entries.map(({ text }) => escapeText(joinChunks(text)))),
     holder,
   ]
   const blobs = entries.flatMap((entry) => entry.blobs)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** Where a database is and how to talk to it. Made from a URL; holds the password. */
 export interface DatabaseTarget {
@@ -208,7 +208,7 @@ function fileIn(settings: ReadonlyMap<SettingName, string>, name: SettingName): 
   try {
     return readFileSync(path, 'utf8')
   } catch (thrown) {
-    throw addressFault(`${name} cannot be read: ${messageOf(thrown)}`)
+    throw addressFault(`${name} cannot be read: ${errorMessage(thrown)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { LOG_DIVERGED } from '../../cluster/index.ts'
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 
 /** What the server or the network said, as a fault. `doing` reads after "while". */
 export function toPostgresFault(thrown: unknown, name: string, doing: string): Error {
@@ -8,7 +8,7 @@ export function toPostgresFault(thrown: unknown, name: string, doing: string): E
   const { wrong, next } = isUnresolved(thrown) ? UNRESOLVED : sentences[kind]
   return new Fault(
     kind,
-    `The database ${name} ${wrong} (while ${doing}: ${messageOf(thrown)}). ${next}`,
+    `The database ${name} ${wrong} (while ${doing}: ${errorMessage(thrown)}). ${next}`,
     { cause: thrown },
   )
 }

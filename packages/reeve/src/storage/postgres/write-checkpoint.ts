@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { charsOf, joinedText } from '@reeve/kit/parted-text.ts'
+import { chunksLength, joinChunks } from '@reeve/kit/string-chunks.ts'
 import type { CheckpointMark, CheckpointRow, StoredBlob } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import { blobId } from './append-entries.ts'
@@ -35,7 +35,7 @@ export function* piecesOf(rows: Iterable<CheckpointRow>): Generator<CheckpointPi
   let size = 0
   for (const row of rows) {
     piece.set(rowName(row.table, row.key), row)
-    size += row.key.length + charsOf(row.text ?? '')
+    size += row.key.length + chunksLength(row.text ?? '')
     if (size < BYTES_PER_PIECE) continue
     yield { rows: piece }
     piece = new Map()
@@ -64,7 +64,7 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
     const id = createHash('sha256').update(name).digest()
     if (text === undefined) removed.push(id)
     else {
-      const escaped = escapeText(joinedText(text))
+      const escaped = escapeText(joinChunks(text))
       put.push({ id, table: escapeText(table), key: escapeText(key), text: escaped })
     }
   }

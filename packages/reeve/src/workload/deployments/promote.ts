@@ -1,5 +1,5 @@
 import type { Deployment, DeploymentPromoteRequest } from '@reeve/contract'
-import { multiErrorText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   groupsOnTrial,
@@ -45,7 +45,7 @@ export async function promoteDeployment(
   const asked = new Set(body.Groups)
   const groups = body.All === true ? onTrial : onTrial.filter((group) => asked.has(group))
   const unhealthy = promotionProblems(deployment, groups, (key) => tables.allocations.find(key))
-  if (unhealthy.length > 0) return err(refusal('invalid-input', multiErrorText(unhealthy)))
+  if (unhealthy.length > 0) return err(refusal('invalid-input', formatMultiError(unhealthy)))
   return ok(
     await commitDeployment(context, caller, {
       cause: 'DeploymentPromotion',

@@ -1,5 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
-import { runAtOnce, type Steps } from '@reeve/kit/slices.ts'
+import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import {
   canonicalizeJobSteps,
   isLargeJob,
@@ -28,7 +28,7 @@ export function examineJob(
   submitted: Input<Job>,
   namespace: string,
 ): ExaminedJob {
-  return runAtOnce(examineSteps(context, submitted, namespace))
+  return runToCompletion(examineSteps(context, submitted, namespace))
 }
 
 /** The same for a request: a large job is examined in slices, a small one at once. */

@@ -3,7 +3,7 @@ import type { Caller } from '../../acl/index.ts'
 import type { Clock, IdSource } from '@reeve/kit/clock.ts'
 import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
-import { warningsText } from '@reeve/kit/multi-error.ts'
+import { formatWarnings } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   annotateDiff,
@@ -219,7 +219,7 @@ async function planNow(
     CreatedEvals: created.length === 0 ? null : created,
     Diff: diff,
     NextPeriodicLaunch: nextLaunch(context, next),
-    Warnings: warningsText([...warningsNow(context, next), ...policies.warnings]),
+    Warnings: formatWarnings([...warningsNow(context, next), ...policies.warnings]),
     PolicyVerdicts: policies.outcomes,
   }
 }

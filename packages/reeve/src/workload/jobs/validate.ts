@@ -1,6 +1,6 @@
 import type { JobValidateRequest, JobValidateResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { multiErrorText, warningsText } from '@reeve/kit/multi-error.ts'
+import { formatMultiError, formatWarnings } from '@reeve/kit/multi-error.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   jobSizeProblem,
@@ -44,7 +44,7 @@ export async function validateSubmittedJob(
   if (body.Job === undefined || body.Job === null) return invalid('Job must be specified')
   const size = jobSizeProblem(body.Job)
   if (size !== undefined)
-    return ok(answer({ text: multiErrorText([size]), list: [{ path: '', message: size }] }, []))
+    return ok(answer({ text: formatMultiError([size]), list: [{ path: '', message: size }] }, []))
   const examined = await examineSubmitted(context, body.Job, namespace, request.origin)
   const { job } = examined
   const problems = await findProblems(context, request, examined)
@@ -60,7 +60,7 @@ function answer({ text, list }: JobProblems, warnings: readonly string[]): JobVa
     DriverConfigValidated: true,
     ValidationErrors: list.length === 0 ? null : list.map(problemText),
     Error: text,
-    Warnings: warningsText(warnings),
+    Warnings: formatWarnings(warnings),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { NodeRegistration } from '@reeve/contract'
-import { blake2b256 } from '@reeve/kit/blake2b.ts'
+import { blake2b256 } from '@reeve/kit/hash.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DesiredMessage } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import { put } from '../../state/index.ts'
 import { aJob, anAllocation, anId } from '../../../test/build/index.ts'
 import { aStore } from '../../../test/build/store.ts'
@@ -17,7 +17,7 @@ async function read(desired: Partial<Desired>): Promise<readonly DesiredMessage[
   await store.commit({ by: 'system', cause: undefined, changes }).durable
   const whole = { full: false, index: 9, rows: [], removed: [], ...desired }
   return desiredTexts(new JobTexts(store.tables), whole).map((text) => {
-    const message: unknown = JSON.parse(joinedText(text))
+    const message: unknown = JSON.parse(joinChunks(text))
     assert.ok(Value.Check(DesiredMessage, message))
     return message
   })

@@ -1,4 +1,4 @@
-import type { PartedText } from '@reeve/kit/parted-text.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { assignedAllocation, type AllocationRow } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
@@ -25,7 +25,7 @@ const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
  * a server that places thousands of them a second. At least one, so that an empty listing is said
  * too.
  */
-export function desiredTexts(jobs: JobTexts, desired: Desired): readonly PartedText[] {
+export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringChunks[] {
   const messages = messagesOf(jobs, desired.rows)
   const { full, index, removed } = desired
   return messages.map(({ entries }, i) => {

@@ -1,6 +1,6 @@
 import type { NoDataMessage } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { pass, type StreamSocket } from '@reeve/kit/stream-socket.ts'
+import { pipeMessages, type StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { isClientTerminal, LIMITS, type AllocationRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { NodeGateway } from './node-gateway.ts'
@@ -120,7 +120,7 @@ function join(source: StreamSocket, target: StreamSocket): void {
   target.onClose(() => source.close(1001, 'nobody takes it'))
   // Nothing comes from there; it is read to notice when it leaves.
   target.onMessage(() => undefined)
-  pass(source, target)
+  pipeMessages(source, target)
 }
 
 function refuse(session: NodeSession, allocation: string, reason: string): void {

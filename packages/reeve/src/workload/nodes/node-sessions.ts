@@ -1,4 +1,4 @@
-import type { PartedText } from '@reeve/kit/parted-text.ts'
+import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { wholeText, type Commit, type CommittedRow, type Store } from '../../state/index.ts'
 import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
@@ -7,7 +7,7 @@ import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
 export interface NodeSession {
   readonly nodeId: string
   /** A message as the channel carries it (contract: ServerMessage). */
-  send(text: PartedText): void
+  send(text: StringChunks): void
   /** Whether the node's end still answers; who cannot be asked gives way to another channel. */
   answers?(): Promise<boolean>
   /**

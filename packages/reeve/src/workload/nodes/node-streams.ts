@@ -133,7 +133,7 @@ export class NodeStreams {
     })
     socket.onMessage((data, isText) => {
       // What follows waits until someone listens.
-      socket.hold()
+      socket.detach()
       const answer = isText ? readOpening(data) : undefined
       if (answer === true) return opening.settle(ok(socket))
       const problem = answer ?? { status: 500, message: 'the node broke the protocol' }

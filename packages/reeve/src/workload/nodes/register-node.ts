@@ -1,5 +1,5 @@
 import { NodeRegistration, type HelloMessage, type NodeStatus } from '@reeve/contract'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
@@ -276,7 +276,7 @@ function storedDescription(node: NodeRegistration): NodeRegistration {
   ) as NodeRegistration
   const drivers = Object.entries(Drivers).map(([name, info]) => {
     const text = info.HealthDescription.replaceAll(/\p{Cc}+/gu, ' ')
-    const HealthDescription = cutText(text, LIMITS.nodeHealthTextCharsMax)
+    const HealthDescription = truncateText(text, LIMITS.nodeHealthTextCharsMax)
     return [name, { ...info, HealthDescription }] as const
   })
   return { ...rest, Drivers: Object.fromEntries(drivers) }

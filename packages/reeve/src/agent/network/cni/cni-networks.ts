@@ -1,5 +1,5 @@
 import { basename, extname, join } from 'node:path'
-import { assert, Fault, messageOf } from '@reeve/kit/fault.ts'
+import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Slots } from '../../wait.ts'
@@ -108,7 +108,7 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
       await this.#run('ip', ['-Version'])
       return undefined
     } catch (thrown) {
-      return messageOf(thrown)
+      return errorMessage(thrown)
     }
   }
 
@@ -151,7 +151,7 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     } catch (thrown) {
       // The reason of the failure is worth more than that of the cleanup; the record stays for it.
       await this.#remove(allocationId, record).catch((failed: unknown) => {
-        const fields = { allocation: allocationId, error: messageOf(failed) }
+        const fields = { allocation: allocationId, error: errorMessage(failed) }
         this.#options.log.warn(fields, 'network not removed after its plug-ins failed')
       })
       throw thrown
@@ -193,7 +193,7 @@ export class CniNetworks implements Omit<AllocationNetworks, 'setUpAlone'> {
     for (const plugin of network.plugins.toReversed()) {
       const place = isThere ? namespacePath : ''
       const wanted = { ...call, namespacePath: place, attachment: record, plugin, prevResult }
-      await runPlugin(wanted).catch((thrown: unknown) => failures.push(messageOf(thrown)))
+      await runPlugin(wanted).catch((thrown: unknown) => failures.push(errorMessage(thrown)))
     }
     await deleteNamespace(this.#run, allocationId)
     // The record is what the next attempt goes by.

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 
@@ -42,7 +42,7 @@ export function parseNetworkConfig(text: string): Result<NetworkConfig, string> 
   try {
     parsed = JSON.parse(text)
   } catch (thrown) {
-    return err(`is not valid JSON: ${messageOf(thrown)}`)
+    return err(`is not valid JSON: ${errorMessage(thrown)}`)
   }
   if (!objectChecker.Check(parsed)) return err('is not a JSON object')
   const { name, cniVersion } = parsed

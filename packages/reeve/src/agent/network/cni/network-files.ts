@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { messageOf } from '@reeve/kit/fault.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { isMissing } from '../../store/state-file.ts'
@@ -58,7 +58,7 @@ async function readNetwork(path: string, index: number): Promise<Result<NetworkC
     if (found.size > bytesMax) return err(`is larger than ${bytesMax / 1024} KiB`)
     return parseNetworkConfig(await readFile(path, 'utf8'))
   } catch (thrown) {
-    return err(`cannot be read: ${messageOf(thrown)}`)
+    return err(`cannot be read: ${errorMessage(thrown)}`)
   }
 }
 

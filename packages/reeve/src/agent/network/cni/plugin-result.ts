@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { Type, type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { cutText } from '@reeve/kit/cut-text.ts'
+import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import type { AllocationNetwork } from '../allocation-network.ts'
@@ -60,7 +60,7 @@ export function pluginErrorText(output: string): string | undefined {
   if (!errorChecker.Check(parsed)) return undefined
   const { code, msg, details = '' } = parsed
   const text = details === '' ? msg : `${msg}; ${details}`
-  return `${cutText(text, AGENT_LIMITS.cniErrorCharsMax)} (code ${code})`
+  return `${truncateText(text, AGENT_LIMITS.cniErrorCharsMax)} (code ${code})`
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from '@reeve/kit/fault.ts'
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { runProgram } from '../run-command.ts'
 import { findProgram } from './network-files.ts'
@@ -16,7 +16,7 @@ export async function runPlugin(call: PluginCall): Promise<string> {
   const end = await runProgram(program.value, [], { input, env, msMax }).catch(
     (thrown: unknown) => {
       // Arguments of the job may hold what no environment can.
-      throw failed(call, messageOf(thrown))
+      throw failed(call, errorMessage(thrown))
     },
   )
   if (end.failure === undefined) return end.output

@@ -1,7 +1,7 @@
 import { encodeBase64Url } from '@reeve/kit/base64.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { decodeUtf8, encodeUtf8 } from '@reeve/kit/utf8.ts'
-import { toBigInt, toBytes } from '@reeve/kit/bytes.ts'
+import { bytesToBigInt, bigIntToBytes } from '@reeve/kit/bytes.ts'
 import type { CryptoHost, Jwk } from '@reeve/kit/crypto-host.ts'
 
 export const NOT_RSA = 'it is not an RSA private key'
@@ -17,8 +17,8 @@ export function readOpenSshKey(crypto: CryptoHost, bytes: Uint8Array): Result<Jw
   const [cipher, , , , , privatePart] = readFields(bytes.subarray(MAGIC.length), HEADER)
   if (cipher === undefined || privatePart === undefined) return err(NOT_RSA)
   if (decodeUtf8(cipher) !== 'none') return err('it must not be protected by a passphrase')
-  const [, , kind, ...numbers] = readFields(privatePart, RSA_FIELDS).map(toBigInt)
-  if (kind !== toBigInt(encodeUtf8('ssh-rsa'))) return err(NOT_RSA)
+  const [, , kind, ...numbers] = readFields(privatePart, RSA_FIELDS).map(bytesToBigInt)
+  if (kind !== bytesToBigInt(encodeUtf8('ssh-rsa'))) return err(NOT_RSA)
   const [n, e, d, qi, p, q] = numbers
   if (n === undefined || e === undefined || d === undefined || qi === undefined) return err(NOT_RSA)
   if (p === undefined || q === undefined || p < 2n || q < 2n) return err(NOT_RSA)
@@ -31,7 +31,7 @@ export function readOpenSshKey(crypto: CryptoHost, bytes: Uint8Array): Result<Jw
 
 function encode(value: bigint): string {
   const size = Math.max(1, Math.ceil(value.toString(16).length / 2))
-  return encodeBase64Url(toBytes(value, size))
+  return encodeBase64Url(bigIntToBytes(value, size))
 }
 
 /** A `number` has four bytes; a `field` has a length prefix. */
@@ -66,5 +66,5 @@ function readFields(bytes: Uint8Array, kinds: readonly FieldKind[]): readonly Ui
 }
 
 function lengthAt(bytes: Uint8Array, at: number): number {
-  return Number(toBigInt(bytes.subarray(at, at + 4)))
+  return Number(bytesToBigInt(bytes.subarray(at, at + 4)))
 }

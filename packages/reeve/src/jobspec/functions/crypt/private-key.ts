@@ -1,6 +1,6 @@
 import { decodeBase64, decodeBase64Url } from '@reeve/kit/base64.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { toBigInt } from '@reeve/kit/bytes.ts'
+import { bytesToBigInt } from '@reeve/kit/bytes.ts'
 import type { CryptoHost, Jwk, KeyEncoding } from '@reeve/kit/crypto-host.ts'
 import { findPem } from '@reeve/kit/pem.ts'
 import { NOT_RSA, readOpenSshKey } from './openssh-key.ts'
@@ -40,5 +40,5 @@ function readRsaKey(crypto: CryptoHost, form: KeyEncoding, der: Uint8Array): Res
 
 /** The host exported the key, so its numbers are valid base64url. */
 export function numberIn(key: Jwk, name: keyof Jwk): bigint {
-  return toBigInt(decodeBase64Url(key[name] ?? '') ?? new Uint8Array(0))
+  return bytesToBigInt(decodeBase64Url(key[name] ?? '') ?? new Uint8Array(0))
 }

@@ -1,6 +1,6 @@
 import { sha1 } from '@noble/hashes/legacy.js'
 import type { Random } from '@reeve/kit/clock.ts'
-import { encodeHex } from '@reeve/kit/hex.ts'
+import { encodeHex } from '@reeve/kit/bytes.ts'
 import { ok } from '@reeve/kit/result.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import type { FunctionDefinition } from '@reeve/hcl'

@@ -1,7 +1,7 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { FunctionDefinition, FunctionProblem } from '@reeve/hcl'
 import { bigWhole, text, whole } from '../argument.ts'
-import { formatAddress, parsePrefix, type Prefix } from '@reeve/kit/ip-address.ts'
+import { formatAddress, parseCidr, type Cidr } from '@reeve/kit/ip-address.ts'
 import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
 import { SUBNETS_MAX } from '../limits.ts'
 
@@ -30,13 +30,13 @@ export const networkFunctions: Readonly<Record<string, FunctionDefinition>> = {
   ),
 }
 
-function withPrefix(network: string, use: (prefix: Prefix) => Outcome): Outcome {
-  const prefix = parsePrefix(network)
+function withPrefix(network: string, use: (prefix: Cidr) => Outcome): Outcome {
+  const prefix = parseCidr(network)
   return prefix.ok ? use(prefix.value) : refuseArgument(0, `prefix ${prefix.error}`)
 }
 
 /** A negative number counts from the end: -1 is the last address. */
-function hostAddress(prefix: Prefix, host: bigint): Outcome {
+function hostAddress(prefix: Cidr, host: bigint): Outcome {
   const count = 1n << BigInt(prefix.bits - prefix.length)
   const offset = host < 0n ? host + count : host
   return offset < 0n || offset >= count
@@ -47,15 +47,11 @@ function hostAddress(prefix: Prefix, host: bigint): Outcome {
     : ok(formatAddress(prefix.address + offset, prefix.bits))
 }
 
-function netmask({ bits, length }: Prefix): bigint {
+function netmask({ bits, length }: Cidr): bigint {
   return ((1n << BigInt(length)) - 1n) << BigInt(bits - length)
 }
 
-function subnetAt(
-  prefix: Prefix,
-  newBits: number,
-  number: bigint,
-): Result<Prefix, FunctionProblem> {
+function subnetAt(prefix: Cidr, newBits: number, number: bigint): Result<Cidr, FunctionProblem> {
   const length = prefix.length + newBits
   if (length > prefix.bits)
     return refuseArgument(
@@ -71,7 +67,7 @@ function subnetAt(
 }
 
 /** Allocates subnets in order, each at the next aligned address. */
-function subnetsOf(prefix: Prefix, allBits: readonly number[]): Outcome {
+function subnetsOf(prefix: Cidr, allBits: readonly number[]): Outcome {
   const end = prefix.address + (1n << BigInt(prefix.bits - prefix.length))
   const subnets: string[] = []
   let next = prefix.address
@@ -99,6 +95,6 @@ function describe(subnets: readonly string[]): string {
   return subnets.at(-1) ?? 'the start'
 }
 
-function formatPrefix({ address, bits, length }: Prefix): string {
+function formatPrefix({ address, bits, length }: Cidr): string {
   return `${formatAddress(address, bits)}/${length}`
 }

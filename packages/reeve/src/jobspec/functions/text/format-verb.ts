@@ -14,7 +14,7 @@ import {
   formatExponent,
   formatShortest,
   type Decimal,
-} from '@reeve/kit/decimal-text.ts'
+} from '@reeve/kit/format-decimal.ts'
 import { toJsonText } from '../encoding/json-text.ts'
 
 /** A verb of a format string. */

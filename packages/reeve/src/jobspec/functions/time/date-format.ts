@@ -1,14 +1,14 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { quoteText } from '@reeve/hcl'
 import { MONTHS, WEEKDAYS, type WallTime } from '@reeve/kit/calendar.ts'
-import { formatOffset, padded, toWallTime, type Moment } from './timestamp.ts'
+import { formatOffset, padded, localTime, type Moment } from './timestamp.ts'
 
 /** Quoted text, a run of one letter, or other characters. */
 const TOKEN = /'(?:[^']|'')*'|'|([a-zA-Z])\1*|[^a-zA-Z']+/g
 
 /** Formats a date: letters are fields, `'text'` is literal. An error continues after `format`. */
 export function formatDate(format: string, moment: Moment): Result<string, string> {
-  const face = toWallTime(moment)
+  const face = localTime(moment)
   const parts: string[] = []
   for (const [token] of format.matchAll(TOKEN)) {
     const part = formatToken(token, face, moment)

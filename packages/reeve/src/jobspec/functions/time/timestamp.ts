@@ -1,4 +1,4 @@
-import { daysIn, midnightMs, wallTime, type WallTime } from '@reeve/kit/calendar.ts'
+import { daysInMonth, dayStartMs, toWallTime, type WallTime } from '@reeve/kit/calendar.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
 /** A point in time with the UTC offset it was written with. */
@@ -19,7 +19,7 @@ export function parseTimestamp(text: string): Result<Moment, string> {
     .slice(1, 7)
     .map(Number)
   const [, , , , , , , fraction = '', sign = '+', aheadHours = '0', aheadMinutes = '0'] = match
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month))
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month))
     return err(`${WANTED}, but there is no such day`)
   if (
     hour > 23 ||
@@ -31,7 +31,7 @@ export function parseTimestamp(text: string): Result<Moment, string> {
     return err(`${WANTED}, but there is no such time of day`)
   const offset = Number(aheadHours) * 60 + Number(aheadMinutes)
   const offsetMinutes = sign === '-' ? -offset : offset
-  const local = midnightMs(year, month, day) + ((hour * 60 + minute) * 60 + second) * 1000
+  const local = dayStartMs(year, month, day) + ((hour * 60 + minute) * 60 + second) * 1000
   const ms = local - offsetMinutes * MS_PER_MINUTE + Number(`0.${fraction}`) * 1000
   return ok({ ms, offsetMinutes: offsetMinutes === 0 ? 0 : offsetMinutes })
 }
@@ -39,13 +39,13 @@ export function parseTimestamp(text: string): Result<Moment, string> {
 const MS_PER_MINUTE = 60_000
 
 /** The local date and time at the offset. */
-export function toWallTime({ ms, offsetMinutes }: Moment): WallTime {
-  return wallTime(Math.floor(ms) + offsetMinutes * MS_PER_MINUTE)
+export function localTime({ ms, offsetMinutes }: Moment): WallTime {
+  return toWallTime(Math.floor(ms) + offsetMinutes * MS_PER_MINUTE)
 }
 
 /** RFC 3339 without fractional seconds; undefined if the year does not have four digits. */
 export function formatTimestamp(moment: Moment): string | undefined {
-  const { year, month, day, hour, minute, second } = toWallTime(moment)
+  const { year, month, day, hour, minute, second } = localTime(moment)
   if (!(year >= 0 && year <= 9999)) return undefined
   const date = [padded(year, 4), padded(month), padded(day)].join('-')
   const time = [padded(hour), padded(minute), padded(second)].join(':')

@@ -1,5 +1,5 @@
-import { releaseBytes } from '@reeve/kit/release-bytes.ts'
-import { UTF8_BYTES_MAX } from '@reeve/kit/parted-text.ts'
+import { releaseBytes } from '@reeve/kit/bytes.ts'
+import { UTF8_BYTES_PER_UNIT_MAX } from '@reeve/kit/string-chunks.ts'
 
 /**
  * Chunks of memory for an append. One that grows would be copied and thrown away every time a plan
@@ -89,7 +89,7 @@ export class ChunkedBytes {
   addText(text: string): boolean {
     const { length } = text
     const chunk = this.#chunkFor(
-      length < COUNTED_CHARS_MIN ? length * UTF8_BYTES_MAX : Buffer.byteLength(text),
+      length < COUNTED_CHARS_MIN ? length * UTF8_BYTES_PER_UNIT_MAX : Buffer.byteLength(text),
     )
     const bytes = chunk.bytes.write(text, chunk.end)
     chunk.end += bytes

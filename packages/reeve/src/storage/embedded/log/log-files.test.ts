@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { joinedText } from '@reeve/kit/parted-text.ts'
+import { joinChunks } from '@reeve/kit/string-chunks.ts'
 import type { LogEntry } from '../../../state/index.ts'
 import { aLogEntry, contentOf } from '../../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
@@ -31,7 +31,7 @@ test('any entries come out of a record as they went in', () => {
       const record = Buffer.concat(writer.write(entries, salt))
       assert.ok(isSoundRecord(record, salt))
       assert.ok(!isSoundRecord(record, salt + 1))
-      const whole = entries.map((one) => ({ ...one, text: joinedText(one.text) }))
+      const whole = entries.map((one) => ({ ...one, text: joinChunks(one.text) }))
       assert.deepEqual(asLists([...entriesIn(record)]), asLists(whole))
     }),
   )
