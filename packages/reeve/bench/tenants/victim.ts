@@ -63,6 +63,7 @@ const delay = monitorEventLoopDelay({ resolution: 5 })
 let stallMs = 0
 let probeSentMs = 0
 let registered = 0
+/** When the last received log line was written. */
 let logMs = 0
 
 process.on('message', (command: VictimCommand) => {
@@ -241,7 +242,7 @@ async function followLog(): Promise<void> {
     const [number, writtenAt] = line.split(' ').map(Number)
     const writtenMs = Number(writtenAt) - performance.timeOrigin
     const nowMs = performance.now()
-    logMs = nowMs
+    logMs = writtenMs
     samples.log.push({ dueMs: writtenMs, tookMs: nowMs - writtenMs, line: Number(number) })
   })
 }
@@ -274,7 +275,9 @@ async function measure(durationMs: number): Promise<VictimReport> {
   const taken: Partial<Record<VictimKind, KindSamples>> = {}
   for (const kind of VICTIM_KINDS) {
     taken[kind] = toSamples(samples[kind].filter(isInside), kind === 'log' ? missing : 0)
-    samples[kind] = samples[kind].filter(({ dueMs }) => dueMs >= toMs)
+    // The last log line stays: the next window counts from its number.
+    const lastLine = kind === 'log' ? samples.log.findLast(({ dueMs }) => dueMs < toMs) : undefined
+    samples[kind] = samples[kind].filter((sample) => sample.dueMs >= toMs || sample === lastLine)
   }
   for (const [number, { dueMs }] of unseen) if (dueMs < toMs) unseen.delete(number)
   // Proof: every kind was just assigned its samples.
@@ -287,6 +290,7 @@ async function measure(durationMs: number): Promise<VictimReport> {
 async function settle(toMs: number): Promise<void> {
   const isOpen = ({ dueMs, tookMs }: Sample): boolean => dueMs < toMs && tookMs === undefined
   const isSettled = (): boolean =>
+    // The number of a line from after the window says how many were written in it.
     logMs > toMs &&
     !VICTIM_KINDS.some((kind) => samples[kind].some(isOpen)) &&
     // A pending probe may have been sent in the window.
