@@ -334,6 +334,17 @@ for (const [link, isBroken] of links)
     assert.deepEqual(found, isBroken ? ['docs/a.md:5'] : [])
   })
 
+test('tidy unlinked-page: every page of docs is linked by another one', () => {
+  const found = placesOf('unlinked-page', {
+    'README.md': '[a](docs/)',
+    'docs/README.md': '[b](b.md)',
+    'docs/b.md': '',
+    'docs/c.md': '[itself](c.md)',
+    'packages/a/README.md': '',
+  })
+  assert.deepEqual(found, ['docs/c.md:1'])
+})
+
 const longFile = repeat('f()', 500)
 const allows: readonly [name: string, first: string, left: string[]][] = [
   ['an exception with a reason holds', '// tidy-allow file-length: one table', []],

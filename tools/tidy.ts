@@ -8,7 +8,7 @@ import { applyAllows } from './tidy/allow.ts'
 import * as budgets from './tidy/budgets.ts'
 import { checkCitations } from './tidy/citations.ts'
 import { findingsOf, type FileRule } from './tidy/file.ts'
-import { checkLinks } from './tidy/links.ts'
+import { checkLinks, checkUnlinkedPages } from './tidy/links.ts'
 import { checkReach } from './tidy/reach.ts'
 import * as syntax from './tidy/syntax.ts'
 import { checkName, checkTodo, checkVendorNames } from './tidy/words.ts'
@@ -27,7 +27,15 @@ const FILE_RULES: Readonly<Record<string, FileRule>> = {
   name: checkName,
   todo: checkTodo,
 }
-const TREE_RULES = ['syntax', 'vendor', 'dead-file', 'dead-export', 'link', 'citation']
+const TREE_RULES = [
+  'syntax',
+  'vendor',
+  'dead-file',
+  'dead-export',
+  'link',
+  'unlinked-page',
+  'citation',
+]
 const RULES: ReadonlySet<string> = new Set([...Object.keys(FILE_RULES), ...TREE_RULES])
 
 /** Every finding of every rule. */
@@ -44,6 +52,7 @@ export function tidy(repository: Repository, areas: Areas): Finding[] {
     ...checkVendorNames(repository),
     ...checkReach(graph),
     ...checkLinks(repository),
+    ...checkUnlinkedPages(repository),
     ...checkCitations(repository, sources),
   )
   return applyAllows(repository, findings, RULES)

@@ -14,6 +14,22 @@ export function checkLinks(repository: Repository): Finding[] {
     )
 }
 
+/** Pages of the documentation that no other page leads to. */
+export function checkUnlinkedPages(repository: Repository): Finding[] {
+  const pages = repository.files.filter((path) => path.endsWith('.md'))
+  const linked = new Set(
+    pages.flatMap((from) =>
+      linksOf(repository.read(from)).flatMap(({ target }) => {
+        const path = pathOf(from, target.split('#', 1)[0] ?? '')
+        return path === undefined || path === from ? [] : [path, posix.join(path, 'README.md')]
+      }),
+    ),
+  )
+  return pages
+    .filter((path) => path.startsWith('docs/') && !linked.has(path))
+    .map((path) => ({ path, line: 1, rule: 'unlinked-page', message: 'no page links to it' }))
+}
+
 interface Link {
   readonly line: number
   readonly target: string
