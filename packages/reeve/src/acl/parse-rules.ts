@@ -16,7 +16,7 @@ import {
   operatorCapabilities,
   variableCapabilities,
 } from './capabilities.ts'
-import { inOwnWords } from './other-words.ts'
+import { resolveRuleAliases } from './rule-aliases.ts'
 import { sortRules, type RawRule, type RawRules } from './raw-rules.ts'
 import { readRuleText } from './rule-text.ts'
 import {
@@ -43,7 +43,7 @@ export function parseAclRules(text: string, aliases?: RuleAliases): Result<AclRu
   if (Object.values(raw.value).every((rules) => rules.length === 0))
     return err(`Invalid policy: ${clipped(text)}`)
   const problems: Problems = []
-  const rules = checkRules(problems, inOwnWords(raw.value, aliases))
+  const rules = checkRules(problems, resolveRuleAliases(raw.value, aliases))
   const [first] = problems
   return first === undefined ? ok(rules) : err(first)
 }

@@ -1,4 +1,4 @@
-import { aliasesOf, knownEnvironment, type JobFileAliases } from '../compat/index.ts'
+import { aliasesOf, translatedEnvironment, type JobFileAliases } from '../compat/index.ts'
 import type { Terminal } from './command-line.ts'
 import { EXIT_CODES } from './exit-code.ts'
 import { reasonOf } from './reason.ts'
@@ -60,7 +60,7 @@ export function processHost(): CliHost {
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    environment: knownEnvironment(aliases.commandLine, process.env),
+    environment: translatedEnvironment(aliases.commandLine, process.env),
     jobFileAliases: aliases.jobFile,
     directory: process.cwd(),
     // Opening standard input keeps a process alive; most commands never ask for it.

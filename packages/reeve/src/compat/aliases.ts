@@ -1,6 +1,7 @@
 /**
- * Names under which other clients, files and machines know what is ours. Each table is written from
- * the other name to ours, unless it says otherwise. Without aliases only our own names exist.
+ * Names that clients, files and machines of other products use for what Reeve has. A table maps the
+ * other product's name to Reeve's unless its comment says otherwise. `NO_ALIASES` leaves Reeve's
+ * names only.
  */
 export interface Aliases {
   readonly http: HttpAliases
@@ -13,32 +14,33 @@ export interface Aliases {
   readonly commandLine: CommandLineAliases
 }
 
-/** Of `/v1`. */
+/** Names in the workload API (`/v1`). */
 export interface HttpAliases {
-  /** Names in lower case. */
+  /** In lower case. */
   readonly requestHeaders: Readonly<Record<string, string>>
-  /** From ours to the other, in lower case: answers carry both. */
+  /** From Reeve's name to the other one, in lower case. Responses carry both. */
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Fields of JSON bodies. Only the schemas that have our field know the other one. */
+  /** Fields of JSON bodies; accepted where the schema has Reeve's field. */
   readonly fields: Readonly<Record<string, string>>
-  /** Values of JSON bodies, by our name of their field. */
+  /** Values in JSON bodies, by Reeve's name of the field. */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Directories of variables. A path is answered in the words in which it was asked for. */
+  /** Directories of variables. A response uses the name that the request used. */
   readonly variableDirectories: Readonly<Record<string, string>>
 }
 
-/** Of `/api/v2`. */
+/** Names in the governance API (`/api/v2`). */
 export interface GovernanceAliases {
-  /** What every answer carries besides ours. */
+  /** Headers with fixed values that are added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Kinds of policies, and the ends of their files. */
+  /** Kinds of policies, which are also the suffixes of policy files. */
   readonly policyKinds: Readonly<Record<string, string>>
-  /** Members of attributes. */
+  /** Members of `attributes`. */
   readonly members: Readonly<Record<string, string>>
-  /** Values of members, by our name of the member. */
+  /** Values of members, by Reeve's name of the member. */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Services of the discovery document, by the words of its readers. */
+  /** Path of the service discovery document. */
   readonly discoveryPath: string | undefined
+  /** Services of that document and their paths on this server. */
   readonly discovery: Readonly<Record<string, string>>
 }
 
@@ -48,45 +50,44 @@ export interface JobFileAliases {
   readonly attributes: Readonly<Record<string, string>>
   /** Providers of services and secrets. */
   readonly providers: Readonly<Record<string, string>>
-  /** What the environment variables of variables may begin with besides ours. */
+  /** Prefixes of environment variables that set input variables, besides Reeve's. */
   readonly variablePrefixes: readonly string[]
 }
 
-/** What tasks and their templates see. */
+/** Names that tasks and their templates use. */
 export interface TaskAliases {
-  /** Every variable of ours is there under these prefixes too. */
+  /** Prefixes under which tasks get each of Reeve's environment variables once more. */
   readonly environmentPrefixes: readonly string[]
   readonly templateFunctions: Readonly<Record<string, string>>
   readonly variableDirectories: Readonly<Record<string, string>>
-  /** Attributes of nodes, from ours to the other: a node has both. */
+  /** Attributes of nodes, from Reeve's name to the other one. A node has both. */
   readonly nodeAttributes: Readonly<Record<string, string>>
 }
 
-/** Of ACL policies. */
+/** Words in the rules of ACL policies. */
 export interface RuleAliases {
   readonly capabilities: Readonly<Record<string, string>>
   readonly variableDirectories: Readonly<Record<string, string>>
 }
 
-/** Metrics that are there under a second name, which usual dashboards read. */
+/** Second names of metrics, which common dashboards read. */
 export interface MetricAliases {
-  /** From ours, without the prefix, to the other. */
+  /** From Reeve's name without its prefix to the other one. */
   readonly names: Readonly<Record<string, string>>
 }
 
 export interface CertificateAliases {
-  /** Last parts of the names that certificates of servers and nodes may hold besides ours. */
+  /** Last labels that names in certificates of servers and nodes may have, besides Reeve's. */
   readonly domains: readonly string[]
 }
 
 export interface CommandLineAliases {
-  /** Our variable that names the server. */
+  /** Reeve's variable for the address of the server. */
   readonly address: string
-  /** Variables of other programs, program by program. */
+  /** Environment variables of other programs; one table per program. */
   readonly environments: readonly Readonly<Record<string, string>>[]
 }
 
-/** Our names only. */
 export const NO_ALIASES: Aliases = {
   http: {
     requestHeaders: {},

@@ -24,7 +24,7 @@ const ALL: Aliases = {
   },
 }
 
-/** The other names that an agent or a command knows: all of them, or none (`compatibility`). */
+/** The aliases of an agent or a command: all, or none if `compatibility` is off. */
 export function aliasesOf(isCompatible: boolean): Aliases {
   return isCompatible ? ALL : NO_ALIASES
 }

@@ -1,14 +1,14 @@
 import type { GovernanceAliases } from './aliases.ts'
 
 /*
- * The words of Terraform Enterprise and HCP Terraform, whose clients work unchanged
+ * Names of Terraform Enterprise and HCP Terraform, whose clients work unchanged
  * (docs/reference/compatibility.md).
  */
 export const GOVERNANCE: GovernanceAliases = {
   responseHeaders: {
     'tfp-api-version': '2.6',
     'tfp-appname': 'Reeve',
-    // Plans are shown with the structure of their log from this version on.
+    // Clients show the structured log of a plan from this version on.
     'x-tfe-version': 'v202302-1',
   },
   policyKinds: { sentinel: 'native' },

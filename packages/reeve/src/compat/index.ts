@@ -1,7 +1,7 @@
 export { aliasesOf } from './all.ts'
 export { NO_ALIASES } from './aliases.ts'
-export { knownEnvironment } from './environment.ts'
-export { askedPath, ownPath } from './paths.ts'
+export { translatedEnvironment } from './environment.ts'
+export { pathAsRequested, canonicalPath } from './paths.ts'
 export type {
   Aliases,
   CommandLineAliases,

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aliasesOf, askedPath, knownEnvironment, NO_ALIASES, ownPath } from './index.ts'
+import {
+  aliasesOf,
+  canonicalPath,
+  NO_ALIASES,
+  pathAsRequested,
+  translatedEnvironment,
+} from './index.ts'
 
 const PACKAGES = join(import.meta.dirname, '../../..')
 const OTHER_PRODUCTS = /nomad|hashicorp|\bconsul\b|vault|sentinel|\btfe\b|\btfp-/i
@@ -26,7 +32,7 @@ test('aliases: without compatibility there are none', () => {
 
 const { variableDirectories } = aliasesOf(true).http
 
-test('paths: a directory has two names, and whoever asks by one is answered by it', () => {
+test('paths: a response uses the directory name of the request', () => {
   const cases = [
     ['nomad/jobs/web', 'service/jobs/web'],
     ['nomad', 'service'],
@@ -34,9 +40,9 @@ test('paths: a directory has two names, and whoever asks by one is answered by i
     ['service/jobs', 'service/jobs'],
     ['', ''],
   ] as const
-  for (const [asked, own] of cases) {
-    assert.equal(ownPath(variableDirectories, asked), own)
-    assert.equal(askedPath(variableDirectories, own, asked), asked)
+  for (const [requested, canonical] of cases) {
+    assert.equal(canonicalPath(variableDirectories, requested), canonical)
+    assert.equal(pathAsRequested(variableDirectories, canonical, requested), requested)
   }
 })
 
@@ -44,12 +50,12 @@ const { commandLine } = aliasesOf(true)
 
 const environments = [
   {
-    name: 'the variables of another program are read where ours are not set',
+    name: 'the variables of another program are used if those of Reeve are not set',
     given: { NOMAD_ADDR: 'http://a', NOMAD_TOKEN: 't', REEVE_TOKEN: '' },
     known: { REEVE_ADDR: 'http://a', REEVE_TOKEN: 't' },
   },
   {
-    name: 'a token for one server is not sent to the one that ours name',
+    name: 'a token of another program is not sent to the server in REEVE_ADDR',
     given: { REEVE_ADDR: 'http://b', NOMAD_ADDR: 'http://a', NOMAD_TOKEN: 't' },
     known: { REEVE_ADDR: 'http://b', REEVE_TOKEN: undefined },
   },
@@ -66,7 +72,7 @@ const environments = [
 ]
 for (const { name, given, known } of environments)
   test(`environment: ${name}`, () => {
-    const found = knownEnvironment(commandLine, given)
+    const found = translatedEnvironment(commandLine, given)
     for (const [variable, value] of Object.entries(known)) assert.equal(found[variable], value)
-    assert.equal(knownEnvironment(NO_ALIASES.commandLine, given), given)
+    assert.equal(translatedEnvironment(NO_ALIASES.commandLine, given), given)
   })

@@ -1,17 +1,17 @@
 type Directories = Readonly<Record<string, string>>
 
-/** The same path, in our words; as it is when no other word begins it. */
-export function ownPath(directories: Directories, path: string): string {
+/** The path with an alias of its first directory replaced by Reeve's name. */
+export function canonicalPath(directories: Directories, path: string): string {
   for (const other in directories)
     if (isBelow(path, other)) return `${directories[other]}${path.slice(other.length)}`
   return path
 }
 
-/** A path of ours in the words of a caller who asked for `asked`. */
-export function askedPath(directories: Directories, path: string, asked: string): string {
+/** A canonical path under the directory name that the request for `requested` used. */
+export function pathAsRequested(directories: Directories, path: string, requested: string): string {
   for (const other in directories) {
     const own = directories[other]
-    if (own !== undefined && isBelow(asked, other) && isBelow(path, own))
+    if (own !== undefined && isBelow(requested, other) && isBelow(path, own))
       return `${other}${path.slice(own.length)}`
   }
   return path

@@ -8,7 +8,7 @@ import type {
 } from './aliases.ts'
 
 /*
- * The names of Nomad, whose clients, job files, templates and dashboards work unchanged
+ * Names of Nomad, whose clients, job files, templates and dashboards work unchanged
  * (docs/reference/compatibility.md).
  */
 
@@ -19,7 +19,7 @@ const RESPONSE_HEADERS = {
   'x-service-nexttoken': 'x-nomad-nexttoken',
 } as const
 
-/** Below it are the variables that tasks read as their own; nothing else may be there. */
+/** The directory of variables that tasks read with their own identity. */
 const VARIABLE_DIRECTORIES = { nomad: 'service' } as const
 
 const PROVIDERS = { nomad: 'service', consul: 'discovery' } as const

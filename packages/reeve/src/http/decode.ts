@@ -80,7 +80,7 @@ export function compileDecoder(schema: JsonSchema, names: BodyAliases = OWN_NAME
   }
 }
 
-/** Other names of fields, and other words for the values of some. */
+/** Aliases of fields, and of the values of some fields. */
 export type BodyAliases = Pick<HttpAliases, 'fields' | 'values'>
 
 const OWN_NAMES: BodyAliases = { fields: {}, values: {} }
@@ -105,7 +105,7 @@ function decodeObject(
     if (isReadOnly(schema)) continue
     // Compiling at first use keeps recursive and rarely sent shapes out of start-up.
     let decode: Decoder | undefined
-    const make = (): Decoder => inOwnWords(compileDecoder(schema, names), names.values[name])
+    const make = (): Decoder => withValueAliases(compileDecoder(schema, names), names.values[name])
     const field = { name, decode: (value: unknown) => (decode ??= make())(value) }
     fields.set(name, field)
     inAnyCase.set(name.toLowerCase(), field)
@@ -133,11 +133,14 @@ function decodeObject(
   }
 }
 
-/** Undefined when the values of a field have no other words. */
-function inOwnWords(decode: Decoder, words: Readonly<Record<string, string>> | undefined): Decoder {
-  if (words === undefined) return decode
+/** Replaces aliases of values before they are decoded. */
+function withValueAliases(
+  decode: Decoder,
+  aliases: Readonly<Record<string, string>> | undefined,
+): Decoder {
+  if (aliases === undefined) return decode
   return (value) =>
-    decode(typeof value === 'string' && Object.hasOwn(words, value) ? words[value] : value)
+    decode(typeof value === 'string' && Object.hasOwn(aliases, value) ? aliases[value] : value)
 }
 
 function decodeMap(schema: JsonSchema, names: BodyAliases): Decoder {

@@ -13,7 +13,7 @@ import {
   type TemplateFunctions,
   type TemplateValue,
 } from '@reeve/go-template'
-import { ownPath } from '../../compat/index.ts'
+import { canonicalPath } from '../../compat/index.ts'
 import type { ServiceName, VariableItems } from '../catalog.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { nodeLookup } from '../task/node-lookup.ts'
@@ -72,7 +72,7 @@ function ownFunctions(inputs: TemplateInputs): TemplateFunctions {
     return Object.hasOwn(inputs.env, name) ? inputs.env[name] : nodeValue(name)
   }
   const directories = inputs.node.aliases?.variableDirectories ?? {}
-  const pathOf = (value: TemplateValue): string => ownPath(directories, text(value))
+  const pathOf = (value: TemplateValue): string => canonicalPath(directories, text(value))
   return functionTable([
     ['env', textCost, (name) => variableOf(name) ?? ''],
     ['envOrDefault', textCost, (name, fallback) => variableOf(name) || text(fallback)],

@@ -1,6 +1,6 @@
 import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { askedPath, ownPath, type HttpAliases } from '../../compat/index.ts'
+import { pathAsRequested, canonicalPath, type HttpAliases } from '../../compat/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
@@ -39,12 +39,12 @@ import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
 
-/** Which path it is about decides; each handler asks for it again. */
+/** The rights of a variable depend on its path, which each handler checks. */
 export function variableEndpoints(
   context: WorkloadContext,
   directories: Directories,
 ): readonly Endpoint[] {
-  const namesFor = (asked: string): PathNames => pathNames(directories, asked)
+  const namesFor = (requested: string): PathNames => pathNames(directories, requested)
   return [
     read(v1Routes.listVariables, somewhere('list'), (request) =>
       ok(listVariables(context.store, request, namesFor(request.query.prefix ?? ''))),
@@ -63,17 +63,20 @@ export function variableEndpoints(
 
 type Directories = HttpAliases['variableDirectories']
 
-/** A path that was asked for, in our words, and how paths are told to whoever asked. */
+/** The canonical path of a request, and how its response names paths. */
 interface PathNames {
-  readonly own: string
-  /** The same of another path. */
-  readonly ownOf: (path: string) => string
-  readonly told: (path: string) => string
+  readonly path: string
+  readonly canonical: (path: string) => string
+  readonly asRequested: (path: string) => string
 }
 
-function pathNames(directories: Directories, asked: string): PathNames {
-  const ownOf = (path: string): string => ownPath(directories, path)
-  return { own: ownOf(asked), ownOf, told: (path) => askedPath(directories, path, asked) }
+function pathNames(directories: Directories, requested: string): PathNames {
+  const canonical = (path: string): string => canonicalPath(directories, path)
+  return {
+    path: canonical(requested),
+    canonical,
+    asRequested: (path) => pathAsRequested(directories, path, requested),
+  }
 }
 
 type Capability = 'list' | 'read' | 'write' | 'destroy'
@@ -87,7 +90,7 @@ function anywhere(capability: Capability): Requirement {
   return ({ grants }) => grants.variableSomewhere('*', capability)
 }
 
-/** For some path of the namespace; which ones is asked for each variable. */
+/** Held for some path of the namespace; each variable is checked by itself. */
 const LIST_VARIABLES: NamespaceRight = {
   name: 'list variables',
   isHeld: (grants, namespace) => grants.variableSomewhere(namespace, 'list'),
@@ -96,7 +99,7 @@ const LIST_VARIABLES: NamespaceRight = {
 function listVariables(
   store: Store,
   request: RequestOf<typeof v1Routes.listVariables>,
-  { own: prefix, told }: PathNames,
+  { path: prefix, asRequested }: PathNames,
 ): ReadPlan {
   const { caller, namespace, query } = request
   const { variables } = store.tables
@@ -107,23 +110,23 @@ function listVariables(
     walk: visible(walkKeys(variables, low, NAMESPACED_TOKEN), isVisible),
     query,
     filter: FILTER,
-    filterView: (row) => metadataFor(caller, row, told),
-    stub: (row) => metadataFor(caller, row, told),
+    filterView: (row) => metadataFor(caller, row, asRequested),
+    stub: (row) => metadataFor(caller, row, asRequested),
   }))
 }
 
 function readVariable(
   context: WorkloadContext,
   { caller, namespace }: RequestOf<typeof v1Routes.readVariable>,
-  { own, told }: PathNames,
+  { path, asRequested }: PathNames,
 ): Result<ReadPlan, Refusal> {
-  if (!caller.grants.variable(namespace, own, 'read')) return err(PERMISSION_DENIED)
+  if (!caller.grants.variable(namespace, path, 'read')) return err(PERMISSION_DENIED)
   return ok(
     readRow(context.store.tables.variables, {
-      key: namespacedKey(namespace, own),
+      key: namespacedKey(namespace, path),
       missing: VARIABLE_NOT_FOUND,
       missingIndex: () => context.store.indexIn('variables', namespaceScope(namespace)),
-      show: (row) => shown(context, caller, row, told),
+      show: (row) => shown(context, caller, row, asRequested),
     }),
   )
 }
@@ -131,25 +134,25 @@ function readVariable(
 function metadataFor(
   { grants }: Caller,
   row: VariableRow,
-  told: PathNames['told'],
+  asRequested: PathNames['asRequested'],
 ): VariableMetadata {
   const metadata = variableMetadata(row, grants.variable(row.Namespace, row.Path, 'write'))
-  return { ...metadata, Path: told(row.Path) }
+  return { ...metadata, Path: asRequested(row.Path) }
 }
 
 function shown(
   { sealer }: WorkloadContext,
   caller: Caller,
   row: VariableRow,
-  told: PathNames['told'],
+  asRequested: PathNames['asRequested'],
 ): object {
-  return { ...metadataFor(caller, row, told), Items: openItems(sealer, row) }
+  return { ...metadataFor(caller, row, asRequested), Items: openItems(sealer, row) }
 }
 
 async function change(
   context: WorkloadContext,
   { caller, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
-  { own: path, ownOf, told }: PathNames,
+  { path, canonical, asRequested }: PathNames,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -162,14 +165,14 @@ async function change(
   const target = { namespace, path, cas: cas.value }
   const written = await writeVariable(context, caller, {
     ...target,
-    body: { ...body, Path: ownOf(body.Path ?? '') },
+    body: { ...body, Path: canonical(body.Path ?? '') },
     lock: lock.value,
   })
   if (!written.ok) return written
   const { kind, row, index } = written.value
   if (kind === 'conflict' || row === undefined)
-    return ok({ index, answer: conflictAnswer(context, caller, { target, row, told }) })
-  const metadata = metadataFor(caller, row, told)
+    return ok({ index, answer: conflictAnswer(context, caller, { target, row, asRequested }) })
+  const metadata = metadataFor(caller, row, asRequested)
   // Nothing is written but the lock, so that nothing has to be repeated.
   if (lock.value === 'renew' || lock.value === 'release')
     return ok({ index, answer: json(metadata) })
@@ -186,7 +189,7 @@ function hasItems({ Items }: VariableRequest): boolean {
 async function destroy(
   context: WorkloadContext,
   { caller, namespace, query }: WriteRequestOf<typeof v1Routes.deleteVariable>,
-  { own: path, told }: PathNames,
+  { path, asRequested }: PathNames,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -195,29 +198,29 @@ async function destroy(
   if (!deleted.ok) return deleted
   const { kind, row, index } = deleted.value
   if (kind === 'done') return ok({ index, answer: { status: 204, body: { kind: 'empty' } } })
-  return ok({ index, answer: conflictAnswer(context, caller, { target, row, told }) })
+  return ok({ index, answer: conflictAnswer(context, caller, { target, row, asRequested }) })
 }
 
 interface Conflict {
   readonly target: { readonly namespace: string; readonly path: string }
   readonly row: VariableRow | undefined
-  readonly told: PathNames['told']
+  readonly asRequested: PathNames['asRequested']
 }
 
 /** What stands against it, with its values for those who may read them. */
 function conflictAnswer(
   context: WorkloadContext,
   caller: Caller,
-  { target, row, told }: Conflict,
+  { target, row, asRequested }: Conflict,
 ): Answer {
   const { namespace, path } = target
   const mayRead = caller.grants.variable(namespace, path, 'read')
   const current =
     row === undefined
-      ? { Namespace: namespace, Path: told(path), ...NEVER }
+      ? { Namespace: namespace, Path: asRequested(path), ...NEVER }
       : mayRead
-        ? shown(context, caller, row, told)
-        : metadataFor(caller, row, told)
+        ? shown(context, caller, row, asRequested)
+        : metadataFor(caller, row, asRequested)
   const headers = { [ERROR_CODE_HEADER]: 'index-conflict' satisfies RefusalCode }
   return { ...json(current), status: 409, headers }
 }
