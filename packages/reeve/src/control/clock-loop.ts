@@ -35,6 +35,8 @@ export class ClockLoop {
   readonly #options: ClockLoopOptions
   /** The clock minus the monotonic one: it changes when somebody sets the clock. */
   #offsetMs = 0
+  /** Index of the last commit when the clock was checked last. */
+  #checkedIndex = 0
   /** A commit has a time that the clock has not reached: it was ahead for a moment. */
   #wasAhead = false
   #cancelTimer: () => void = () => undefined
@@ -47,6 +49,7 @@ export class ClockLoop {
   start(): void {
     const { clock, store } = this.#options
     this.#offsetMs = this.#offset()
+    this.#checkedIndex = store.index
     this.#unsubscribe = store.log.subscribe((commits) => {
       const expectedMs = clock.monotonicMs() + this.#offsetMs
       if (commits.some(({ timeMs }) => timeMs > expectedMs + JUMP_MS_MIN)) this.#wasAhead = true
@@ -65,15 +68,14 @@ export class ClockLoop {
   check(): void {
     const offsetMs = this.#offset()
     const jumpMs = offsetMs - this.#offsetMs
-    if (Math.abs(jumpMs) < JUMP_MS_MIN) {
-      // Time servers slow a clock down or speed it up; that is no jump, however long it goes on.
-      this.#offsetMs = offsetMs
-      this.#correctWhatWasAhead()
-      return
-    }
-    this.#wasAhead = false
+    const lastIndex = this.#checkedIndex
+    this.#checkedIndex = this.#options.store.index
     this.#offsetMs = offsetMs
-    const count = this.#correct(movedBy(jumpMs, this.#options.clock.nowMs()))
+    // Time servers slow a clock down or speed it up; that is no jump, however long it goes on.
+    if (Math.abs(jumpMs) < JUMP_MS_MIN) return this.#correctWhatWasAhead()
+    this.#wasAhead = false
+    const nowMs = this.#options.clock.nowMs()
+    const count = this.#correct(movedBy({ jumpMs, nowMs, lastIndex }))
     this.#warn({ jumpMs, times: count }, 'the clock of this server was set')
   }
 

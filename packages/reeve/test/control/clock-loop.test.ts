@@ -235,6 +235,20 @@ for (const { name, durationMs, rows, dueMs } of cases) {
     })
 }
 
+for (const { name, durationMs, rows, dueMs } of cases)
+  for (const jumpMs of [-DAY_MS, -10_000])
+    test(`clock loop: ${name} written right after a jump of ${jumpMs} ms is not cut short`, async (t) => {
+      const { server, loop, write } = await aWorld(t)
+      const { clock, context } = server
+      loop.start()
+      clock.advance(10_500)
+      clock.jump(jumpMs)
+      await write(...rows(clock.nowMs()))
+      clock.advance(500)
+      assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 500)
+      loop.stop()
+    })
+
 test('clock loop: times that somebody named, and copies of global tokens, stay', async (t) => {
   const { server, loop, write } = await aWorld(t, true)
   const { clock, context } = server

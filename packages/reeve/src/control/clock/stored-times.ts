@@ -7,10 +7,16 @@ import { namespacedKey, put, type Change, type Tables } from '../../state/index.
 export interface StoredDeadline {
   readonly dueMs: number
   readonly durationMs: number
+  /** Index of the commit that wrote its row last. */
+  readonly modifyIndex: number
 }
 
 /** What the deadline is to be; the one it is where nothing is wrong with it. */
 export type CorrectDeadline = (deadline: StoredDeadline) => number
+
+interface IndexedRow {
+  readonly ModifyIndex: number
+}
 
 interface StoredTime {
   /** Table and field. */
@@ -43,7 +49,10 @@ export const STORED_TIMES: readonly StoredTime[] = [
       [...periodic_launches.rows()].flatMap((row) => {
         const dueMs = msFromNs(row.Done)
         // How far the schedule was carried out: never ahead of the clock.
-        const nextMs = Math.min(dueMs, correct({ dueMs, durationMs: 0 }))
+        const nextMs = Math.min(
+          dueMs,
+          correct({ dueMs, durationMs: 0, modifyIndex: row.ModifyIndex }),
+        )
         return nextMs === dueMs
           ? []
           : [put('periodic_launches', { ...row, Done: nsFromMs(nextMs) })]
@@ -80,7 +89,7 @@ export const STORED_TIMES: readonly StoredTime[] = [
     corrections: ({ tables: { jobs } }, correct) =>
       jobs.rowsIn('lostNodes', 'yes').flatMap((row) => {
         const losses = row.NodeLosses ?? []
-        const NodeLosses = losses.map((loss) => moveLoss(loss, correct))
+        const NodeLosses = losses.map((loss) => moveLoss(row, loss, correct))
         return NodeLosses.every((loss, at) => loss === losses[at])
           ? []
           : [put('jobs', { ...row, NodeLosses })]
@@ -95,7 +104,11 @@ export const STORED_TIMES: readonly StoredTime[] = [
           const row = deployments.get(id)
           const groups = Object.entries(row.TaskGroups).flatMap(([name, state]) => {
             const deadlineMs = msFromNs(state.ProgressDeadline)
-            const due = corrected(state.RequireProgressBy, () => deadlineMs, correct)
+            const due = corrected(
+              row,
+              { time: state.RequireProgressBy, durationMs: deadlineMs },
+              correct,
+            )
             return due === undefined ? [] : [[name, { ...state, RequireProgressBy: due }] as const]
           })
           if (groups.length === 0) return []
@@ -109,7 +122,8 @@ export const STORED_TIMES: readonly StoredTime[] = [
       nodes.rowsIn('draining', 'yes').flatMap((row) => {
         if (row.DrainStrategy === null) return []
         const deadlineMs = msFromNs(row.DrainStrategy.Deadline)
-        const due = corrected(row.DrainStrategy.ForceDeadline, () => deadlineMs, correct)
+        const time = row.DrainStrategy.ForceDeadline
+        const due = corrected(row, { time, durationMs: deadlineMs }, correct)
         if (due === undefined) return []
         return [
           put('nodes', { ...row, DrainStrategy: { ...row.DrainStrategy, ForceDeadline: due } }),
@@ -122,7 +136,8 @@ export const STORED_TIMES: readonly StoredTime[] = [
       [...variable_locks.rows()].flatMap((row) => {
         const lock = variables.find(namespacedKey(row.Namespace, row.Path))?.Lock ?? undefined
         const durationMs = lock === undefined ? LIMITS.variableLockMsMax : lockTtlMs(lock)
-        const UntilMs = correct({ dueMs: row.UntilMs, durationMs })
+        const { UntilMs: dueMs, ModifyIndex: modifyIndex } = row
+        const UntilMs = correct({ dueMs, durationMs, modifyIndex })
         return UntilMs === row.UntilMs ? [] : [put('variable_locks', { ...row, UntilMs })]
       }),
   },
@@ -133,7 +148,8 @@ export const STORED_TIMES: readonly StoredTime[] = [
         const ttlMs = parseDurationMs(row.ExpirationTTL)
         if (row.ExpirationTime === null || ttlMs === undefined) return []
         if (row.Global && copiesGlobalTokens) return []
-        const ExpirationTime = corrected(row.ExpirationTime, () => ttlMs, correct)
+        const stored = { time: row.ExpirationTime, durationMs: ttlMs }
+        const ExpirationTime = corrected(row, stored, correct)
         return ExpirationTime === undefined ? [] : [put('acl_tokens', { ...row, ExpirationTime })]
       }),
   },
@@ -141,7 +157,8 @@ export const STORED_TIMES: readonly StoredTime[] = [
     name: 'one_time_tokens.ExpiresAt',
     corrections: ({ tables: { one_time_tokens } }, correct) =>
       [...one_time_tokens.rows()].flatMap((row) => {
-        const ExpiresAt = corrected(row.ExpiresAt, () => LIMITS.oneTimeTokenMs, correct)
+        const stored = { time: row.ExpiresAt, durationMs: LIMITS.oneTimeTokenMs }
+        const ExpiresAt = corrected(row, stored, correct)
         return ExpiresAt === undefined ? [] : [put('one_time_tokens', { ...row, ExpiresAt })]
       }),
   },
@@ -150,7 +167,8 @@ export const STORED_TIMES: readonly StoredTime[] = [
     corrections: ({ tables: { node_join_tokens } }, correct) =>
       [...node_join_tokens.rows()].flatMap((row) => {
         const createdMs = Date.parse(row.CreateTime)
-        const ExpiresAt = corrected(row.ExpiresAt, (dueMs) => dueMs - createdMs, correct)
+        const durationMs = Date.parse(row.ExpiresAt) - createdMs
+        const ExpiresAt = corrected(row, { time: row.ExpiresAt, durationMs }, correct)
         if (ExpiresAt === undefined) return []
         const movedMs = Date.parse(ExpiresAt) - Date.parse(row.ExpiresAt)
         const CreateTime = isoFromMs(createdMs + movedMs)
@@ -171,17 +189,22 @@ function movedEvaluations(
 ): readonly MovedEvaluation[] {
   return evaluations.rowsIn('status', 'pending').flatMap((row) => {
     const createdMs = msFromNs(row.CreateTime)
-    const due = corrected(row.WaitUntil, (dueMs) => dueMs - createdMs, correct)
+    const durationMs = Date.parse(row.WaitUntil) - createdMs
+    const due = corrected(row, { time: row.WaitUntil, durationMs }, correct)
     return due === undefined ? [] : [{ row, movedMs: Date.parse(due) - Date.parse(row.WaitUntil) }]
   })
 }
 
 /** A loss delays placements first, then counts until the next one is no longer related to it. */
-function moveLoss(loss: JobNodeLoss, correct: CorrectDeadline): JobNodeLoss {
+function moveLoss(
+  { ModifyIndex: modifyIndex }: IndexedRow,
+  loss: JobNodeLoss,
+  correct: CorrectDeadline,
+): JobNodeLoss {
   const timeMs = msFromNs(loss.Time)
   const dueMs = Math.max(timeMs + LIMITS.nodeLossWindowMs, msFromNs(loss.ProbeUntil))
   // In whole milliseconds, as the evaluations that wait for the same times.
-  const movedMs = Math.floor(correct({ dueMs, durationMs: dueMs - timeMs })) - dueMs
+  const movedMs = Math.floor(correct({ dueMs, durationMs: dueMs - timeMs, modifyIndex })) - dueMs
   if (movedMs === 0) return loss
   return {
     ...loss,
@@ -201,13 +224,13 @@ function movedIso(time: string, movedMs: number): string {
 
 /** The time as it is to be stored; undefined when there is none or it stays what it is. */
 function corrected(
-  time: string,
-  durationMs: (dueMs: number) => number,
+  { ModifyIndex: modifyIndex }: IndexedRow,
+  { time, durationMs }: { readonly time: string; readonly durationMs: number },
   correct: CorrectDeadline,
 ): string | undefined {
   if (time === ZERO_TIME) return undefined
   const dueMs = Date.parse(time)
-  const nextMs = correct({ dueMs, durationMs: Math.max(0, durationMs(dueMs)) })
+  const nextMs = correct({ dueMs, durationMs: Math.max(0, durationMs), modifyIndex })
   return nextMs === dueMs ? undefined : isoFromMs(nextMs)
 }
 
@@ -220,13 +243,24 @@ export function atMostItsDuration(nowMs: number, toleranceMs: number): CorrectDe
     dueMs > nowMs + durationMs + toleranceMs ? nowMs + durationMs : dueMs
 }
 
+/** A change of the clock that was noticed. */
+export interface ClockJump {
+  readonly jumpMs: number
+  /** The time after it. */
+  readonly nowMs: number
+  /** Index of the last commit before the clock was last seen without the jump. */
+  readonly lastIndex: number
+}
+
 /**
  * For times that this process has waited for while its clock jumped: what was left of each stays
- * what it was.
- * @param nowMs the time after the jump
+ * what it was. A row that was written after the clock was last checked may hold a time of the clock
+ * that was set back: it stays if that clock can have set it.
  */
-export function movedBy(jumpMs: number, nowMs: number): CorrectDeadline {
-  return ({ dueMs, durationMs }) => {
+export function movedBy({ jumpMs, nowMs, lastIndex }: ClockJump): CorrectDeadline {
+  return ({ dueMs, durationMs, modifyIndex }) => {
+    const mayBeNew = jumpMs < 0 && modifyIndex > lastIndex
+    if (mayBeNew && dueMs <= nowMs + durationMs) return dueMs
     const isDue = dueMs <= nowMs - jumpMs
     return isDue ? Math.min(dueMs, nowMs) : Math.min(dueMs + jumpMs, nowMs + durationMs)
   }
