@@ -16,7 +16,8 @@ import { ServiceRegistration } from './v1/service-registration.ts'
 
 /** One instance as its agent knows it; the servers know the rest of a ServiceRegistration. */
 export const OfferedService = Type.Object(
-  Type.Pick(ServiceRegistration, ['ID', 'ServiceName', 'Tags', 'Address', 'Port']).properties,
+  Type.Pick(ServiceRegistration, ['ID', 'ServiceName', 'Tags', 'Address', 'Port', 'Checks'])
+    .properties,
 )
 export type OfferedService = Shape<typeof OfferedService>
 

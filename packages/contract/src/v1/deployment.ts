@@ -14,6 +14,7 @@ import {
 import { AllocationStub } from './allocation.ts'
 import { denied, ok, refused } from './answer.ts'
 import { Uuid } from './identifier.ts'
+import { versionOrigin } from './version-origin.ts'
 
 /** `cancelled` has two l here and one in evaluations. */
 export const DEPLOYMENT_STATUSES = [
@@ -62,6 +63,7 @@ export const Deployment = Type.Object(
     ModifyIndex: Index(),
     CreateTime: Nanoseconds(),
     ModifyTime: Nanoseconds(),
+    ...versionOrigin,
   },
   { $id: 'Deployment', description: 'The roll-out of one version of a job.' },
 )

@@ -114,6 +114,7 @@ export const ChangeStep = Named('ChangeStep', {
   From: Type.String(),
   To: Type.String(),
   Text: Type.String(),
+  Place: Type.Optional(JobFilePlace),
 })
 export type ChangeStep = Shape<typeof ChangeStep>
 

@@ -90,7 +90,23 @@ type FailedAllocation = Pick<
   'ID' | 'ClientStatus' | 'ClientDescription' | 'ModifyTime' | 'TaskStates' | 'DeploymentStatus'
 >
 
-/** The failures of the current allocations of a job, the most frequent first. */
+type JobAllocation = FailedAllocation & Pick<AllocationStub, 'PreviousAllocation' | 'JobVersion'>
+
+/** The failures of allocations of the current version that nothing has replaced. */
+export function failuresOfJob(
+  { Stop, Version }: Pick<Job, 'Stop' | 'Version'>,
+  allocations: readonly JobAllocation[],
+  nowMs: number,
+): readonly Failure[] {
+  if (Stop) return []
+  const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
+  const current = allocations.filter(
+    ({ ID, JobVersion }) => JobVersion === Version && !replaced.has(ID),
+  )
+  return failuresOf(current, nowMs)
+}
+
+/** The failures of these allocations, the most frequent first. */
 export function failuresOf(
   allocations: readonly FailedAllocation[],
   nowMs: number,

@@ -15,6 +15,10 @@ const override = {
   PolicyOverrideComment: Type.String({ description: 'Why; at most 1000 characters are kept.' }),
 }
 
+const message = {
+  Message: Type.String({ description: 'Why the job changes; kept with the version.' }),
+}
+
 export const JobRegisterRequest = Named('JobRegisterRequest', {
   Job: Job,
   Submission: Nullable(JobSubmission),
@@ -30,6 +34,7 @@ export const JobRegisterRequest = Named('JobRegisterRequest', {
     description: 'Ours: register the job as a stopped one, which runs once it is started.',
   }),
   PreserveCounts: Type.Boolean({ description: 'Keep the counts of groups that exist already.' }),
+  ...message,
   ...target,
 })
 export type JobRegisterRequest = Input<Shape<typeof JobRegisterRequest>>
@@ -58,6 +63,7 @@ export const JobRevertRequest = Named('JobRevertRequest', {
   EnforcePriorVersion: Nullable(Type.Integer({ description: 'Must be the current version.' })),
   DiscoveryToken: Type.String(),
   SecretStoreToken: Type.String(),
+  ...message,
   ...override,
 })
 export type JobRevertRequest = Input<Shape<typeof JobRevertRequest>>

@@ -5,6 +5,7 @@ import { Base64 } from './identifier.ts'
 import { InputSchema } from './input-schema.ts'
 import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
+import { versionOrigin } from './version-origin.ts'
 
 /** What a user may submit; validation refuses anything else with its own text. */
 export const JOB_TYPES = ['service', 'batch', 'system', 'sysbatch'] as const
@@ -112,7 +113,7 @@ export const JobQuarantine = Type.Object(
 )
 export type JobQuarantine = Shape<typeof JobQuarantine>
 
-/** The last two belong to quarantine (decision 0061). */
+/** `Quarantine` and `NodeLosses`: decision 0061. */
 export const Job = Type.Object(
   {
     Region: Type.String(),
@@ -163,6 +164,7 @@ export const Job = Type.Object(
         description: 'Recent nodes that were lost while the job was starting on them.',
       }),
     ),
+    ...versionOrigin,
   },
   { $id: 'Job', description: 'A workload: groups of tasks, and how they are placed and updated.' },
 )

@@ -19,6 +19,8 @@ export const HEADERS = {
   knownLeader: 'X-Service-KnownLeader',
   /** Whole milliseconds since the answering server heard from the leader. */
   lastContact: 'X-Service-LastContact',
+  /** Which program sends a request: `cli` or `web`. Versions of jobs keep it as their origin. */
+  client: 'X-Service-Client',
 } as const
 
 /** The root of every path of the workload API. */

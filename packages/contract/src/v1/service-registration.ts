@@ -5,6 +5,29 @@ import { Index, Nullable, type Shape } from '../shape.ts'
 import { done, ok } from './answer.ts'
 import { filter, paging, Text } from './query.ts'
 
+/** Characters of the output of a failing check that a registration keeps. */
+export const SERVICE_OUTPUT_CHARS_MAX = 300
+
+export const ServiceChecks = Type.Object(
+  {
+    Passing: Type.Integer(),
+    Failing: Type.Integer(),
+    Pending: Type.Integer({ description: 'Checks without a result yet.' }),
+    Output: Type.String({
+      description: `Of the first failing check, at most ${SERVICE_OUTPUT_CHARS_MAX} characters.`,
+    }),
+  },
+  { $id: 'ServiceChecks', description: 'How many checks of a service instance pass.' },
+)
+export type ServiceChecks = Shape<typeof ServiceChecks>
+
+/** The checks of an instance in words, as `1 of 2 passing`; empty without checks. */
+export function checksText(checks: ServiceChecks | undefined): string {
+  if (checks === undefined) return ''
+  const { Passing, Failing, Pending } = checks
+  return `${Passing} of ${Passing + Failing + Pending} passing`
+}
+
 export const ServiceRegistration = Type.Object(
   {
     ID: Type.String(),
@@ -17,6 +40,7 @@ export const ServiceRegistration = Type.Object(
     Tags: Nullable(Type.Array(Type.String())),
     Address: Type.String(),
     Port: Type.Integer(),
+    Checks: Type.Optional(ServiceChecks),
     CreateIndex: Index(),
     ModifyIndex: Index(),
   },
@@ -28,7 +52,12 @@ export const ServiceList = Type.Object(
   {
     Namespace: Type.String(),
     Services: Type.Array(
-      Type.Object({ ServiceName: Type.String(), Tags: Type.Array(Type.String()) }),
+      Type.Object({
+        ServiceName: Type.String(),
+        Tags: Type.Array(Type.String()),
+        Instances: Type.Integer(),
+        Failing: Type.Integer({ description: 'Instances with a failing check.' }),
+      }),
     ),
   },
   { $id: 'ServiceList', description: 'The services of one namespace.' },

@@ -13,6 +13,7 @@ export async function connectClient(
   return createClient({
     ...settings,
     ...ways,
+    client: 'cli',
     fetch: (url, init) =>
       ways.fetch(url, { ...init, signal: AbortSignal.any([signal, init.signal]) }),
   })

@@ -187,7 +187,8 @@ export class PeriodicLoop {
     const { store, ids } = this.#options
     const record = put('periodic_launches', launchRecordAt(parent, doneMs))
     if (launchMs === undefined) return [record]
-    const options = { stamp, ids, evalId: ids.uuid(), trigger: 'periodic-job' } as const
+    const origin = { submittedBy: undefined, origin: 'periodic', message: '' }
+    const options = { stamp, ids, evalId: ids.uuid(), trigger: 'periodic-job', origin } as const
     return [record, ...childRows(store.tables, periodicChild(parent, launchMs), options)]
   }
 }

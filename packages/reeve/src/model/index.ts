@@ -1,5 +1,7 @@
 export { aclTokenStub, aclTokenView } from './acl-token-row.ts'
 export type { AclTokenRow, OneTimeTokenRow } from './acl-token-row.ts'
+export { withOrigin } from './job/version-origin.ts'
+export type { VersionOrigin } from './job/version-origin.ts'
 export { nextAttempt } from './allocation/next-attempt.ts'
 export { failingField, remediesFor } from './allocation/remedies.ts'
 export {

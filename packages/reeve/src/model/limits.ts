@@ -102,6 +102,8 @@ export const LIMITS = {
   jobVersionsMax: 6,
   /** Sources of a job that are kept. */
   jobSourcesMax: 6,
+  /** Why a version was submitted. */
+  jobMessageCharsMax: 500,
   /** A larger source is registered without being kept. */
   jobSourceBytesMax: 1_000_000,
   /** Tagged versions are kept beyond the limit, so they need one of their own. Decision 0013. */

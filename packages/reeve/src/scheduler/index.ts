@@ -1,5 +1,6 @@
 export { explainGroupSteps } from './explain/explain-group.ts'
 export type { ExplainOptions, KnownInstance } from './explain/explain-group.ts'
+export { changeText } from './explain/changes.ts'
 export { explanationOf } from './explain/explanation.ts'
 export type { ExplanationOptions } from './explain/explanation.ts'
 export type { Plan } from './plan.ts'

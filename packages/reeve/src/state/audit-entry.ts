@@ -26,6 +26,8 @@ export interface AuditEntry {
   readonly pathResources: readonly string[]
   /** How it came from another region, as that region says. */
   readonly via?: AuditVia | undefined
+  /** The program that sent it, as it says; undefined for any other. */
+  readonly client?: 'cli' | 'web' | undefined
 }
 
 /**

@@ -1,7 +1,14 @@
 import type { Job, Trigger } from '@reeve/contract'
 import type { IdSource } from '@reeve/kit/clock.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { isParent, jobSpecChanged, newEvaluation, newSummary } from '../model/index.ts'
+import {
+  isParent,
+  jobSpecChanged,
+  newEvaluation,
+  newSummary,
+  withOrigin,
+  type VersionOrigin,
+} from '../model/index.ts'
 import { companionRows } from './companion-rows.ts'
 import { withJobRows } from './job-rows.ts'
 import { put, type Change, type Stamp } from './store.ts'
@@ -13,6 +20,7 @@ export interface ChildOptions {
   /** The evaluation that places the child; one that waits for its own launches gets none. */
   readonly evalId: string
   readonly trigger: Trigger
+  readonly origin: VersionOrigin
 }
 
 /**
@@ -24,7 +32,7 @@ export function childRows(tables: Tables, child: Job, options: ChildOptions): Ch
   const key = namespacedKey(child.Namespace, child.ID)
   const current = tables.jobs.find(key)
   const isNew = current === undefined || current.Stop || jobSpecChanged(current, child)
-  const job = isNew ? nextVersion(tables, child, options.stamp) : current
+  const job = isNew ? nextVersion(tables, child, options) : current
   return withJobRows(tables, [
     ...(isNew ? versionRows(tables, job, options) : []),
     ...(isParent(job) ? [] : [evaluationRow(job, options)]),
@@ -32,11 +40,12 @@ export function childRows(tables: Tables, child: Job, options: ChildOptions): Ch
 }
 
 /** Versions of a child that was purged stay while something runs them: those are passed over. */
-function nextVersion(tables: Tables, child: Job, { index, timeMs }: Stamp): Job {
+function nextVersion(tables: Tables, child: Job, { stamp, origin }: ChildOptions): Job {
+  const { index, timeMs } = stamp
   const key = namespacedKey(child.Namespace, child.ID)
   const last = tables.jobs.find(key) ?? tables.job_versions.rowsIn('job', key).at(-1)
   return {
-    ...child,
+    ...withOrigin(child, origin),
     Version: last === undefined ? 0 : last.Version + 1,
     SubmitTime: nsFromMs(timeMs),
     JobModifyIndex: index,

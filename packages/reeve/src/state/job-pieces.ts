@@ -2,7 +2,14 @@ import type { Job } from '@reeve/contract'
 import type { RowPieces } from './row-text.ts'
 
 /** What a version of a job is numbered and stamped with. */
-type Steady = 'Version' | 'SubmitTime' | 'CreateIndex' | 'JobModifyIndex'
+type Steady =
+  | 'Version'
+  | 'SubmitTime'
+  | 'CreateIndex'
+  | 'JobModifyIndex'
+  | 'SubmittedBy'
+  | 'Origin'
+  | 'Message'
 /** What changes while a version lives. */
 type Changing =
   | 'Stop'
@@ -91,12 +98,18 @@ export const JOB_PIECES: RowPieces<Job> = {
     SubmitTime: row.SubmitTime,
     CreateIndex: row.CreateIndex,
     JobModifyIndex: row.JobModifyIndex,
+    SubmittedBy: row.SubmittedBy,
+    Origin: row.Origin,
+    Message: row.Message,
   }),
   agreeInSteady: (a, b) =>
     a.Version === b.Version &&
     a.SubmitTime === b.SubmitTime &&
     a.CreateIndex === b.CreateIndex &&
-    a.JobModifyIndex === b.JobModifyIndex,
+    a.JobModifyIndex === b.JobModifyIndex &&
+    a.SubmittedBy === b.SubmittedBy &&
+    a.Origin === b.Origin &&
+    a.Message === b.Message,
   rest: (row): Piece<Changing> => ({
     Stop: row.Stop,
     Status: row.Status,

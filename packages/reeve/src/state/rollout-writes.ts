@@ -8,6 +8,8 @@ import {
   isRolledOutBy,
   newEvaluation,
   promoteGroups,
+  LIMITS,
+  withOrigin,
   withoutQuarantine,
   type AllocationRow,
 } from '../model/index.ts'
@@ -65,7 +67,10 @@ export function failureRows(
   write: RolloutWrite,
 ): Change[] {
   const end = { status: 'failed', text, timeMs: write.stamp.timeMs } as const
-  const reverted = target === undefined ? undefined : revertedJob(tables, target, write.stamp)
+  const reverted =
+    target === undefined
+      ? undefined
+      : revertedJob(tables, { target, deployment, text }, write.stamp)
   return [
     put('deployments', endDeployment(deployment, end)),
     ...(reverted === undefined || target === undefined
@@ -76,9 +81,18 @@ export function failureRows(
 }
 
 /** An earlier version that comes again is a new one, and not stable. */
-function revertedJob(tables: Tables, target: Job, { index, timeMs }: Stamp): Job {
+function revertedJob(
+  tables: Tables,
+  { target, deployment, text }: RolloutFailure & { readonly target: Job },
+  { index, timeMs }: Stamp,
+): Job {
+  const origin = {
+    submittedBy: undefined,
+    origin: `auto-revert of ${deployment.JobVersion}`,
+    message: text.slice(0, LIMITS.jobMessageCharsMax),
+  }
   return {
-    ...withoutQuarantine(target),
+    ...withoutQuarantine(withOrigin(target, origin)),
     Version: nextVersionNumber(tables, target),
     Status: 'pending',
     StatusDescription: '',

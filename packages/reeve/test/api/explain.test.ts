@@ -257,7 +257,7 @@ test('explain: what has room and waits for all of its job is held', async () => 
   assert.deepEqual(
     group.Changes.map(({ Text, Places }) => [Text, Places]),
     [
-      ['lower TaskGroups[a].Tasks[main].Resources.CPU from 3000 to 1000 MHz', 3],
+      ['lower cpu of task "main" in group "a" from 3000 to 1000 MHz', 3],
       ['add a node like node-1', 3],
     ],
   )

@@ -70,8 +70,8 @@ test('services: what a node offers is listed by name and by instance', async () 
     {
       Namespace: 'default',
       Services: [
-        { ServiceName: 'api', Tags: ['a', 'b'] },
-        { ServiceName: 'web', Tags: ['a'] },
+        { ServiceName: 'api', Tags: ['a', 'b'], Instances: 1, Failing: 0 },
+        { ServiceName: 'web', Tags: ['a'], Instances: 1, Failing: 0 },
       ],
     },
   ])
@@ -87,6 +87,26 @@ test('services: what a node offers is listed by name and by instance', async () 
     AllocID: first.ID,
   })
   assert.deepEqual(await server.ok('readService', of('unknown')), [])
+})
+
+test('services: an instance says how many of its checks pass, and a name how many instances fail', async () => {
+  const { server, first } = await open('default')
+  const failing = { Passing: 1, Failing: 1, Pending: 0, Output: 'x'.repeat(400) }
+  await report(server, first, offer(first, 'web', { Checks: failing }), offer(first, 'api'))
+  const [web] = await server.ok('readService', of('web'))
+  assert.deepEqual(web?.Checks, { ...failing, Output: 'x'.repeat(300) })
+  const [list] = await server.ok('listServices')
+  assert.deepEqual(
+    list?.Services.map(({ ServiceName, Instances, Failing }) => [ServiceName, Instances, Failing]),
+    [
+      ['api', 1, 0],
+      ['web', 1, 1],
+    ],
+  )
+  const healthy = { Passing: 2, Failing: 0, Pending: 0, Output: '' }
+  await report(server, first, offer(first, 'web', { Checks: healthy }))
+  const [after] = await server.ok('readService', of('web'))
+  assert.deepEqual([after?.Checks, after?.CreateIndex], [healthy, web?.CreateIndex])
 })
 
 test('services: saying the same again changes nothing; another set replaces the first', async () => {

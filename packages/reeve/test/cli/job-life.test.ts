@@ -73,9 +73,9 @@ test('jobs from their first version to their end', async (t) => {
 
   await t.test('job history: lists versions, and what each changed', async () => {
     const list = await reeve.ok('job history web')
-    assert.match(list, pattern('^1 +stable +\\S+.* ago$'))
+    assert.match(list, pattern('^1 +stable +\\S+.* ago +cli$'))
     const diffs = await reeve.ok('job history --diff --version 1 web')
-    assert.match(diffs, /^Version 1, submitted .* ago\n\+\/- Job: "web"\n/)
+    assert.match(diffs, /^Version 1, submitted .* ago, cli\n\+\/- Job: "web"\n/)
     assert.match(diffs, /args\[1\]: "exec sleep 600" => "exec sleep 700"/)
     const missing = await reeve.run('job history --version 9 web')
     assert.deepEqual(missing, {

@@ -13,6 +13,8 @@ export interface ClientOptions {
   readonly namespace?: string | undefined
   /** Likewise. */
   readonly region?: string | undefined
+  /** The program that calls; versions of jobs that it submits keep it as their origin. */
+  readonly client?: 'cli' | 'web' | undefined
   /** Sent with every call; a WebSocket of a browser cannot send them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
@@ -57,6 +59,7 @@ export interface Answered {
 export interface Connection {
   readonly address: string
   readonly token: string | undefined
+  readonly client: string | undefined
   readonly defaults: Readonly<{ namespace?: string | undefined; region?: string | undefined }>
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
@@ -82,6 +85,7 @@ export function connect(options: ClientOptions): Connection {
   return {
     address: parseAddress(options.address),
     token: checkedToken(options.token),
+    client: options.client,
     defaults: { namespace, region },
     headers: checkedHeaders(options.headers ?? {}),
     timeoutMs: options.timeoutMs ?? LIMITS.timeoutMsDefault,
@@ -137,7 +141,8 @@ export function headersOf(connection: Connection, call: Call): Readonly<Record<s
   const jsonType = isGovernance(route) ? governance.jsonType : 'application/json'
   if (isGovernance(route)) headers.set('accept', jsonType)
   if (sentBody(request) !== undefined) headers.set('content-type', route.bodyType ?? jsonType)
-  const { token } = connection
+  const { token, client } = connection
+  if (client !== undefined) headers.set(HEADERS.client.toLowerCase(), client)
   if (token !== undefined && isGovernance(route)) headers.set('authorization', `Bearer ${token}`)
   else if (token !== undefined) headers.set(HEADERS.token.toLowerCase(), token)
   return Object.fromEntries(headers)

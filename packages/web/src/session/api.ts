@@ -6,7 +6,11 @@ export type Api = Client
 
 export function createApi(tokens: Tokens): Api {
   const address = window.location.origin
-  const workload = createClient({ address, token: tokens.workload })
-  const governance = createClient({ address, token: tokens.governance ?? tokens.workload })
+  const workload = createClient({ address, token: tokens.workload, client: 'web' })
+  const governance = createClient({
+    address,
+    token: tokens.governance ?? tokens.workload,
+    client: 'web',
+  })
   return { ...workload, v2: governance.v2 }
 }

@@ -1,4 +1,9 @@
-import type { CheckResult, OfferedService } from '@reeve/contract'
+import {
+  SERVICE_OUTPUT_CHARS_MAX,
+  type CheckResult,
+  type OfferedService,
+  type ServiceChecks,
+} from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
@@ -46,6 +51,9 @@ export interface StartedTask {
   readonly exec: (request: ExecRequest) => Promise<ExecSession>
 }
 
+/** The servers store each result that they are told: one of an allocation in this time. */
+const TELL_CHECKS_MS_MIN = 5_000
+
 /** The group's own services are kept under a name that no task can have. */
 const GROUP = ''
 
@@ -62,6 +70,9 @@ export class AllocationServices {
   /** Why services are not in the catalogue, by their owner. */
   readonly #unregistered = new Map<string, readonly string[]>()
   #isGroupOpen = false
+  #toldMs = Number.NEGATIVE_INFINITY
+  #toldChecks = ''
+  #cancelTell: (() => void) | undefined
 
   constructor(options: AllocationServicesOptions) {
     this.#options = options
@@ -105,6 +116,7 @@ export class AllocationServices {
 
   /** Ends all watching; what is registered stays, as the tasks do. */
   halt(): void {
+    this.#cancelTell?.()
     for (const { checks } of this.#offerings.values()) for (const check of checks) check.stop()
   }
 
@@ -193,7 +205,10 @@ export class AllocationServices {
     const runner = new CheckRunner({
       clock,
       planned,
-      changed,
+      changed: () => {
+        changed()
+        this.#tellChecks()
+      },
       exec: (request) => this.#exec(planned, request),
       out: (one) => this.#restart(one),
     })
@@ -312,13 +327,57 @@ export class AllocationServices {
   }
 
   #tell(): void {
-    const planned = [...this.#offerings.values()].flatMap((offering) => offering.planned)
-    this.#options.offered(planned.map(({ offered }) => offered))
+    this.#cancelTell?.()
+    this.#cancelTell = undefined
+    this.#toldMs = this.#options.clock.nowMs()
+    const offered = this.#offered()
+    this.#toldChecks = checksText(offered)
+    this.#options.offered(offered)
+  }
+
+  /** Only when another number of checks passes, and not at each change of one that flaps. */
+  #tellChecks(): void {
+    if (this.#cancelTell !== undefined || checksText(this.#offered()) === this.#toldChecks) return
+    const { clock } = this.#options
+    const delayMs = this.#toldMs + TELL_CHECKS_MS_MIN - clock.nowMs()
+    if (delayMs <= 0) return this.#tell()
+    this.#cancelTell = clock.after(delayMs, () => {
+      this.#cancelTell = undefined
+      if (checksText(this.#offered()) !== this.#toldChecks) this.#tell()
+    })
+  }
+
+  #offered(): readonly OfferedService[] {
+    return [...this.#offerings.values()].flatMap(({ planned, checks }) => {
+      const results = new Map(checks.map(({ result }) => [result.ID, result]))
+      return planned.map((service) => {
+        const own = service.checks.flatMap(({ id }) => results.get(id) ?? [])
+        return own.length === 0 ? service.offered : { ...service.offered, Checks: countChecks(own) }
+      })
+    })
   }
 
   #complain(task: string, message: string): void {
     const { ID: allocation } = this.#assignment.allocation
     this.#options.log.error({ allocation, task, reason: message }, 'service')
+  }
+}
+
+function checksText(offered: readonly OfferedService[]): string {
+  return JSON.stringify(
+    offered.map(({ Checks }) => Checks && [Checks.Passing, Checks.Failing, Checks.Pending]),
+  )
+}
+
+function countChecks(results: readonly CheckResult[]): ServiceChecks {
+  const count = (status: CheckResult['Status']): number =>
+    results.filter(({ Status }) => Status === status).length
+  const failing = results.find(({ Status }) => Status === 'failure')
+  return {
+    Passing: count('success'),
+    Failing: count('failure'),
+    Pending: count('pending'),
+    Output: failing?.Output.slice(0, SERVICE_OUTPUT_CHARS_MAX) ?? '',
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Deployment } from '@reeve/contract'
+import { originText, type Deployment } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
 import type { AllocationStub } from '../alloc/find-allocation.ts'
 import type { Invocation } from '../command.ts'
@@ -46,7 +46,9 @@ function deploymentText(
       ['Namespace', deployment.Namespace],
       ['Job', `${deployment.JobID}, version ${deployment.JobVersion}`],
       ['Status', output.paint(toneOf(Status), Status)],
-      ['Says', deployment.StatusDescription],
+      ['Description', deployment.StatusDescription],
+      ['Origin', originText(deployment)],
+      ['Message', deployment.Message ?? ''],
       ['Created', agoFromNs(deployment.CreateTime, host.nowMs())],
       ['Modified', agoFromNs(deployment.ModifyTime, host.nowMs())],
     ]),

@@ -36,6 +36,10 @@ const OVERRIDE_WITH_REASON: readonly FlagSpec[] = [
   ...OVERRIDE,
   { usage: '--override-comment <TEXT>', help: 'comment, stored with the override' },
 ]
+const MESSAGE: FlagSpec = {
+  usage: '--message <TEXT>',
+  help: 'why the job changes, stored with the version',
+}
 const ENDS =
   'Ends with 0 when it runs, 1 when its deployment failed, 9 when instances have no place.'
 
@@ -143,6 +147,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
         usage: '--check-index <INDEX>',
         help: 'only if the job has this modify index; 0: only if it does not exist',
       },
+      MESSAGE,
       ...OVERRIDE_WITH_REASON,
       ...VARIABLES,
       { usage: '--preserve-counts', help: 'keep the current counts of existing groups' },
@@ -233,6 +238,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     flags: [
       ...WATCHING,
       ...OVERRIDE_WITH_REASON,
+      MESSAGE,
       { usage: '--check-version <NUMBER>', help: 'only if this is the current version' },
     ],
     isRead: true,

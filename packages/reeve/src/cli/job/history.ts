@@ -1,4 +1,4 @@
-import type { JobDiff } from '@reeve/contract'
+import { originText, type JobDiff } from '@reeve/contract'
 import type { DataOf } from '@reeve/sdk'
 import type { V1Routes } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
@@ -53,18 +53,25 @@ function listText(shown: readonly Shown[], { host, output }: Invocation): string
     version.Stable ? output.paint('good', 'stable') : '',
     version.Stop ? 'stopped' : '',
     agoFromNs(version.SubmitTime, host.nowMs()),
+    originText(version),
+    version.Message ?? '',
     version.VersionTag === null
       ? ''
       : `${version.VersionTag.Name} ${version.VersionTag.Description}`,
   ])
-  return table(['Version', 'Stable', 'Stopped', 'Submitted', 'Tag'], rows)
+  return table(['Version', 'Stable', 'Stopped', 'Submitted', 'Origin', 'Message', 'Tag'], rows)
 }
 
 function diffsText(shown: readonly Shown[], { flags, host, output }: Invocation): string {
   return shown
     .map(({ version, diff }) => {
       const ago = agoFromNs(version.SubmitTime, host.nowMs())
-      const head = output.paint('strong', `Version ${version.Version}, submitted ${ago}`)
+      const head = output.paint(
+        'strong',
+        [`Version ${version.Version}, submitted ${ago}`, originText(version), version.Message]
+          .filter(Boolean)
+          .join(', '),
+      )
       return `${head}\n${diff === undefined ? 'The first that is known.\n' : diffText(diff, { paint: output.paint, isVerbose: flags.has('verbose') })}`
     })
     .join('\n')

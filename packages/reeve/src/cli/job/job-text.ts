@@ -1,11 +1,12 @@
-import type {
-  AllocationFailure,
-  AllocationStub,
-  Deployment,
-  Evaluation,
-  Failure,
-  Job,
-  JobSummary,
+import {
+  originText,
+  type AllocationFailure,
+  type AllocationStub,
+  type Deployment,
+  type Evaluation,
+  type Failure,
+  type Job,
+  type JobSummary,
 } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
 import { failureText } from '../alloc/failure-text.ts'
@@ -81,6 +82,8 @@ function overview(job: Job, { host, output }: Invocation): string {
     ['Quarantine', quarantineText(job, output.paint, host.nowMs())],
     ['Version', `${job.Version}${job.Stable ? ', stable' : ''}`],
     ['Submitted', `${dateFromNs(job.SubmitTime)} (${agoFromNs(job.SubmitTime, host.nowMs())})`],
+    ['Origin', originText(job)],
+    ['Message', job.Message ?? ''],
     [
       'Periodic',
       Periodic === null

@@ -17,6 +17,7 @@ export async function runJobRevert(invocation: Invocation): Promise<number> {
       JobID: ID,
       JobVersion: version,
       EnforcePriorVersion: flags.whole('check-version'),
+      Message: flags.text('message'),
       PolicyOverride: flags.has('policy-override'),
       PolicyOverrideComment: flags.text('override-comment'),
     },

@@ -48,6 +48,7 @@ function requestOf({ flags }: Invocation, { job, submission }: ReadJob) {
     ...(index === undefined ? {} : { EnforceIndex: true, JobModifyIndex: index }),
     PolicyOverride: flags.has('policy-override'),
     PolicyOverrideComment: flags.text('override-comment'),
+    Message: flags.text('message'),
     PreserveCounts: flags.has('preserve-counts'),
     EvalPriority: flags.whole('eval-priority'),
   }

@@ -1,5 +1,5 @@
 import {
-  failuresOf,
+  failuresOfJob,
   type AllocationFailure,
   type AllocationStub,
   type Failure,
@@ -169,17 +169,12 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
 /** Failures that are explained; further ones are counted. */
 const EXPLAINED_MAX = 3
 
-/** Those of the current version that nothing has replaced. */
 async function failuresFor(
   invocation: Invocation,
   job: Job,
   allocations: readonly AllocationStub[],
 ): Promise<KnownFailures> {
-  const replaced = new Set(allocations.map(({ PreviousAllocation }) => PreviousAllocation))
-  const current = allocations.filter(
-    ({ ID, JobVersion }) => JobVersion === job.Version && !replaced.has(ID),
-  )
-  const all = job.Stop ? [] : failuresOf(current, invocation.host.nowMs())
+  const all = failuresOfJob(job, allocations, invocation.host.nowMs())
   const explained = new Map<Failure, AllocationFailure>()
   for (const failure of all.slice(0, EXPLAINED_MAX)) {
     const { AllocID: ID } = failure

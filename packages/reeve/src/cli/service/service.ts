@@ -1,4 +1,4 @@
-import type { ServiceRegistration } from '@reeve/contract'
+import { checksText, type ServiceRegistration } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
@@ -10,11 +10,17 @@ export async function runServiceList({ client, output }: Invocation): Promise<nu
   const { data } = await client.v1.listServices()
   output.show(data, () => {
     const rows = data.flatMap(({ Namespace, Services }) =>
-      Services.map(({ ServiceName, Tags }) => [ServiceName, Namespace, Tags.join(', ')]),
+      Services.map(({ ServiceName, Tags, Instances, Failing }) => [
+        ServiceName,
+        Namespace,
+        String(Instances),
+        Failing > 0 ? output.paint('bad', String(Failing)) : '0',
+        Tags.join(', '),
+      ]),
     )
     return rows.length === 0
       ? 'No services are registered.'
-      : table(['Name', 'Namespace', 'Tags'], rows)
+      : table(['Name', 'Namespace', 'Instances', 'Failing', 'Tags'], rows)
   })
   return EXIT_CODES.ok
 }
@@ -30,12 +36,20 @@ export async function runServiceInfo(invocation: Invocation): Promise<number> {
       `${one.Address}:${one.Port}`,
       idText(one.NodeID, isVerbose),
       idText(one.AllocID, isVerbose),
+      checksOf(one, output),
       (one.Tags ?? []).join(', '),
     ])
-    const heading = ['Job', 'Address', 'Node', 'Allocation', 'Tags']
+    const heading = ['Job', 'Address', 'Node', 'Allocation', 'Checks', 'Tags']
     return table([...(isVerbose ? ['ID'] : []), ...heading], rows)
   })
   return EXIT_CODES.ok
+}
+
+/** How many checks pass, and what the first failing one received. */
+function checksOf({ Checks }: ServiceRegistration, { paint }: Invocation['output']): string {
+  if (Checks === undefined || Checks.Failing === 0) return checksText(Checks)
+  const [line = ''] = Checks.Output.trim().split('\n')
+  return paint('bad', [checksText(Checks), line].filter(Boolean).join(': '))
 }
 
 async function instancesOf(

@@ -1,4 +1,4 @@
-import type { Route } from '@reeve/contract'
+import { HEADERS, type Route } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { AuditEntry } from '../../state/index.ts'
@@ -27,7 +27,14 @@ export function auditEntry(
     namespace,
     pathResources: Object.values(params),
     via: regions?.forwardedBy(request.raw),
+    client: clientOf(request.raw.headers[CLIENT_HEADER]),
   }
+}
+
+const CLIENT_HEADER = HEADERS.client.toLowerCase()
+
+function clientOf(value: string | readonly string[] | undefined): 'cli' | 'web' | undefined {
+  return value === 'cli' || value === 'web' ? value : undefined
 }
 
 /** Adds the job that the body names: no row names it when a rejected request changed nothing. */

@@ -127,6 +127,7 @@ export const LIMIT_DESCRIPTIONS = {
     taskEventsMax: ['Events of a task', ONLY_LATEST],
     jobVersionsMax: ['Versions of a job without a tag', ONLY_LATEST],
     jobSourcesMax: ['Sources of a job', ONLY_LATEST],
+    jobMessageCharsMax: ['Message of a version of a job', REJECTED_400],
     jobSourceBytesMax: ['Source of a job', 'the job is registered without it'],
     jobTagsMax: ['Tagged versions of a job', REJECTED_400],
     tagDescriptionCharsMax: ['Description of a tag', REJECTED_400],

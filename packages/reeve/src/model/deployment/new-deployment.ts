@@ -1,5 +1,6 @@
 import type { Deployment, DeploymentGroupState, Job, UpdateStrategy } from '@reeve/contract'
 import { nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { originOf } from '../job/version-origin.ts'
 import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
 
 export interface DeploymentOptions {
@@ -28,6 +29,7 @@ export function newDeployment(job: Job, { id, timeMs, priority }: DeploymentOpti
     ModifyIndex: 0,
     CreateTime: nsFromMs(timeMs),
     ModifyTime: nsFromMs(timeMs),
+    ...originOf(job),
   }
 }
 

@@ -91,4 +91,7 @@ export const JOB = rulesOf<Job>({
   JobModifyIndex: 'unseen',
   Quarantine: 'unseen',
   NodeLosses: 'unseen',
+  SubmittedBy: 'unseen',
+  Origin: 'unseen',
+  Message: 'unseen',
 })

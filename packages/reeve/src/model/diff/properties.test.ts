@@ -89,9 +89,11 @@ const UNSEEN = [
   'CreateIndex',
   'DiscoveryToken',
   'JobModifyIndex',
+  'Message',
   'Migrate.*',
   'ModifyIndex',
   'NodeLosses.*',
+  'Origin',
   'Quarantine.*',
   'Reschedule.*',
   'SecretStoreToken',
@@ -100,6 +102,7 @@ const UNSEEN = [
   'Status',
   'StatusDescription',
   'SubmitTime',
+  'SubmittedBy.*',
   'TaskGroups.Networks.CIDR',
   'TaskGroups.Networks.Device',
   'TaskGroups.Networks.DynamicPorts.Value',
@@ -122,7 +125,7 @@ const UNSEEN = [
   'VersionTag.*',
 ]
 
-const SERVER_BLOCKS = /^(Update|Migrate|NodeLosses|Quarantine|Reschedule|VersionTag)\..*/
+const SERVER_BLOCKS = /^(Update|Migrate|NodeLosses|Quarantine|Reschedule|SubmittedBy|VersionTag)\..*/
 
 test('diff: sees a change of every field but those that are listed', () => {
   const job = fullJob()

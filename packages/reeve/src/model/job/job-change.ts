@@ -23,6 +23,9 @@ function specOf(job: Job): Partial<Job> {
     JobModifyIndex: _jobModifyIndex,
     Quarantine: _quarantine,
     NodeLosses: _nodeLosses,
+    SubmittedBy: _submittedBy,
+    Origin: _origin,
+    Message: _message,
     ...spec
   } = job
   return { ...spec, TaskGroups: job.TaskGroups.map(withoutScalingIds) }

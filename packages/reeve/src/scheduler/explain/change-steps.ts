@@ -67,7 +67,9 @@ function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): TriedSt
   const where = `TaskGroups[${group.Name}]`
   if (field === 'SizeMB') {
     const from = group.EphemeralDisk.SizeMB
-    return lowered({ path: `${where}.EphemeralDisk.SizeMB`, from, missing, least, unit }, (value) =>
+    const path = `${where}.EphemeralDisk.SizeMB`
+    const words = `size of ephemeral_disk in group "${group.Name}"`
+    return lowered({ path, words, from, missing, least, unit }, (value) =>
       inGroup(group.Name, (one) => ({
         ...one,
         EphemeralDisk: { ...one.EphemeralDisk, SizeMB: value },
@@ -77,8 +79,9 @@ function lowerAmount(reason: PlacementReason, { group }: RemedyOptions): TriedSt
   const task = mostDemanding(group.Tasks, field)
   if (task === undefined || (field === 'CPU' && task.Resources.Cores > 0)) return undefined
   const path = `${where}.Tasks[${task.Name}].Resources.${field}`
+  const words = `${field === 'CPU' ? 'cpu' : 'memory'} of task "${task.Name}" in group "${group.Name}"`
   const from = task.Resources[field]
-  return lowered({ path, from, missing, least, unit }, (value) =>
+  return lowered({ path, words, from, missing, least, unit }, (value) =>
     inTask(group.Name, task.Name, (one) => ({
       ...one,
       Resources: { ...one.Resources, [field]: value },
@@ -96,6 +99,8 @@ function mostDemanding(tasks: readonly Task[], field: 'CPU' | 'MemoryMB'): Task 
 
 interface Lowering {
   readonly path: string
+  /** The field as the job file calls it. */
+  readonly words: string
   readonly from: number
   readonly missing: number
   readonly least: number
@@ -103,7 +108,7 @@ interface Lowering {
 }
 
 function lowered(
-  { path, from, missing, least, unit }: Lowering,
+  { path, words, from, missing, least, unit }: Lowering,
   edit: (value: number) => (job: Job) => Job,
 ): TriedStep | undefined {
   const to = Math.floor(from - missing)
@@ -115,7 +120,7 @@ function lowered(
       NodeID: '',
       From: String(from),
       To: String(to),
-      Text: `lower ${path} from ${from} to ${to} ${unit}`.trim(),
+      Text: `lower ${words} from ${from} to ${to} ${unit}`.trim(),
     },
     world: { job: edit(to) },
     size: missing / Math.max(1, from),

@@ -1,4 +1,4 @@
-import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
+import type { ChangeStep, Job, PlacementChange, TaskGroup } from '@reeve/contract'
 import type { Steps } from '@reeve/kit/slices.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
@@ -139,5 +139,12 @@ function changeOf(
 }
 
 function textOf({ steps }: Candidate): string {
-  return steps.map(({ step }) => step.Text).join(', and ')
+  return changeText(steps.map(({ step }) => step))
+}
+
+/** A change as a sentence, with the lines of the job file that are known. */
+export function changeText(steps: readonly ChangeStep[]): string {
+  return steps
+    .map(({ Text, Place }) => (Place === undefined ? Text : `${Text} (line ${Place.Line})`))
+    .join(', and ')
 }

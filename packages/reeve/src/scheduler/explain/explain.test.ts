@@ -427,7 +427,7 @@ test('explain: a job is explained in a sentence, in the shape of the contract', 
   assert.equal(
     told.Text,
     '1 of 1 instances of app are not placed: on the nearest node 4400 MHz of cpu are asked for, ' +
-      'and 4000 MHz are free; to place 1: lower TaskGroups[app].Tasks[main].Resources.CPU ' +
+      'and 4000 MHz are free; to place 1: lower cpu of task "main" in group "app" ' +
       'from 4400 to 4000 MHz',
   )
   assert.ok(Value.Check(Explanation, told))

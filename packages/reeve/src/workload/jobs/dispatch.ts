@@ -24,6 +24,7 @@ import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { textMap } from '../text-map.ts'
 import { readPayload } from './payload.ts'
 import { specificationKey } from './register.ts'
+import { originOfRequest } from './versions.ts'
 
 export interface DispatchRequest {
   readonly namespace: string
@@ -150,7 +151,13 @@ async function commitChild(
     cause: 'JobRegistered',
     blobs: record.blobs,
     changes: (stamp) => [
-      ...childRows(store.tables, child, { stamp, ids, evalId, trigger: 'job-register' }),
+      ...childRows(store.tables, child, {
+        stamp,
+        ids,
+        evalId,
+        trigger: 'job-register',
+        origin: { ...originOfRequest({ by }), origin: 'dispatch' },
+      }),
       ...record.changes(stamp),
     ],
   })

@@ -10,13 +10,15 @@ import {
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { Steps } from '@reeve/kit/slices.ts'
 import { isParent, LIMITS, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
-import { explainGroupSteps, explanationOf } from '../../scheduler/index.ts'
+import { changeText, explainGroupSteps, explanationOf } from '../../scheduler/index.ts'
 import { namespacedKey, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { FreezableView } from './frozen-view.ts'
 import { knownInstances } from './known-instances.ts'
+import { findPlaces } from './placed-problems.ts'
 import { planningContext } from './plan.ts'
+import { readSubmission } from './submissions.ts'
 
 /** How an explanation is wanted. */
 export interface ExplainOptions {
@@ -118,7 +120,50 @@ async function explain(
   const steps = explainSteps({ ...context, view: view.view }, { ...explained, evaluation })
   const groups = await inSlices(steps, origin, () => view.freeze())
   const omitted = job.TaskGroups.length - groups.length
-  return explanationOf(groups, { job, evaluation, index, omitted })
+  const placed = await withPlaces(context, job, groups, origin)
+  return explanationOf(placed, { job, evaluation, index, omitted })
+}
+
+/** Adds to each edit of the job where in its file the field is. */
+async function withPlaces(
+  context: WorkloadContext,
+  job: Job,
+  groups: readonly GroupExplanation[],
+  origin: WorkOrigin,
+): Promise<readonly GroupExplanation[]> {
+  const edits = groups.flatMap(({ Changes }) =>
+    Changes.flatMap(({ Steps }) => Steps.filter(({ Kind }) => Kind === 'edit-job')),
+  )
+  const paths = [...new Set(edits.map(({ Path }) => Path))]
+  if (paths.length === 0) return groups
+  const { Namespace: namespace, ID: jobId, Version: version } = job
+  const submission = await readSubmission(context.store, { namespace, jobId, version })
+  const indexed = paths.map((path) => indexedPath(job, path))
+  const places = await findPlaces(context, submission, indexed, origin)
+  const placeOf = new Map(places.map((place, i) => [paths[i], place]))
+  return groups.map((group) => ({
+    ...group,
+    Changes: group.Changes.map((change) => {
+      const steps = change.Steps.map((step) => {
+        const place = step.Kind === 'edit-job' ? placeOf.get(step.Path) : undefined
+        return place === undefined ? step : { ...step, Place: place }
+      })
+      return { ...change, Steps: steps, Text: changeText(steps) }
+    }),
+  }))
+}
+
+/** `TaskGroups[web].Tasks[api].…` with the positions of the group and the task for their names. */
+function indexedPath(job: Job, path: string): string {
+  const at = job.TaskGroups.findIndex(({ Name }) => path.startsWith(`TaskGroups[${Name}].`))
+  const group = job.TaskGroups[at]
+  if (group === undefined) return path
+  const rest = path.slice(`TaskGroups[${group.Name}]`.length)
+  const task = group.Tasks.findIndex(({ Name }) => rest.startsWith(`.Tasks[${Name}].`))
+  const name = group.Tasks[task]?.Name
+  const inTask =
+    name === undefined ? rest : rest.replace(`.Tasks[${name}]`, () => `.Tasks[${task}]`)
+  return `TaskGroups[${at}]${inTask}`
 }
 
 function* explainSteps(

@@ -3,6 +3,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { isLaunchedByTime, periodicChild, refusal, type Refusal } from '../../model/index.ts'
 import { childRows, namespacedKey, type Tables, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { originOfRequest } from './versions.ts'
 
 export interface JobLaunched {
   /** Empty when the child waits for launches of its own. */
@@ -34,6 +35,7 @@ export async function forcePeriodicJob(
         ids,
         evalId,
         trigger: 'periodic-job',
+        origin: { ...originOfRequest({ by }), origin: 'periodic' },
       }),
   })
   await durable

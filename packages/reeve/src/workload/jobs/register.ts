@@ -15,7 +15,9 @@ import {
   newEvaluation,
   newRegionDeployment,
   SYSTEM_SCALING,
+  withOrigin,
   type Refusal,
+  type VersionOrigin,
 } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -36,7 +38,7 @@ import { examineJob, examineSubmitted, type ExaminedJob } from './examine.ts'
 import { namespaceRefusal } from './namespace-rules.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
-import { versionRows } from './versions.ts'
+import { originOfRequest, versionRows } from './versions.ts'
 import { mayUseVolumes } from './volume-rights.ts'
 import { warningsNow } from './warnings.ts'
 
@@ -97,7 +99,7 @@ export async function registerHere(
         const submittedNs = submittedAt(context, request)
         const isStopped = body.Stopped === true
         const about = { job: wanted, current, priority, source: source.bytes, record }
-        const commit = { ...about, submittedNs, isStopped }
+        const commit = { ...about, submittedNs, isStopped, message: body.Message ?? '' }
         const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
       },
@@ -136,12 +138,21 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
-  const problem = submittedProblem(job) ?? submissionProblem(body.Submission)
+  const problem =
+    messageProblem(body) ?? submittedProblem(job) ?? submissionProblem(body.Submission)
   if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
     return invalid('Eval priority must be between 1 and 100 inclusively')
   return ok(job)
+}
+
+/** What is wrong with the reason that a request gives for a new version. */
+export function messageProblem({
+  Message,
+}: Pick<JobRegisterRequest, 'Message'>): string | undefined {
+  const most = LIMITS.jobMessageCharsMax
+  return (Message ?? '').length > most ? `Message is longer than ${most} characters` : undefined
 }
 
 /** What is wrong with a job as it was submitted, before its canonical form is looked at. */
@@ -265,6 +276,8 @@ export interface JobCommit {
   readonly submittedNs?: number | undefined
   /** Registered without running. */
   readonly isStopped?: boolean
+  /** Why, as the submitter says. */
+  readonly message?: string
 }
 
 /**
@@ -279,6 +292,7 @@ export async function commitJob(
   const { job, current, source, record, isStopped = false } = request
   const kept = isStopped ? undefined : unchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
+  const origin = originOfRequest({ by }, request.message)
   const version = nextVersionNumber(context.store.tables, job)
   const { sourceBlob, blobs } = storedSource(source, {
     namespace: job.Namespace,
@@ -292,9 +306,10 @@ export async function commitJob(
     about: { organizationId: null, subjects: [job.ID] },
     blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
     changes: (stamp) => {
-      const made = registration(context, { ...request, kept }, { stamp, evalId, sourceBlob })
+      const from = { ...request, kept, origin }
+      const made = registration(context, from, { stamp, evalId, sourceBlob })
       const isRun = kept === undefined && !isStopped
-      const inTurn = isRun ? regionRows(context, request, { ...stamp, version }) : []
+      const inTurn = isRun ? regionRows(context, { ...request, origin }, { ...stamp, version }) : []
       // A multi-region rollout starts its own deployments, so do not place inline.
       const isInline = kept === undefined && inTurn.length === 0
       const placed = isInline ? placeInline(context, made, stamp) : undefined
@@ -348,12 +363,19 @@ function registration(
     kept,
     submittedNs,
     isStopped,
-  }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
+    origin,
+  }: Omit<JobCommit, 'source' | 'record' | 'message'> & {
+    readonly kept: Job | undefined
+    /** Undefined in a dry run. */
+    readonly origin?: VersionOrigin
+  },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
 ): JobRegistration {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
-  const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs, isStopped })
+  const next =
+    kept ??
+    nextVersion(withOrigin(job, origin), current, { ...stamp, version, submittedNs, isStopped })
   const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
   if (evalId === '') return { job: next, rows, evaluation: undefined }
   const evaluation = newEvaluation(next, {
@@ -372,12 +394,12 @@ function registration(
  */
 function regionRows(
   { regions, region, ids, store }: WorkloadContext,
-  { job, current, priority, submittedNs }: JobCommit,
+  { job, current, priority, submittedNs, origin }: JobCommit & { readonly origin: VersionOrigin },
   stamp: Stamp & { readonly version: number },
 ): readonly Change[] {
   if (regions === undefined || !needsEvaluation(job)) return []
   const { timeMs } = stamp
-  const next = nextVersion(job, current, { ...stamp, submittedNs })
+  const next = nextVersion(withOrigin(job, origin), current, { ...stamp, submittedNs })
   const options = { id: ids.uuid(), timeMs, priority: priority || job.Priority }
   const deployment = newRegionDeployment(next, region, options)
   if (deployment === undefined) return []

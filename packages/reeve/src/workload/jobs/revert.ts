@@ -5,7 +5,13 @@ import { jobUpdateRefusal, PERMISSION_DENIED, refusal, type Refusal } from '../.
 import { namespacedKey } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
-import { acceptJob, commitJob, specificationKey, type JobWritten } from './register.ts'
+import {
+  acceptJob,
+  commitJob,
+  messageProblem,
+  specificationKey,
+  type JobWritten,
+} from './register.ts'
 import { namesJob } from './named-job.ts'
 import { findSubmission } from './submissions.ts'
 import { findVersion, versionNotFound, type VersionName } from './versions.ts'
@@ -29,6 +35,8 @@ export async function revertJob(
 ): Promise<Result<JobWritten, Refusal>> {
   const unnamed = namesJob(body, jobId)
   if (unnamed !== undefined) return err(unnamed)
+  const message = messageProblem(body)
+  if (message !== undefined) return invalid(message)
   const denied = checkOverride(caller, namespace, body)
   if (denied !== undefined) return err(denied)
   return await submitGuarded(
@@ -38,7 +46,8 @@ export async function revertJob(
       prepare: () => prepareRevert(context, caller, { namespace, jobId, body }),
       write: async ({ job, existing, name }, { warnings, record }) => {
         const source = findSubmission(context.store, name)?.BlobKey
-        const commit = { job, current: existing, priority: 0, source, record }
+        const message = body.Message || `revert to version ${name.version}`
+        const commit = { job, current: existing, priority: 0, source, record, message }
         const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...warnings] }
       },

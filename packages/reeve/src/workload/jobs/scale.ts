@@ -3,11 +3,13 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   isParent,
+  LIMITS,
   newEvaluation,
   refusal,
   scaleProblem,
   scaleRequestProblem,
   withCount,
+  withOrigin,
   withScalingEvent,
   type Refusal,
   type ScaleWish,
@@ -31,7 +33,7 @@ import {
 } from '../guarding/submit-guarded.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { specificationKey } from './register.ts'
-import { versionRows } from './versions.ts'
+import { originOfRequest, versionRows } from './versions.ts'
 
 export interface ScaleRequest {
   readonly namespace: string
@@ -161,7 +163,7 @@ async function commitScale(
     cause: isNewVersion ? 'JobRegistered' : 'EvaluationUpdated',
     blobs: record.blobs,
     changes: (stamp) => {
-      const next = isNewVersion ? scaledVersion(job, wish, stamp) : job
+      const next = isNewVersion ? scaledVersion(job, wish, { ...stamp, by }) : job
       const rows = withJobRows(store.tables, [
         ...(isNewVersion ? versionRows(context, next) : []),
         ...(evalId === undefined ? [] : [evaluationRow(next, evalId, stamp)]),
@@ -174,9 +176,10 @@ async function commitScale(
   return { evalId, jobModifyIndex: isNewVersion ? index : job.JobModifyIndex, index, warnings }
 }
 
-function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs }: Stamp): Job {
+function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs, by }: Stamp & Author): Job {
+  const message = wish.message.slice(0, LIMITS.jobMessageCharsMax)
   return {
-    ...withCount(job, wish),
+    ...withOrigin(withCount(job, wish), originOfRequest({ by }, message)),
     Version: job.Version + 1,
     // A name stays with the version that was given it.
     VersionTag: null,

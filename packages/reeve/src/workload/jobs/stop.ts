@@ -6,6 +6,7 @@ import {
   isParent,
   newEvaluation,
   refusal,
+  withOrigin,
   type Refusal,
 } from '../../model/index.ts'
 import {
@@ -20,7 +21,7 @@ import {
 import { REASONS } from '../../scheduler/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { stopElsewhere } from './everywhere.ts'
-import { versionRows } from './versions.ts'
+import { originOfRequest, versionRows } from './versions.ts'
 
 export interface StopRequest {
   readonly namespace: string
@@ -120,7 +121,7 @@ async function stopHere(
       withJobRows(context.store.tables, [
         ...(request.purge
           ? purgedJobRows(context.store.tables, job)
-          : stopRows(context, job, stamp)),
+          : stopRows(context, job, { ...stamp, by })),
         ...liveAllocationRows(context, job, {
           stamp,
           noShutdownDelay: request.noShutdownDelay,
@@ -141,10 +142,10 @@ async function stopHere(
   return ok({ evalId, evalCreateIndex: index, jobModifyIndex: modifyIndex(index), index })
 }
 
-function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
+function stopRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Change[] {
   if (job.Stop) return []
   const stopped = {
-    ...job,
+    ...withOrigin(job, originOfRequest(stamp)),
     Stop: true,
     Version: job.Version + 1,
     // The marks are those of the version before.

@@ -1,10 +1,11 @@
 import type { Job } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { refusal, type Refusal } from '../../model/index.ts'
+import { refusal, type Refusal, type VersionOrigin } from '../../model/index.ts'
 import {
   namespacedKey,
   put,
   versionRows as rowsOfVersion,
+  type Author,
   type Change,
   type Stamp,
   type Store,
@@ -16,6 +17,14 @@ export interface VersionName {
   readonly namespace: string
   readonly jobId: string
   readonly version: number
+}
+
+/** What a version that a request makes keeps of it. */
+export function originOfRequest({ by }: Author, message = ''): VersionOrigin {
+  if (by === 'system') return { submittedBy: undefined, origin: 'server', message }
+  const { Type, ID, Name } = by.actor
+  const submittedBy = Type === 'disabled' ? undefined : { Type, ID, Name }
+  return { submittedBy, origin: by.client ?? 'api', message }
 }
 
 /** The rows of a new version; `sourceBlob` is where its source is, when it has one. */

@@ -1,5 +1,5 @@
 import type { RuleAliases } from '../../compat/index.ts'
-import type { FactsMessage, WatchTopic } from '@reeve/contract'
+import type { FactsMessage, ServiceRegistration, WatchTopic } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import { namespacedKey, wholeText, type Commit, type Store } from '../../state/index.ts'
@@ -135,7 +135,7 @@ export class CatalogHub {
         const isOpen = this.#rights.of(nodeId, namespace).runsSomething
         const group = namespacedKey(namespace, what.name)
         const rows = isOpen ? tables.service_registrations.rowsIn('service', group) : []
-        return { kind, id, instances: rows.slice(0, ROWS_MAX) }
+        return { kind, id, instances: rows.slice(0, ROWS_MAX).map(addressOf) }
       }
       case 'services':
         return { kind, id, names: await this.#names(nodeId, namespace) }
@@ -175,6 +175,12 @@ export class CatalogHub {
     }
     return paths
   }
+}
+
+/** Templates read addresses: the result of a check is no reason to render them again. */
+function addressOf(row: ServiceRegistration): ServiceRegistration {
+  const { Checks: _checks, ...rest } = row
+  return { ...rest, ModifyIndex: row.CreateIndex }
 }
 
 type PathTopic = Extract<WatchTopic, { readonly path: string }>

@@ -1,4 +1,10 @@
-import type { AllocationServices, OfferedService, ServiceRegistration } from '@reeve/contract'
+import {
+  SERVICE_OUTPUT_CHARS_MAX,
+  type AllocationServices,
+  type OfferedService,
+  type ServiceChecks,
+  type ServiceRegistration,
+} from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { isClientTerminal, isEqual, LIMITS, type AllocationRow } from '../../model/index.ts'
 import { namespacedKey, put, remove, type Change, type Tables } from '../../state/index.ts'
@@ -74,11 +80,18 @@ function rowsOf(
 function registrationOf(
   { nodes }: Tables,
   { ID: AllocID, Namespace, NodeID, JobID }: AllocationRow,
-  { ID, ServiceName, Tags, Address, Port }: OfferedService,
+  { ID, ServiceName, Tags, Address, Port, Checks }: OfferedService,
 ): ServiceRegistration {
   const Datacenter = nodes.find(NodeID)?.Datacenter ?? ''
   const owner = { Namespace, NodeID, Datacenter, JobID, AllocID }
-  return { ID, ServiceName, ...owner, Tags, Address, Port, CreateIndex: 0, ModifyIndex: 0 }
+  const checked = Checks === undefined ? {} : { Checks: bounded(Checks) }
+  const offered = { ID, ServiceName, ...owner, Tags, Address, Port, ...checked }
+  return { ...offered, CreateIndex: 0, ModifyIndex: 0 }
+}
+
+/** The output is a node's word: it is cut again. */
+function bounded(checks: ServiceChecks): ServiceChecks {
+  return { ...checks, Output: checks.Output.slice(0, SERVICE_OUTPUT_CHARS_MAX) }
 }
 
 function isKnown(before: ServiceRegistration | undefined, after: ServiceRegistration): boolean {

@@ -5,6 +5,7 @@ import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 
@@ -12,11 +13,24 @@ interface ServiceRow {
   readonly namespace: string
   readonly name: string
   readonly tags: readonly string[]
+  readonly instances: number
+  readonly failing: number
 }
 
 const COLUMNS: readonly Column<ServiceRow>[] = [
   { id: 'name', head: 'Service', cell: ({ name }) => name },
-  { id: 'tags', head: 'Tags', width: '40%', cell: ({ tags }) => tags.join(', ') || '–' },
+  {
+    id: 'instances',
+    head: 'Instances',
+    width: '160px',
+    cell: ({ instances, failing }) =>
+      failing > 0 ? (
+        <StateBadge state="unhealthy" text={`${failing} of ${instances} failing`} />
+      ) : (
+        instances
+      ),
+  },
+  { id: 'tags', head: 'Tags', width: '30%', cell: ({ tags }) => tags.join(', ') || '–' },
   {
     id: 'namespace',
     head: 'Namespace',
@@ -43,10 +57,12 @@ export function ServiceListPage({ search }: PageProps<'/services'>) {
             label="Services"
             columns={COLUMNS}
             rows={lists.flatMap((list) =>
-              list.Services.map(({ ServiceName, Tags }) => ({
+              list.Services.map(({ ServiceName, Tags, Instances, Failing }) => ({
                 namespace: list.Namespace,
                 name: ServiceName,
                 tags: Tags,
+                instances: Instances,
+                failing: Failing,
               })),
             )}
             keyOf={(row) => `${row.namespace}/${row.name}`}

@@ -1,4 +1,4 @@
-import type { ServiceRegistration } from '@reeve/contract'
+import { checksText, type ServiceRegistration } from '@reeve/contract'
 import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
@@ -10,6 +10,7 @@ import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
@@ -48,6 +49,23 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
     width: '112px',
     isExtra: true,
     cell: ({ NodeID }) => <Link href={paths.node(NodeID)}>{NodeID.slice(0, 8)}</Link>,
+  },
+  {
+    id: 'checks',
+    head: 'Checks',
+    width: '22%',
+    cell: ({ Checks }) =>
+      Checks === undefined ? (
+        '–'
+      ) : (
+        <>
+          <StateBadge
+            state={Checks.Failing > 0 ? 'unhealthy' : Checks.Pending > 0 ? 'pending' : 'healthy'}
+            text={checksText(Checks)}
+          />{' '}
+          {Checks.Output}
+        </>
+      ),
   },
   {
     id: 'tags',

@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import type { Shape } from '../shape.ts'
+import { AUDIT_ACTOR_TYPES } from './audit.ts'
+
+export const JobSubmitter = Type.Object(
+  {
+    Type: Type.Enum(AUDIT_ACTOR_TYPES),
+    ID: Type.String({ description: 'Accessor ID of the token.' }),
+    Name: Type.String({ description: 'Name of the token at that time.' }),
+  },
+  { $id: 'JobSubmitter', description: 'Who submitted a version of a job.' },
+)
+export type JobSubmitter = Shape<typeof JobSubmitter>
+
+/** Who submitted a version and why; absent where older releases registered it. */
+export const versionOrigin = {
+  SubmittedBy: Type.Optional(JobSubmitter),
+  Origin: Type.Optional(
+    Type.String({
+      description:
+        '`cli`, `web` or `api`: the client of the request. `dispatch`, `periodic`, ' +
+        '`auto-revert of <version>` or `server` otherwise.',
+    }),
+  ),
+  Message: Type.Optional(Type.String({ description: 'Why, as the submitter says.' })),
+}
+
+interface VersionOrigin {
+  readonly SubmittedBy?: JobSubmitter
+  readonly Origin?: string
+}
+
+/** Who submitted a version and how, as `by ada (cli)`; empty when it is not known. */
+export function originText({ SubmittedBy, Origin = '' }: VersionOrigin): string {
+  if (SubmittedBy === undefined) return Origin
+  const who = `by ${SubmittedBy.Name || SubmittedBy.ID}`
+  return Origin === '' ? who : `${who} (${Origin})`
+}
