@@ -242,6 +242,25 @@ test('blocking: who may not is refused at once', async () => {
 
 // The end
 
+test('blocking: a token that was deleted meanwhile is refused', async () => {
+  const { server, root, as, client } = await aSecuredServer()
+  const reader = await client('namespace "default" { policy = "read" }')
+  const change = async (): Promise<void> => {
+    const changes = [put('jobs', aJob({ ID: 'web' }))]
+    await server.context.store.commit({ by: 'system', cause: undefined, changes: () => changes })
+      .durable
+  }
+  await change()
+  const query = { index: server.context.store.indexIn('jobs', { kind: 'every' }) }
+  const waiting = server.call('listJobs', as(reader, { query }))
+  while (parkedQueries() !== 1) await setImmediate()
+  const params = { accessor_id: reader.AccessorID }
+  await server.ok('deleteAclToken', as(root, { params }))
+  await change()
+  assert.equal((await waiting).status, 403)
+  await server.close()
+})
+
 test('blocking: a stop answers what waits, with what there is', async () => {
   const server = await aWorld()
   const asked = [ask(server, '/v1/jobs?index=2'), ask(server, '/v1/job/gone?index=2')]

@@ -215,7 +215,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
-    plainHttp: process.env['REEVE_PLAIN_HTTP'] === 'true',
+    plainHttp: IS_PLAIN_HTTP,
     requestsPerSecond: options.requestsPerSecond ?? 0,
     ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',
@@ -285,6 +285,9 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
 function isCompatible(): boolean {
   return process.env['REEVE_TEST_COMPATIBILITY'] !== 'false'
 }
+
+/** `REEVE_PLAIN_HTTP=true` runs every test of this harness with documented members of Node only. */
+export const IS_PLAIN_HTTP = process.env['REEVE_PLAIN_HTTP'] === 'true'
 
 /** Nothing is ever late. */
 export const STILL: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => undefined }

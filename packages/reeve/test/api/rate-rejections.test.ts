@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { REJECTIONS } from '../../src/http/pipeline/rate-limit.ts'
 import { CHUNK_LIMITS } from '../../src/http/transport/chunk-guard.ts'
 import { execClient, execPath } from './exec-client.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, IS_PLAIN_HTTP } from './harness.ts'
 
 const LIMITS = {
   requestsPerSecond: 1,
@@ -96,6 +96,8 @@ test('rate rejections: tiny chunks are answered late, and end the connection', a
   client.write(head + '1\r\n \r\n'.repeat(CHUNK_LIMITS.chunksFree + 1))
   let text = ''
   for await (const chunk of client.setEncoding('utf8')) text += chunk
+  // Without undocumented members of Node the connection ends before the response is sent.
+  if (IS_PLAIN_HTTP) return assert.equal(text, '')
   assert.match(text, /^HTTP\/1\.1 400 [^]*chunks of less than 16 bytes/)
   // Timers may be early by a millisecond.
   assert.ok(performance.now() - startedMs >= CHUNK_LIMITS.heldMs - 2)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { until } from '../build/until.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, IS_PLAIN_HTTP } from './harness.ts'
 
 interface Client {
   readonly socket: Socket
@@ -49,7 +49,8 @@ test('request bodies: a body of single bytes without a token ends the connection
       await Promise.race([once(client.socket, 'drain'), once(client.socket, 'close')])
   }
   await until('the end of the connection', () => (client.socket.closed ? true : undefined))
-  assert.match(client.received, /^HTTP\/1\.1 403 /)
+  // Without undocumented members of Node the connection ends before the response is sent.
+  assert.match(client.received, IS_PLAIN_HTTP ? /^$/ : /^HTTP\/1\.1 403 /)
 })
 
 test('request bodies: the connection is usable after a body that nobody wanted', async (t) => {

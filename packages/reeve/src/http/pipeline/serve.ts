@@ -145,7 +145,7 @@ function checkCapacity(
 }
 
 /** The stages `authenticate`, `decode` and `authorize`: by the head of the request alone. */
-function identifyAndAuthorize<M extends MountedRoute, C, Q, R>(
+export function identifyAndAuthorize<M extends MountedRoute, C, Q, R>(
   api: Api<M, C, Q, R>,
   mounted: M,
   exchange: Exchange,

@@ -70,6 +70,11 @@ export function replayOf(request: IncomingMessage): Replay | undefined {
   return replays.get(request)
 }
 
+/** Records that a request has waited with its connection, without being detached. */
+export function markWaited(request: IncomingMessage, waited: Replay): void {
+  replays.set(request, waited)
+}
+
 /** Blocking queries have an index; copying the bytes of every other request would be a waste. */
 function mayBlock({ method, url = '' }: IncomingMessage): boolean {
   return method === 'GET' && url.includes('index=')

@@ -7,7 +7,12 @@ import { parseFirstJson } from '../json-text.ts'
 import { secretOf } from '../pipeline/credentials.ts'
 import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import { routedRoute } from '../pipeline/pipeline.ts'
-import type { Api, MountedRoute, Target } from '../pipeline/serve.ts'
+import {
+  identifyAndAuthorize,
+  type Api,
+  type MountedRoute,
+  type Target,
+} from '../pipeline/serve.ts'
 import { compileQuery, firstValue, QueryError, type RawQuery } from '../query.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 import { answered, type V1Host } from './exchange.ts'
@@ -32,7 +37,7 @@ export interface V1Query {
 
 /** The stages of a request of `/v1`. */
 export function createV1Api(host: V1Host): Api<Mounted, Caller, V1Query, Refusal> {
-  return {
+  const api: Api<Mounted, Caller, V1Query, Refusal> = {
     /** Only the routes that show tokens tell an expired one from an unknown one. */
     authenticate({ endpoint: { token } }, { request }) {
       const caller = host.authenticate(token === 'ignored' ? undefined : secretOf(request))
@@ -61,11 +66,15 @@ export function createV1Api(host: V1Host): Api<Mounted, Caller, V1Query, Refusal
         return err(refusal('invalid-input', `${endpoint.bodyProblem ?? ''}${thrown.message}`))
       }
     },
-    run({ endpoint, handling }, target, body) {
+    run(mounted, target, body) {
+      const { endpoint, handling } = mounted
       const parsed = requestOf(host, target, body)
-      return endpoint.kind === 'write'
-        ? serveWrite(host, { endpoint, handling, parsed, exchange: target })
-        : serveRead(host, { endpoint, handling, parsed, exchange: target })
+      if (endpoint.kind === 'write')
+        return serveWrite(host, { endpoint, handling, parsed, exchange: target })
+      return serveRead(host, { endpoint, handling, parsed, exchange: target }, () => {
+        const again = identifyAndAuthorize(api, mounted, target)
+        return again.ok ? api.run(mounted, again.value, body) : api.reject(target, again.error)
+      })
     },
     reject: ({ reply }, error) => answered(sendRefusal(reply, error)),
     recordRejection({ route }, target, error) {
@@ -74,6 +83,7 @@ export function createV1Api(host: V1Host): Api<Mounted, Caller, V1Query, Refusal
       recordRejection(host.audit, auditEntry(host, route, target, named), error)
     },
   }
+  return api
 }
 
 const AUTHORIZED = ok(undefined)

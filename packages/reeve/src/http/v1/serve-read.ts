@@ -7,6 +7,7 @@ import type { Waited, WaitRequest } from '../pipeline/blocking.ts'
 import type { ReadResult } from '../pipeline/shared-responses.ts'
 import {
   detachConnection,
+  markWaited,
   replayOf,
   type ParkedConnection,
 } from '../transport/parked-connection.ts'
@@ -19,9 +20,14 @@ import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts
 
 /**
  * Answers at once what is due, and lets a blocking query wait for its index first. Undefined when
- * it is answered, or parked without its request.
+ * it is answered, or parked without its request. A query that has waited with its request is served
+ * again from the stage `authenticate` on, as a replayed one is: its token may have been deleted.
  */
-export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | undefined {
+export function serveRead(
+  host: V1Host,
+  read: Asked<'read'>,
+  serveAgain: () => Promise<void> | undefined,
+): Promise<void> | undefined {
   const { reply, request } = read.exchange
   const planned = read.endpoint.plan(read.parsed)
   if (!planned.ok && read.handling.audit === 'always') recordAct(host, read, planned)
@@ -41,7 +47,8 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) => {
     // A client that has gone gets no response: reading it would be work for nobody.
     if (request.raw.socket.destroyed) return void reply.hijack()
-    return readWoken(host, read, { plan, wokenBy: wokenBy ?? host.store.index })
+    markWaited(request.raw, { wokenBy })
+    return serveAgain()
   })
 }
 
