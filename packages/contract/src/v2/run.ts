@@ -52,6 +52,19 @@ export const RUN_STATUSES = [
 ] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
+/** What a run does, for filters. */
+export const RUN_OPERATIONS = [
+  'plan_and_apply',
+  'plan_only',
+  'refresh_only',
+  'destroy',
+  'empty_apply',
+] as const
+
+function listFilter(values: string) {
+  return Type.Optional(Type.String({ description: `${values}, separated by commas.` }))
+}
+
 /** What an external executor reports of a confirmed run. */
 export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
@@ -211,7 +224,20 @@ export const runRoutes = routes('Runs', {
   }),
   listWorkspaceRuns: list('/workspaces/:workspace_id/runs', {
     summary: 'List the runs of a workspace, newest first.',
-    query: { ...includeQuery(RUN_INCLUDES), ...fieldsQuery('runs') },
+    query: {
+      'filter[status]': listFilter('Statuses'),
+      'filter[operation]': listFilter(`Of ${RUN_OPERATIONS.join(', ')}`),
+      'filter[source]': listFilter('Sources'),
+      'search[user]': Type.Optional(
+        Type.String({ description: 'Name of the user who created the run.' }),
+      ),
+      'search[commit]': Type.Optional(Type.String({ description: 'The beginning of the commit.' })),
+      'search[basic]': Type.Optional(
+        Type.String({ description: 'Part of the id, message, commit or user, case ignored.' }),
+      ),
+      ...includeQuery(RUN_INCLUDES),
+      ...fieldsQuery('runs'),
+    },
     returns: RunPage,
     needs: 'Permission to read the runs of the workspace.',
   }),

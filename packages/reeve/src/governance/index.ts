@@ -250,7 +250,8 @@ export {
 export { uploadJsonState, uploadState } from './state-versions/upload-state.ts'
 export { uploadConfiguration } from './configuration-versions/upload-configuration.ts'
 export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
-export { createRun, listRuns } from './runs/create-run.ts'
+export { createRun } from './runs/create-run.ts'
+export { listRuns, type RunFilter } from './runs/list-runs.ts'
 export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
 export {
   checkOf,

@@ -162,28 +162,3 @@ function newRun(
   }
   return { run, plan }
 }
-
-/** The runs of a workspace, newest first. */
-export function listRuns(
-  context: GovernanceContext,
-  caller: GovernanceCaller,
-  wish: { readonly workspaceId: string; readonly skip: number; readonly take: number },
-): Result<{ readonly runs: readonly SeenRun[]; readonly total: number }, GovernanceRefusal> {
-  const { workspaceId, skip, take } = wish
-  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
-  if (!seen.ok) return seen
-  const { runs, run_plans: plans } = context.store.tables
-  const { keys, total } = context.lists.runs.page({
-    scope: workspaceId,
-    order: 'newest',
-    skip,
-    take,
-  })
-  return ok({
-    total,
-    runs: keys.map((id) => {
-      const run = runs.get(id)
-      return { ...seen.value, run, plan: plans.get(run.planId) }
-    }),
-  })
-}

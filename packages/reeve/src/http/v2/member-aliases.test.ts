@@ -5,17 +5,23 @@ import { knownMembers } from './member-aliases.ts'
 const ALIASES = {
   members: { 'other-version': 'tool-version', 'can-update-other': 'can-update-policies' },
   values: { kind: { other: 'native' } },
+  policyKinds: { other: 'native' },
 }
 
 const requests: readonly { name: string; sent: object; known: object }[] = [
-  { name: 'another name', sent: { 'other-version': '1.2' }, known: { 'tool-version': '1.2' } },
-  { name: 'our name', sent: { 'tool-version': '1.2' }, known: { 'tool-version': '1.2' } },
+  { name: 'an alias', sent: { 'other-version': '1.2' }, known: { 'tool-version': '1.2' } },
+  { name: 'the canonical name', sent: { 'tool-version': '1.2' }, known: { 'tool-version': '1.2' } },
   {
-    name: 'both: ours counts',
+    name: 'both: the alias is ignored',
     sent: { 'tool-version': '1', 'other-version': '2' },
     known: { 'tool-version': '1', 'other-version': '2' },
   },
-  { name: 'another word', sent: { kind: 'other' }, known: { kind: 'native' } },
+  { name: 'an alias of a value', sent: { kind: 'other' }, known: { kind: 'native' } },
+  {
+    name: 'the file of an enforce entry',
+    sent: { enforce: [{ path: 'a.other', mode: 'advisory' }, { path: 'a.opa' }, 'text'] },
+    known: { enforce: [{ path: 'a.native', mode: 'advisory' }, { path: 'a.opa' }, 'text'] },
+  },
   { name: 'names of the prototype', sent: { constructor: 'x' }, known: { constructor: 'x' } },
 ]
 for (const { name, sent, known } of requests)
@@ -31,6 +37,6 @@ for (const odd of [undefined, null, 'text', [], { data: null }, { data: { attrib
 
 test('aliases: without any, a document is the same object', () => {
   const document = { data: { attributes: { a: 1 } } }
-  const none = { members: {}, values: {} }
+  const none = { members: {}, values: {}, policyKinds: {} }
   assert.equal(knownMembers(document, none), document)
 })

@@ -1,8 +1,8 @@
 import type { GovernanceAliases } from '../../compat/index.ts'
 
-export type MemberNames = Pick<GovernanceAliases, 'members' | 'values'>
+export type MemberNames = Pick<GovernanceAliases, 'members' | 'values' | 'policyKinds'>
 
-/** Replaces other names of attributes, and other words for their values, in a request. */
+/** Replaces aliases of attributes and of their values in a request. */
 export function knownMembers(document: unknown, aliases: MemberNames): unknown {
   if (isEmpty(aliases) || !isObject(document)) return document
   const { data } = document
@@ -17,9 +17,9 @@ function knownResource(resource: unknown, aliases: MemberNames): unknown {
   const names = new Set(entries.map(([name]) => name))
   const known = entries.map(([name, value]): [string, unknown] => {
     const own = ownName(aliases.members, name)
-    // Where both names are sent, ours counts.
-    const isOurs = own === undefined || names.has(own)
-    return isOurs ? [name, knownValue(aliases, name, value)] : [own, value]
+    // If both names are sent, the alias is ignored.
+    const isCanonical = own === undefined || names.has(own)
+    return isCanonical ? [name, knownValue(aliases, name, value)] : [own, value]
   })
   return { ...resource, attributes: Object.fromEntries(known) }
 }
@@ -28,10 +28,21 @@ function ownName(members: MemberNames['members'], name: string): string | undefi
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
-function knownValue({ values }: MemberNames, name: string, value: unknown): unknown {
+function knownValue({ values, policyKinds }: MemberNames, name: string, value: unknown): unknown {
+  if (name === 'enforce' && Array.isArray(value))
+    return value.map((entry) => withCanonicalFile(entry, policyKinds))
   const words = Object.hasOwn(values, name) ? values[name] : undefined
   if (words === undefined || typeof value !== 'string') return value
   return Object.hasOwn(words, value) ? words[value] : value
+}
+
+/** An entry of `enforce` names the policy's file, whose suffix is its kind. */
+function withCanonicalFile(entry: unknown, kinds: MemberNames['policyKinds']): unknown {
+  if (!isObject(entry) || typeof entry['path'] !== 'string') return entry
+  const { path } = entry
+  const other = Object.keys(kinds).find((kind) => path.endsWith(`.${kind}`))
+  if (other === undefined) return entry
+  return { ...entry, path: `${path.slice(0, -other.length)}${kinds[other]}` }
 }
 
 function isEmpty({ members }: MemberNames): boolean {

@@ -12,6 +12,7 @@ import {
   reportRun,
   stageOf,
   type GovernanceContext,
+  type RunFilter,
   type SeenRun,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
@@ -136,8 +137,13 @@ function answerList(
   context: GovernanceContext,
   request: V2Request<typeof v2Routes.listWorkspaceRuns>,
 ): Outcome {
-  const { caller, params, page, includes } = request
-  const found = listRuns(context, caller, { workspaceId: params.workspace_id, ...windowOf(page) })
+  const { caller, params, page, includes, query } = request
+  const workspaceId = params.workspace_id
+  const found = listRuns(context, caller, {
+    workspaceId,
+    filter: filterOf(query),
+    ...windowOf(page),
+  })
   return answer(found, ({ runs, total }) =>
     paged(request, {
       items: runs.map((seen) => runResource(context, seen, caller.userId)),
@@ -145,6 +151,21 @@ function answerList(
       ...includedIn({ context, origin: request.address.origin }, runs, includes),
     }),
   )
+}
+
+function filterOf(query: V2Request<typeof v2Routes.listWorkspaceRuns>['query']): RunFilter {
+  return {
+    statuses: valuesOf(query['filter[status]']),
+    operations: valuesOf(query['filter[operation]']),
+    sources: valuesOf(query['filter[source]']),
+    user: query['search[user]'],
+    commit: query['search[commit]'],
+    text: query['search[basic]'],
+  }
+}
+
+function valuesOf(text: string | undefined): readonly string[] | undefined {
+  return text === undefined || text === '' ? undefined : text.split(',')
 }
 
 async function read(

@@ -168,3 +168,30 @@ test('auto-destroy: an apply restarts the clock, a destroy stops it', async () =
     assert.deepEqual([at, status], found)
   }
 })
+
+const filters: readonly [query: string, found: readonly string[]][] = [
+  ['', ['run-a3', 'run-a2', 'run-a1']],
+  ['filter[status]=planned', ['run-a3', 'run-a2']],
+  ['filter[status]=planned,errored', ['run-a3', 'run-a2', 'run-a1']],
+  ['filter[status]=unknown', []],
+  ['filter[operation]=plan_only', ['run-a3']],
+  ['filter[operation]=plan_and_apply,destroy&filter[status]=errored', ['run-a1']],
+  ['filter[source]=api', ['run-a3', 'run-a2', 'run-a1']],
+  ['filter[source]=upload', []],
+  ['search[basic]=RUN-A2', ['run-a2']],
+  ['search[user]=nobody', []],
+  ['search[commit]=abc', []],
+]
+for (const [query, found] of filters)
+  test(`runs: the list of a workspace with ${query === '' ? 'no filter' : query}`, async () => {
+    const { it, a } = await aWorld()
+    const headers = { authorization: `Bearer ${it.root}` }
+    const url = `/api/v2/workspaces/${a}/runs?${query}`
+    const { status, text } = await it.server.send('GET', url, { headers })
+    assert.equal(status, 200, text)
+    const { data } = JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      found,
+    )
+  })
