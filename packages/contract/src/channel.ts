@@ -223,6 +223,11 @@ export const DesiredMessage = Type.Object({
   more: Type.Optional(Type.Boolean({ description: 'The listing goes on in the next message.' })),
   index: Index('State that this message shows.'),
   allocations: Type.Array(DesiredEntry),
+  traces: Type.Optional(
+    MapOf(
+      Type.String({ description: 'The `traceparent` of an allocation whose start is traced.' }),
+    ),
+  ),
   removed: Type.Array(Type.String(), {
     description: 'Allocations that the servers have forgotten: the node ends and removes them.',
   }),

@@ -2,6 +2,7 @@ import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
 import { CHANNEL_VERSIONS } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { assert } from '@reeve/kit/fault.ts'
+import type { Tracer } from '@reeve/kit/trace.ts'
 import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch } from './allocation/alone-watch.ts'
 import type { ArtifactSettings } from './artifact/fetch-artifact.ts'
@@ -56,6 +57,8 @@ interface NodeAgentOptions {
   readonly killTimeoutMsMax?: number
   /** When what ended allocations left is removed; the usual limits unless given. */
   readonly garbage?: GarbageThresholds
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /**
@@ -208,12 +211,13 @@ export class NodeAgent {
   }
 
   #makeAllocations(): NodeAllocations {
-    const { storage, drivers, clock, log } = this.#options
+    const { storage, drivers, clock, log, tracer } = this.#options
     return new NodeAllocations({
       storage,
       drivers,
       clock,
       log,
+      tracer,
       stopping: this.#stopping.signal,
       report: (update) => this.#link.report(update),
       added: () => this.#garbage.lookSoon(),

@@ -1,9 +1,11 @@
 import type { AllocationUpdate } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, errorMessage } from '@reeve/kit/fault.ts'
+import { parseTraceparent, type Tracer } from '@reeve/kit/trace.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
 import type { Watched } from './allocation/alone-watch.ts'
+import { AllocationTraces } from './allocation-traces.ts'
 import { readAssignment, type Assignment } from './assignment.ts'
 import type { TaskDriver } from './driver.ts'
 import type { AgentHost } from './host.ts'
@@ -19,6 +21,8 @@ interface NodeAllocationsOptions {
   readonly drivers: readonly TaskDriver[]
   readonly clock: Clock
   readonly log: Log
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined
   /** Aborted when the agent ends: from then on nothing that is desired is begun or removed. */
   readonly stopping: AbortSignal
   /** Tells the servers how an allocation is. */
@@ -43,10 +47,13 @@ export class NodeAllocations {
   readonly #unmounted = new Map<string, Promise<void>>()
   /** What the server has named so far of the full list that it sends in parts. */
   #listed = new Set<string>()
+  readonly #traces: AllocationTraces | undefined
   #host: AgentHost | undefined
 
   constructor(options: NodeAllocationsOptions) {
     this.#options = options
+    const { tracer } = options
+    this.#traces = tracer === undefined ? undefined : new AllocationTraces(tracer)
   }
 
   get runners(): ReadonlyMap<string, AllocationRunner> {
@@ -92,6 +99,7 @@ export class NodeAllocations {
   }
 
   apply(message: DesiredEnvelope): void {
+    this.#rememberTraces(message)
     for (const entry of message.allocations) {
       const assignment = readAssignment(entry)
       if (assignment.ok) this.#assign(assignment.value, message.full)
@@ -100,6 +108,15 @@ export class NodeAllocations {
       if (id !== undefined) this.#listed.add(id)
     }
     for (const id of message.removed) this.#remove(id)
+  }
+
+  #rememberTraces({ traces = {} }: DesiredEnvelope): void {
+    const { tracer } = this.#options
+    if (tracer === undefined) return
+    for (const [id, text] of Object.entries(traces)) {
+      const context = parseTraceparent(text)
+      if (context !== undefined) tracer.remember(id, context)
+    }
   }
 
   /** For a full list that is complete: what it does not name has no place here any more. */
@@ -128,6 +145,7 @@ export class NodeAllocations {
   }
 
   #begin(assignment: Assignment): void {
+    this.#traces?.began(assignment)
     this.#run(assignment, {})
     this.#options.added()
   }
@@ -138,7 +156,10 @@ export class NodeAllocations {
       host: this.#host,
       assignment,
       records,
-      report: (report) => this.#options.report(report),
+      report: (report) => {
+        this.#traces?.reported(report)
+        this.#options.report(report)
+      },
       endOf: (id) => this.#runners.get(id)?.ended ?? Promise.resolve(),
     })
     this.#runners.set(runner.id, runner)

@@ -4,6 +4,7 @@ import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { isoFromMs, nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
+import type { Tracer } from '@reeve/kit/trace.ts'
 import { LIMITS } from '../model/index.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
@@ -54,6 +55,8 @@ export interface EvaluationLoopOptions {
   readonly elapsedNs?: () => number
   /** Allocations that one plan places; LIMITS.placementsPerPlanMax unless given. */
   readonly placementsMax?: number
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /**
@@ -147,7 +150,8 @@ export class EvaluationLoop {
     let sliceEndNs = elapsedNs() + SLICE_NS
     for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
       const evaluation = this.#options.store.tables.evaluations.get(due.id)
-      if (this.#mayCarryOut(evaluation)) this.#carryOut(evaluation, due)
+      if (this.#mayCarryOut(evaluation))
+        this.#trace(evaluation, () => this.#carryOut(evaluation, due))
       else this.#hold(evaluation, due)
       if (elapsedNs() < sliceEndNs) continue
       await nextTurn()
@@ -172,6 +176,21 @@ export class EvaluationLoop {
       const { evaluations } = this.#options.store.tables
       for (const row of held.flatMap((id) => evaluations.find(id) ?? [])) this.#broker.add(row)
     })
+  }
+
+  /** As a span of the trace whose request made the evaluation, if there is one. */
+  #trace({ ID: id, JobID: job, TriggeredBy: trigger }: Evaluation, work: () => void): void {
+    const { tracer } = this.#options
+    const parent = tracer?.recall(id)
+    if (tracer === undefined || parent === undefined) return work()
+    const span = tracer.start({
+      name: 'schedule',
+      parent,
+      kind: 'consumer',
+      attributes: { 'reeve.evaluation': id, 'reeve.job': job, 'reeve.trigger': trigger },
+    })
+    tracer.during(span.context, work)
+    span.end()
   }
 
   #carryOut(evaluation: Evaluation, due: Due): void {

@@ -42,6 +42,7 @@ import { NOT_STALE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import { RequestPipeline } from './pipeline/pipeline.ts'
 import { RateLimit } from './pipeline/rate-limit.ts'
 import type { RegionRouter } from './pipeline/region-routing.ts'
+import { RequestTracing } from './pipeline/request-tracing.ts'
 import { RequestRouting } from './pipeline/routing.ts'
 import { serveUpgrades } from './pipeline/upgrades.ts'
 import type { PortSecurity } from './port-security.ts'
@@ -138,7 +139,7 @@ export function createApp(options: AppOptions): App {
   const channels = createChannels({ ...options, requests, audit, clock })
   const governance = openGovernance(context)
   const stages = createStages(options, createAdmission(options, governance))
-  const { admission, pipeline } = stages
+  const { admission, pipeline, tracing } = stages
   const eventStreams = createEventStreamSlots(options)
   const measured = { requests, parked, admission }
   const limits = limitMetrics(clock, async () => [
@@ -152,6 +153,7 @@ export function createApp(options: AppOptions): App {
   const app = createShell({
     ...options,
     pipeline,
+    tracing,
     aliases: aliases.http,
     governanceHeaders: aliases.governance.responseHeaders,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
@@ -223,7 +225,9 @@ function createStages(options: AppOptions, admission: Admission) {
     pageGuard,
     setHeaders: (request, reply) => setHeaders(headers, request, reply),
   })
-  return { admission, routing, pipeline, pageGuard }
+  const { tracer } = context
+  const tracing = tracer === undefined ? undefined : new RequestTracing(tracer)
+  return { admission, routing, pipeline, pageGuard, tracing }
 }
 
 function aliasesOf({ aliases = NO_ALIASES }: AppOptions): Aliases {
@@ -273,6 +277,7 @@ interface SharedParts {
   readonly admission: Admission
   readonly pipeline: RequestPipeline
   readonly routing: RequestRouting
+  readonly tracing: RequestTracing | undefined
   readonly parked: ParkedQueries
   readonly eventStreams: TenantSlots
   readonly audit: AuditLog
@@ -284,9 +289,11 @@ interface SharedParts {
 function mountWorkload(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, pipeline, routing, parked, eventStreams, audit, lifecycle }: SharedParts,
+  parts: SharedParts,
   endpoints: readonly Endpoint[],
 ): void {
+  const { governance, admission, pipeline, routing, tracing } = parts
+  const { parked, eventStreams, audit, lifecycle } = parts
   const { context, authenticator, hub, leader, regions } = options
   const { store, clock } = context
   mountV1(
@@ -302,6 +309,7 @@ function mountWorkload(
       staleness: () => leader?.staleness() ?? NOT_STALE,
       pipeline,
       routing,
+      tracing,
       quick: quickAnswers(options, lifecycle),
       aliases: aliasesOf(options).http,
       ...(regions !== undefined && { regions }),

@@ -12,6 +12,7 @@ import { HttpError } from './http-error.ts'
 import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
 import type { RequestPipeline } from './pipeline/pipeline.ts'
 import { RejectedBodies } from './pipeline/rejected-bodies.ts'
+import type { RequestTracing } from './pipeline/request-tracing.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { isKnownMethod, restoreMethod, routeAsMounted } from './request-method.ts'
@@ -57,6 +58,8 @@ export interface ShellOptions {
   /** Told of every request that is over, where somebody wants to know. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
   readonly pipeline: RequestPipeline
+  /** Undefined where nothing is traced. */
+  readonly tracing?: Pick<RequestTracing, 'addTo'> | undefined
   /** Other names of headers; none unless given. */
   readonly aliases?: HttpAliases
 }
@@ -104,6 +107,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // A body is received once its caller is known to have the right to send it.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  options.tracing?.addTo(app)
   options.pipeline.addTo(app)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>

@@ -16,6 +16,7 @@ import type { AgentSelf } from './self.ts'
 import type { Server, ServerOptions } from './server.ts'
 import type { ClusterSecrets } from './server-secrets.ts'
 import { systemClock, systemIds } from './system.ts'
+import type { Tracing } from './tracing/tracing.ts'
 
 export interface ClusterMemberOptions {
   readonly config: AgentConfig
@@ -26,6 +27,8 @@ export interface ClusterMemberOptions {
   readonly secrets: ClusterSecrets
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
+  /** Undefined where nothing is traced. */
+  readonly tracing?: Tracing | undefined
   /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
   readonly openServer?: (
     options: ServerOptions & { readonly leader: RequestGate },

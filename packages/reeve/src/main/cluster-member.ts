@@ -205,7 +205,7 @@ export class ClusterMember {
   }
 
   async #open(): Promise<void> {
-    const { config, log, database, secrets, self, version, tls } = this.#options
+    const { config, log, database, secrets, self, version, tls, tracing } = this.#options
     // What is loaded from here on is at least as new as this moment.
     const seenMs = this.#timing.monotonicMs()
     const { history } = this.#losses
@@ -220,7 +220,7 @@ export class ClusterMember {
       ...(tls !== undefined && peerSecurity(tls)),
       nowMs: () => this.#timing.clock.nowMs(),
     })
-    const shared = { config, log, engine, secrets, version, agent: self, tls }
+    const shared = { config, log, engine, secrets, version, agent: self, tls, tracing }
     const openServer = this.#options.openServer ?? ((options) => Server.open(options))
     const server = await openServer({ ...shared, follows: true, leader: gate })
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)

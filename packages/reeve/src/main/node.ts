@@ -13,6 +13,7 @@ import {
 } from '../agent/index.ts'
 import { aliasesOf, type TaskAliases } from '../compat/index.ts'
 import { CGROUP_PARENT } from '../drivers/index.ts'
+import type { Tracer } from '@reeve/kit/trace.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
@@ -28,6 +29,8 @@ export interface NodeOptions {
   readonly joinToken: string | undefined
   /** Undefined where nothing is encrypted. */
   readonly tls: Tls | undefined
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined
 }
 
 /** The node of this machine. It reaches even a server in the same process only over the channel. */
@@ -86,6 +89,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     killTimeoutMsMax: client.killTimeoutMsMax,
     garbage: client.garbage,
     networks: createNetworks(client, { dataDir, log: options.log }),
+    tracer: options.tracer,
   })
 }
 

@@ -19,6 +19,7 @@ import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from '.
 import { isDiskFault, openServerStorage } from './server-storage.ts'
 import { assertNothingMoving } from './storage-place.ts'
 import { systemClock } from './system.ts'
+import { openTracing, type Tracing } from './tracing/tracing.ts'
 import { TroubleTeller } from './trouble-teller.ts'
 
 export interface RunningProgram {
@@ -81,7 +82,9 @@ async function startParts(
   openFiles.start()
   started.push(() => openFiles.stop())
   const tls = await openTls(config)
-  const shared = { config, log, version, self, started, failed: failed.resolve, tls }
+  const tracing = openTracing(config, { log, version })
+  if (tracing !== undefined) started.push(() => tracing.close())
+  const shared = { config, log, version, self, started, failed: failed.resolve, tls, tracing }
   const parts = signal === undefined ? shared : { ...shared, signal }
   const served = config.server.enabled ? await startServer(parts) : undefined
   if (config.client.enabled) await startNode(parts, served)
@@ -102,6 +105,7 @@ interface PartOptions extends ProgramHost {
   readonly failed: (fault: Fault) => void
   /** Undefined where nothing is encrypted. */
   readonly tls: Tls | undefined
+  readonly tracing: Tracing | undefined
 }
 
 interface Served {
@@ -111,7 +115,7 @@ interface Served {
 }
 
 async function startServer(parts: PartOptions): Promise<Served> {
-  const { config, log, version, self, started, failed, tls } = parts
+  const { config, log, version, self, started, failed, tls, tracing } = parts
   const directory = join(config.dataDirectory, 'server')
   await makeDirectory(directory)
   if (config.server.database !== undefined) return await startMember(parts, directory)
@@ -136,6 +140,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
     version,
     agent: self,
     tls,
+    tracing,
     shortage,
   })
   const keeper = new DiskKeeper({
@@ -202,13 +207,14 @@ function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
  * program.
  */
 async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
-  const { config, log, version, self, started, tls } = parts
+  const { config, log, version, self, started, tls, tracing } = parts
   const node = createNode(config, {
     log,
     version,
     httpAddress: served?.httpAddress,
     joinToken: served?.joinToken,
     tls,
+    tracer: tracing?.tracer,
   })
   await node.start()
   self.runNode(node)

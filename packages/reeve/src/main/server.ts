@@ -38,6 +38,7 @@ import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 
@@ -55,6 +56,8 @@ export interface ServerOptions {
   readonly leader?: LeaderRouter
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
+  /** Undefined where nothing is traced. */
+  readonly tracing?: Tracing | undefined
   /** The disk takes no writes: requests are answered, nothing is decided before `resume`. */
   readonly shortage?: Shortage | undefined
 }
@@ -80,8 +83,9 @@ export class Server {
   readonly #commits: CommitWatch
 
   static async open(options: ServerOptions): Promise<Server> {
-    const { engine, follows = false, shortage } = options
-    const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
+    const { engine, follows = false, shortage, tracing } = options
+    const onCommit = tracing?.onCommit
+    const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn, onCommit })
     const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const broker = new EvaluationBroker({ store, clock: systemClock })
@@ -116,7 +120,7 @@ export class Server {
       context,
       authenticator: new Authenticator(context),
       hub: new EventHub(store.log, systemClock, store.durableIndex),
-      sessions: new NodeSessions(store),
+      sessions: new NodeSessions(store, setImmediate, options.tracing?.tracer),
       random: systemRandom,
       agent: options.agent,
       log,
@@ -135,13 +139,16 @@ export class Server {
       ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...(this.regions !== undefined && { regions: this.regions.gate }),
-      metrics: serverMetrics({
-        replication: this.regions?.replication,
-        memory: this.#memory,
-        backups: this.backups,
-        commits: store,
-        certificate: options.tls,
-      }),
+      metrics: {
+        ...serverMetrics({
+          replication: this.regions?.replication,
+          memory: this.#memory,
+          backups: this.backups,
+          commits: store,
+          certificate: options.tls,
+        }),
+        ...options.tracing?.metrics,
+      },
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
     if (isDebugging) logCommits(store, log)
@@ -291,7 +298,7 @@ interface Opened {
 const BOOTSTRAP_RESET_FILE = 'acl-bootstrap-reset'
 
 function createContext(
-  { config, secrets, log }: ServerOptions,
+  { config, secrets, log, tracing }: ServerOptions,
   { store, policyAsker, regions, broker }: Omit<Opened, 'context'> & { readonly store: Store },
 ): WorkloadContext {
   const sealer = createSealer(secrets)
@@ -300,6 +307,7 @@ function createContext(
     view: new StateView(store),
     evaluations: broker,
     log,
+    tracer: tracing?.tracer,
     capacity: new StateCapacity(),
     clock: systemClock,
     ids: systemIds,

@@ -1,5 +1,6 @@
 import type { AuditActor, AuditRecord, AuditVia } from '@reeve/contract'
 import type { Change, CommitSubject, Stamp } from './change.ts'
+import type { Commit } from './commit.ts'
 import type { TableName } from './tables.ts'
 
 /** Ids, and parts of a command, kept in one record: a write may touch a thousand things. */
@@ -36,6 +37,12 @@ export interface AuditEntry {
  * changes something has the entry and the others are the system's.
  */
 export type CommitAuthor = AuditEntry | 'system'
+
+/** Told of a commit as it is applied, of its author, and of when it is durable. */
+export type CommitObserver = (
+  commit: Commit,
+  about: { readonly by: CommitAuthor; readonly durable: Promise<void> },
+) => void
 
 /** Whoever may commit, for use cases that need no more of their caller. */
 export interface Author {

@@ -60,14 +60,7 @@ export { CopyChecker } from './copy-checker.ts'
 export { copiedEntry, copyState } from './state-copy.ts'
 export type { CopiedRow, StateCopy } from './state-copy.ts'
 export { put, remove, Store } from './store.ts'
-export type {
-  Change,
-  Commitment,
-  CommitRequest,
-  Stamp,
-  StoreOptions,
-  TableObserver,
-} from './store.ts'
+export type { Change, Commitment, CommitRequest, Stamp, StoreOptions } from './store.ts'
 export type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
 export { compareCreation } from './order-of-creation.ts'
 export type { OrderKey } from './order-of-creation.ts'
@@ -83,7 +76,7 @@ export {
   scalingEventsKey,
   verdictGroup,
 } from './tables.ts'
-export type { NamespacedTable, Row, TableName, Tables } from './tables.ts'
+export type { NamespacedTable, Row, TableName, TableObserver, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'
 export type { VersionOptions } from './version-rows.ts'
 export type { Watches, WatchTarget } from './watches.ts'

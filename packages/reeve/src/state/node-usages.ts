@@ -8,7 +8,8 @@ import {
   type NodeUsage,
   type UsageColumns,
 } from '../model/index.ts'
-import type { Store, TableObserver } from './store.ts'
+import type { Store } from './store.ts'
+import type { TableObserver } from './tables.ts'
 
 /**
  * What allocations hold of each node, kept current row by row: the scheduler asks for it at every

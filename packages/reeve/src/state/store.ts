@@ -1,6 +1,6 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, Fault } from '@reeve/kit/fault.ts'
-import { auditRecord, type CommitAuthor } from './audit-entry.ts'
+import { auditRecord, type CommitAuthor, type CommitObserver } from './audit-entry.ts'
 import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { isDelete, put, type Change, type CommitSubject, type Stamp } from './change.ts'
@@ -16,8 +16,8 @@ import { RowWriter } from './row-writer.ts'
 import {
   createTables,
   type NamespacedTable,
-  type Row,
   type TableName,
+  type TableObserver,
   type Tables,
 } from './tables.ts'
 import { IN_ONE } from './row-text.ts'
@@ -63,18 +63,10 @@ export interface StoreOptions {
   readonly atEndOfTurn?: (work: () => void) => void
   /** Rows between two marks of a checkpoint; for tests. */
   readonly rowsPerPart?: number
+  /** Told of each commit of this server as it is applied. */
+  readonly onCommit?: CommitObserver | undefined
   /** Characters of the log that are applied together at a start; for tests. */
   readonly sliceChars?: number
-}
-
-/**
- * Somebody who keeps something derived from a table. Told in the same turn in which a row changes,
- * so that the next decision sees both alike.
- */
-export interface TableObserver<N extends TableName> {
-  changed(before: Row<N> | undefined, after: Row<N> | undefined): void
-  /** Changes were taken back: forget everything derived. */
-  reset(): void
 }
 
 /**
@@ -105,6 +97,7 @@ export class Store {
   /** Why a server that does not commit refuses to; that it follows, unless there is another. */
   #refusal: Fault | undefined
   readonly #atEndOfTurn: (work: () => void) => void
+  readonly #onCommit: CommitObserver | undefined
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
@@ -124,6 +117,7 @@ export class Store {
     this.#clock = options.clock
     this.#writer = new RowWriter(options.freezeRows ?? false)
     this.#follows = options.follows ?? false
+    this.#onCommit = options.onCommit
     this.#atEndOfTurn = options.atEndOfTurn ?? ((work) => void DONE.then(work))
     this.tables = createTables()
     // Object.keys of Tables gives exactly its names.
@@ -222,6 +216,7 @@ export class Store {
     batch.commits.push(commit)
     const gone = this.#ownerlessBlobs(applied, blobs)
     batch.entries.push(new CommitEntry(commit, [...blobs, ...gone]))
+    this.#onCommit?.(commit, { by, durable: batch.done })
     return { ...stamp, durable: batch.done }
   }
 

@@ -412,3 +412,13 @@ export function createTables(): Tables {
   // One table per name, made from that name's spec.
   return Object.fromEntries(entries) as Tables
 }
+
+/**
+ * Somebody who keeps something derived from a table. Told in the same turn in which a row changes,
+ * so that the next decision sees both alike.
+ */
+export interface TableObserver<N extends TableName> {
+  changed(before: Row<N> | undefined, after: Row<N> | undefined): void
+  /** Changes were taken back: forget everything derived. */
+  reset(): void
+}

@@ -2,6 +2,7 @@ import type { Caller } from '../acl/index.ts'
 import type { RuleAliases } from '../compat/index.ts'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import type { StateCapacity } from '@reeve/kit/memory-pressure.ts'
+import type { Tracer } from '@reeve/kit/trace.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
@@ -121,6 +122,8 @@ export interface WorkloadContext {
   readonly joinToken: string
   /** How unknown nodes are admitted; `DEFAULT_NODE_ADMISSION` unless given. */
   readonly nodeAdmission?: NodeAdmission
+  /** Undefined where nothing is traced. */
+  readonly tracer?: Tracer | undefined
   /** Reads the operator's bootstrap reset file; undefined when there is none. */
   readonly readBootstrapReset: () => Promise<string | undefined>
 }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { serverMetrics } from '../../src/main/server-metrics.ts'
+import { openTracing } from '../../src/main/tracing/tracing.ts'
+import { anAgentConfig } from '../build/agent-config.ts'
 import { createTestServer } from './harness.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
@@ -12,6 +14,8 @@ const DASHBOARD = 'packaging/monitoring/dashboard.json'
 const PAGE = 'docs/how-to/monitor.md'
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+const silent = (): void => undefined
 
 /** Every metric that a server with all of its optional parts has, with its labels. */
 async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
@@ -29,7 +33,15 @@ async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
     commits: { commitWaitMs: 0 },
     certificate: { expiresAtMs: 0 },
   })
-  return new Set([...names, ...Object.keys(optional).map((name) => `service_${name}`)])
+  const tracing = openTracing(
+    anAgentConfig({
+      flags: { dev: true },
+      environment: { REEVE_TRACING_ENDPOINT: 'http://127.0.0.1:4318' },
+    }),
+    { log: { debug: silent, info: silent, warn: silent, error: silent }, version: '0.0.0' },
+  )
+  const further = { ...optional, ...tracing?.metrics }
+  return new Set([...names, ...Object.keys(further).map((name) => `service_${name}`)])
 }
 
 test('alerts, dashboard and the page on monitoring name only metrics that exist', async (t) => {

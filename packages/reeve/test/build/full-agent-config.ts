@@ -190,6 +190,12 @@ backup {
   }
 }
 
+tracing {
+  endpoint       = "https://collector.example.com"
+  sample_percent = 5
+  authorization  = "Bearer of-the-collector"
+}
+
 http_api_cors_origins = ["https://ui.example.com"]
 plain_http = true
 http_api_response_headers {
@@ -342,6 +348,11 @@ export const FULL_CONFIG_JSON = {
       access_key: 'AKIAEXAMPLE',
       secret_key: 'secret-key-of-the-bucket',
     },
+  },
+  tracing: {
+    endpoint: 'https://collector.example.com',
+    sample_percent: 5,
+    authorization: 'Bearer of-the-collector',
   },
   http_api_cors_origins: ['https://ui.example.com'],
   plain_http: true,

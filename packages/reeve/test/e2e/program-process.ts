@@ -26,10 +26,11 @@ export async function startProgram(
   t: TestContext,
   dataDirectory: string,
   flags: readonly string[] = [],
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<ProgramProcess> {
   const args = ['--dev', '--http-port', '0', '--data-dir', dataDirectory, ...flags]
   // Beside the data, where `aCommandLine` looks for it, and not in the home of who runs the tests.
-  const environment = { XDG_CONFIG_HOME: join(dirname(dataDirectory), '.config') }
+  const environment = { XDG_CONFIG_HOME: join(dirname(dataDirectory), '.config'), ...variables }
   const agent = startAgent(t, args, { environment })
   const address = await until('the program to say its address', () => {
     const { exitCode } = agent.child

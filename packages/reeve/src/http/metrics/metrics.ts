@@ -1,6 +1,6 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry, type Metric } from 'prom-client'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { isoFromMs } from '@reeve/kit/duration.ts'
 import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
@@ -8,7 +8,12 @@ import { RequestTimes } from './request-times.ts'
 
 /** Values that are read when somebody asks, so that counting them costs nothing in between. */
 export interface MetricSources {
-  readonly [name: string]: { readonly help: string; readonly read: () => number }
+  readonly [name: string]: {
+    readonly help: string
+    readonly read: () => number
+    /** It only grows; a gauge unless given. */
+    readonly isCounter?: boolean
+  }
 }
 
 /** Several values of one kind, told apart by a label. Those that are not finite are left out. */
@@ -40,16 +45,7 @@ export class Metrics {
     // From now on, not from the first time that somebody asks.
     processMetrics()
     for (const [name, source] of Object.entries(sources))
-      this.#registry.registerMetric(
-        new Gauge({
-          name: `${PREFIX}${name}`,
-          help: source.help,
-          registers: [],
-          collect() {
-            this.set(source.read())
-          },
-        }),
-      )
+      this.#registry.registerMetric(metricOf(`${PREFIX}${name}`, source))
     for (const [name, source] of Object.entries(labelled))
       this.#registry.registerMetric(
         new Gauge({
@@ -122,6 +118,27 @@ export class Metrics {
   #all(): Registry {
     return Registry.merge([this.#registry, processMetrics()])
   }
+}
+
+function metricOf(name: string, { help, read, isCounter }: MetricSources[string]): Metric {
+  if (isCounter === true)
+    return new Counter({
+      name,
+      help,
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  return new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.set(read())
+    },
+  })
 }
 
 function textLabels(labels: object): Readonly<Record<string, string>> {

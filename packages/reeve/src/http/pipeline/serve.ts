@@ -62,6 +62,21 @@ export interface ServeOptions {
   /** Undefined where no other region is known. */
   readonly regions?: RegionRouter
   readonly capacity: Pick<StateCapacity, 'shortage'>
+  /** Undefined where nothing is traced. */
+  readonly tracing?: UseCaseTracing | undefined
+}
+
+/** Records the use cases of an API. */
+export interface UseCaseTracing {
+  traced<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R>
+}
+
+/** The API as it is where nothing is traced. */
+export function tracedApi<M extends MountedRoute, C, Q, R>(
+  { tracing }: Pick<ServeOptions, 'tracing'>,
+  api: Api<M, C, Q, R>,
+): Api<M, C, Q, R> {
+  return tracing === undefined ? api : tracing.traced(api)
 }
 
 /**

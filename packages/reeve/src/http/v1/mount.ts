@@ -5,6 +5,7 @@ import {
   findMounted,
   groupByPath,
   handle,
+  tracedApi,
   type Exchange,
   type RoutesOfPath,
 } from '../pipeline/serve.ts'
@@ -18,7 +19,7 @@ import { refuseMethod, refuseResource } from './send.ts'
 /** Mounts the endpoints of `/v1`. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {
   const byPath = groupByPath(endpoints.map((one) => compileEndpoint(one, host.aliases)))
-  const api = createV1Api(host)
+  const api = tracedApi(host, createV1Api(host))
   const serve = (ofPath: RoutesOfPath<Mounted>, exchange: Exchange): void => {
     const mounted = findMounted(ofPath, exchange.request)
     if (mounted === undefined) refuseMethod(exchange.reply, allowedMethods(ofPath))

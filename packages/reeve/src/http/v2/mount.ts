@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { allowedMethods, findMounted, groupByPath, handle } from '../pipeline/serve.ts'
+import { allowedMethods, findMounted, groupByPath, handle, tracedApi } from '../pipeline/serve.ts'
 import { MOUNTED_METHODS } from '../request-method.ts'
 import { compileEndpoint, createV2Api, type V2Host } from './api.ts'
 import type { V2Endpoint } from './endpoint.ts'
@@ -11,7 +11,7 @@ export function mountV2(
   host: V2Host,
   endpoints: readonly V2Endpoint[],
 ): void {
-  const api = createV2Api(host)
+  const api = tracedApi(host, createV2Api(host))
   for (const [url, ofPath] of groupByPath(endpoints.map(compileEndpoint)))
     app.route({
       method: [...MOUNTED_METHODS],

@@ -32,6 +32,7 @@ export interface AgentConfig {
   readonly eventLog: EventLogConfig
   readonly audit: AuditConfig
   readonly backup: BackupConfig
+  readonly tracing: TracingConfig
   readonly http: HttpConfig
   /** Whether clients, job files and tasks may use other names for what is ours. */
   readonly compatibility: boolean
@@ -264,6 +265,15 @@ export interface BackupConfig {
     readonly accessKey: string | undefined
     readonly secretKey: Secret | undefined
   }
+}
+
+/** Traces of what requests cause. */
+export interface TracingConfig {
+  /** The URL that spans are sent to; undefined: nothing is traced. */
+  readonly endpoint: string | undefined
+  /** Of requests that come without a trace. */
+  readonly samplePercent: number
+  readonly authorization: Secret | undefined
 }
 
 /** How much of a server one client may take. */

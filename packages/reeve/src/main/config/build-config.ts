@@ -3,6 +3,7 @@ import { isAnyAddress } from './address.ts'
 import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
 import type { HostFacts } from './option.ts'
 import type { Settings } from './options.ts'
+import { tracingConfig } from './tracing-options.ts'
 
 /** The settings in the shape that the program reads. */
 export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
@@ -64,6 +65,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
     backup: backupConfig(settings),
+    tracing: tracingConfig(settings),
     http: {
       corsOrigins: settings.corsOrigins,
       responseHeaders: settings.responseHeaders,

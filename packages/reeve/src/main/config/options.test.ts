@@ -168,6 +168,7 @@ test('options: what is in force is shown in the words of its file, without secre
     event_log: { max_age: '1m30s', max_commits: 100_000 },
     audit: { max_age: '720h', max_records: 500_000 },
     backup: { keep: 7, s3: { region: 'us-east-1' } },
+    tracing: { sample_percent: 100 },
     http_api_cors_origins: [],
     http_api_response_headers: {},
     http_api_max_requests_per_second: 100,

@@ -8,6 +8,7 @@ import { limitOptions } from './limit-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import { regionOptions } from './region-options.ts'
 import { tlsOptions } from './tls-options.ts'
+import { tracingOptions } from './tracing-options.ts'
 import {
   address,
   databaseUrl,
@@ -376,6 +377,7 @@ export const options = {
     read: (config) => config.audit.recordsMax,
   }),
   ...backupOptions,
+  ...tracingOptions,
   corsOrigins: option({
     kind: listOf(origin),
     file: ['http_api_cors_origins'],

@@ -98,6 +98,23 @@ export function endpoint(portDefault: number): Kind<string> {
   })
 }
 
+/** Where OTLP over HTTP is received, below the address of a collector. */
+const TRACES_PATH = '/v1/traces'
+
+/** The URL that a collector of traces takes them at; its usual path is filled in. */
+export const collector: Kind<string> = textKind({
+  name: 'URL of a collector',
+  wanted: 'a URL such as "http://127.0.0.1:4318", without user, query and fragment',
+  parse: (text) => {
+    const url = URL.parse(text)
+    if (url === null || !/^https?:$/.test(url.protocol)) return undefined
+    if (url.username !== '' || url.search !== '' || url.hash !== '') return undefined
+    if (url.pathname === '/') url.pathname = TRACES_PATH
+    return url.href
+  },
+  toPlain: asWritten,
+})
+
 /** A page's origin as browsers send it. */
 export const origin: Kind<string> = textKind({
   name: 'origin',

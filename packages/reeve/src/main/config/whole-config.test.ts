@@ -113,6 +113,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       directory: undefined,
       s3: { address: undefined, region: 'us-east-1', accessKey: undefined, secretKey: undefined },
     },
+    tracing: { endpoint: undefined, samplePercent: 100, authorization: undefined },
     http: {
       corsOrigins: [],
       responseHeaders: {},
@@ -276,6 +277,11 @@ for (const [path, text] of [
           accessKey: 'AKIAEXAMPLE',
           secretKey: new Secret('secret-key-of-the-bucket'),
         },
+      },
+      tracing: {
+        endpoint: 'https://collector.example.com/v1/traces',
+        samplePercent: 5,
+        authorization: new Secret('Bearer of-the-collector'),
       },
       http: {
         corsOrigins: ['https://ui.example.com'],

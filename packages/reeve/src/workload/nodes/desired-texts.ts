@@ -10,6 +10,8 @@ export interface Desired {
   readonly rows: readonly AllocationRow[]
   /** Allocations that are gone. */
   readonly removed: readonly string[]
+  /** The `traceparent` of allocations whose start is traced. */
+  readonly traces?: Readonly<Record<string, string>> | undefined
 }
 
 /**
@@ -27,10 +29,11 @@ const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
  */
 export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringChunks[] {
   const messages = messagesOf(jobs, desired.rows)
-  const { full, index, removed } = desired
+  const { full, index, removed, traces } = desired
+  const traced = traces === undefined ? '' : `,"traces":${JSON.stringify(traces)}`
   return messages.map(({ entries }, i) => {
     const more = i < messages.length - 1
-    const head = `{"kind":"desired","full":${full},"more":${more},"index":${index}`
+    const head = `{"kind":"desired","full":${full},"more":${more},"index":${index}${i === 0 ? traced : ''}`
     entries[0] = `${head},"allocations":[`
     entries.push(`],"removed":${JSON.stringify(more ? [] : removed)}}`)
     return entries

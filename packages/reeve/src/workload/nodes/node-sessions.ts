@@ -1,4 +1,5 @@
 import type { StringChunks } from '@reeve/kit/string-chunks.ts'
+import { formatTraceparent, type Tracer } from '@reeve/kit/trace.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { wholeText, type Commit, type CommittedRow, type Store } from '../../state/index.ts'
 import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
@@ -28,6 +29,7 @@ const NODES_PER_TURN = 64
 export class NodeSessions {
   readonly #store: Store
   readonly #later: Later
+  readonly #tracer: Pick<Tracer, 'recall'> | undefined
   readonly #sessions = new Map<string, NodeSession>()
   /** Nodes that have been connected here, also those that have left. */
   readonly #seen = new Set<string>()
@@ -40,9 +42,10 @@ export class NodeSessions {
   #isDrainDue = false
 
   /** `later` runs work after everything that has arrived meanwhile. */
-  constructor(store: Store, later: Later = setImmediate) {
+  constructor(store: Store, later: Later = setImmediate, tracer?: Pick<Tracer, 'recall'>) {
     this.#store = store
     this.#later = later
+    this.#tracer = tracer
     this.#unsubscribe = store.log.subscribe((commits) => this.#forward(commits))
   }
 
@@ -204,7 +207,19 @@ export class NodeSessions {
   }
 
   #send(session: NodeSession, desired: Desired, jobs = new JobTexts(this.#store.tables)): void {
-    for (const text of desiredTexts(jobs, desired)) session.send(text)
+    const traces = this.#tracesOf(desired.rows)
+    for (const text of desiredTexts(jobs, { ...desired, traces })) session.send(text)
+  }
+
+  /** Of allocations that a node may start because of it. */
+  #tracesOf(rows: readonly AllocationRow[]): Desired['traces'] {
+    if (this.#tracer === undefined) return undefined
+    const traces: Record<string, string> = {}
+    for (const { ID: id, ClientStatus: status } of rows) {
+      const context = status === 'pending' ? this.#tracer.recall(id) : undefined
+      if (context?.isSampled === true) traces[id] = formatTraceparent(context)
+    }
+    return Object.keys(traces).length === 0 ? undefined : traces
   }
 }
 

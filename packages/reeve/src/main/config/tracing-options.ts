@@ -1,0 +1,51 @@
+import type { TracingConfig } from './agent-config.ts'
+import { always, option } from './option.ts'
+import type { Secret } from './secret.ts'
+import { collector, secret } from './text-kinds.ts'
+import { integer } from './value-kinds.ts'
+
+/** Traces of what requests cause. See docs/how-to/monitor.md. */
+export const tracingOptions = {
+  tracingEndpoint: option({
+    kind: collector,
+    file: ['tracing', 'endpoint'],
+    environment: 'REEVE_TRACING_ENDPOINT',
+    byDefault: always(undefined, 'none: nothing is traced'),
+    help:
+      'The collector that traces are sent to (OTLP over HTTP, JSON). Without a path, ' +
+      '`/v1/traces` is added.',
+    read: (config) => config.tracing.endpoint,
+  }),
+  tracingSamplePercent: option({
+    kind: integer({ min: 0, max: 100 }),
+    file: ['tracing', 'sample_percent'],
+    environment: 'REEVE_TRACING_SAMPLE_PERCENT',
+    byDefault: always(100, '`100`'),
+    help:
+      'How many of 100 requests are traced that come without `traceparent`; of the others their ' +
+      'caller decides.',
+    read: (config) => config.tracing.samplePercent,
+  }),
+  tracingAuthorization: option({
+    kind: secret,
+    file: ['tracing', 'authorization'],
+    environment: 'REEVE_TRACING_AUTHORIZATION',
+    byDefault: always(undefined, 'none'),
+    help: 'The header `Authorization` for the collector, such as `Bearer …`.',
+    read: (config) => config.tracing.authorization,
+  }),
+}
+
+interface TracingSettings {
+  readonly tracingEndpoint: string | undefined
+  readonly tracingSamplePercent: number
+  readonly tracingAuthorization: Secret | undefined
+}
+
+export function tracingConfig(settings: TracingSettings): TracingConfig {
+  return {
+    endpoint: settings.tracingEndpoint,
+    samplePercent: settings.tracingSamplePercent,
+    authorization: settings.tracingAuthorization,
+  }
+}

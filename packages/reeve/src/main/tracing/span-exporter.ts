@@ -1,0 +1,169 @@
+import type { Clock } from '@reeve/kit/clock.ts'
+import { errorMessage } from '@reeve/kit/fault.ts'
+import { exportRequest, type TraceResource } from './otlp.ts'
+import type { EndedSpan } from './tracer.ts'
+
+/** Spans that wait for the collector; further ones are dropped and counted. */
+const WAITING_MAX = 8_192
+const BATCH_MAX = 512
+/** A batch that is not full is sent after this time. */
+const DELAY_MS = 1_000
+const ANSWER_MS_MAX = 10_000
+const RETRY_MS_MIN = 1_000
+const RETRY_MS_MAX = 60_000
+/** Statuses after which OTLP asks to send again; others reject the spans. */
+const RETRYABLE = new Set([429, 502, 503, 504])
+const RESPONSE_CHARS_MAX = 64 * 1024
+
+export interface SpanExporterOptions {
+  /** The URL that spans are sent to, such as `http://127.0.0.1:4318/v1/traces`. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly resource: TraceResource
+  readonly clock: Clock
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** Sends spans to a collector (OTLP over HTTP, JSON). Nothing waits for it. */
+export class SpanExporter {
+  readonly #options: SpanExporterOptions
+  #waiting: EndedSpan[] = []
+  #sending: Promise<void> | undefined
+  #cancelTimer: (() => void) | undefined
+  #retryMs = 0
+  #isClosed = false
+  #exported = 0
+  #dropped = 0
+
+  constructor(options: SpanExporterOptions) {
+    this.#options = options
+  }
+
+  /** Spans that the collector has accepted. */
+  get exported(): number {
+    return this.#exported
+  }
+
+  /** Spans that were not sent because too many waited, or that the collector has rejected. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  add(span: EndedSpan): void {
+    if (this.#isClosed || this.#waiting.length >= WAITING_MAX) {
+      this.#dropped += 1
+      return
+    }
+    this.#waiting.push(span)
+    if (this.#retryMs > 0) return
+    if (this.#waiting.length >= BATCH_MAX) this.#send()
+    else this.#sendAfter(DELAY_MS)
+  }
+
+  /** Sends what waits once more; what cannot be sent then is dropped. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelTimer?.()
+    await this.#sending
+    this.#retryMs = 0
+    while (this.#waiting.length > 0 && this.#retryMs === 0) {
+      this.#send()
+      await this.#sending
+    }
+    this.#cancelTimer?.()
+    this.#dropped += this.#waiting.length
+    this.#waiting = []
+  }
+
+  #sendAfter(delayMs: number): void {
+    this.#cancelTimer ??= this.#options.clock.after(delayMs, () => this.#send())
+  }
+
+  #send(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    if (this.#sending !== undefined || this.#waiting.length === 0) return
+    const batch = this.#waiting.splice(0, BATCH_MAX)
+    this.#sending = this.#deliver(batch).finally(() => {
+      this.#sending = undefined
+      this.#sendRest()
+    })
+  }
+
+  #sendRest(): void {
+    if (this.#isClosed || this.#waiting.length === 0) return
+    if (this.#retryMs > 0) this.#sendAfter(this.#retryMs)
+    else if (this.#waiting.length >= BATCH_MAX) this.#send()
+    else this.#sendAfter(DELAY_MS)
+  }
+
+  /** Never rejects. */
+  async #deliver(batch: readonly EndedSpan[]): Promise<void> {
+    try {
+      this.#sent(batch.length, await this.#post(batch))
+    } catch (thrown) {
+      this.#failed(batch, thrown)
+    }
+  }
+
+  /** Returns how many of them the collector has rejected. */
+  async #post(batch: readonly EndedSpan[]): Promise<number> {
+    const { url, headers, resource, fetch = globalThis.fetch } = this.#options
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(exportRequest(resource, batch)),
+      redirect: 'error',
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    })
+    const text = (await response.text()).slice(0, RESPONSE_CHARS_MAX)
+    if (response.ok) return rejectedSpans(text)
+    if (RETRYABLE.has(response.status)) throw new Error(`it answers ${response.status}`)
+    this.#options.log.warn(
+      { url, status: response.status, spans: batch.length },
+      'the collector of traces rejects spans',
+    )
+    return batch.length
+  }
+
+  #sent(count: number, rejected: number): void {
+    this.#exported += count - rejected
+    this.#dropped += rejected
+    if (this.#retryMs === 0) return
+    this.#retryMs = 0
+    const { log, url } = this.#options
+    log.info({ url, dropped: this.#dropped }, 'the collector of traces takes spans again')
+  }
+
+  /** They are sent again before others, as far as there is room. */
+  #failed(batch: readonly EndedSpan[], thrown: unknown): void {
+    const { log, url } = this.#options
+    if (this.#retryMs === 0)
+      log.warn({ url, reason: errorMessage(thrown) }, 'the collector of traces takes no spans')
+    this.#retryMs = Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, this.#retryMs * 2))
+    const room = WAITING_MAX - this.#waiting.length
+    this.#dropped += Math.max(0, batch.length - room)
+    this.#waiting = [...batch.slice(0, room), ...this.#waiting]
+  }
+}
+
+/** A collector may accept a part of a batch. */
+function rejectedSpans(text: string): number {
+  try {
+    const value: unknown = JSON.parse(text)
+    const partial = memberOf(value, 'partialSuccess')
+    const rejected = Number(memberOf(partial, 'rejectedSpans') ?? 0)
+    return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0
+  } catch {
+    // Collectors that accept everything may answer with an empty body.
+    return 0
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}

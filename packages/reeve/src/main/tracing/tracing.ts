@@ -1,0 +1,86 @@
+import type { Tracer } from '@reeve/kit/trace.ts'
+import type { MetricSources } from '../../http/index.ts'
+import type { StoreOptions } from '../../state/index.ts'
+import type { AgentConfig } from '../config/agent-config.ts'
+import type { ProgramLog } from '../log.ts'
+import { systemClock, systemRandom } from '../system.ts'
+import { SpanExporter } from './span-exporter.ts'
+import { SpanRecorder } from './tracer.ts'
+
+/** Tables whose rows others carry out later: their work belongs to the trace of the commit. */
+const CARRIED_OUT = new Set(['evaluations', 'allocations'])
+
+/** What an agent has that traces. */
+export interface Tracing {
+  readonly tracer: Tracer
+  readonly onCommit: NonNullable<StoreOptions['onCommit']>
+  readonly metrics: MetricSources
+  /** Sends what is left. */
+  close(): Promise<void>
+}
+
+/** Undefined where no collector is configured: then no part of the program traces anything. */
+export function openTracing(
+  config: Pick<AgentConfig, 'tracing' | 'name' | 'region'>,
+  { log, version }: { readonly log: ProgramLog; readonly version: string },
+): Tracing | undefined {
+  const { endpoint, authorization, samplePercent } = config.tracing
+  if (endpoint === undefined) return undefined
+  const exporter = new SpanExporter({
+    url: endpoint,
+    headers: authorization === undefined ? {} : { authorization: authorization.reveal() },
+    resource: {
+      serviceName: 'reeve',
+      serviceVersion: version,
+      instance: config.name,
+      region: config.region,
+    },
+    clock: systemClock,
+    log,
+  })
+  const tracer = new SpanRecorder({
+    clock: systemClock,
+    random: systemRandom,
+    sampleRatio: samplePercent / 100,
+    ended: (span) => exporter.add(span),
+  })
+  return {
+    tracer,
+    onCommit: traceCommits(tracer),
+    metrics: {
+      trace_spans_exported_total: {
+        help: 'Spans of traces that the collector has accepted.',
+        isCounter: true,
+        read: () => exporter.exported,
+      },
+      trace_spans_dropped_total: {
+        help: 'Spans of traces that were dropped: too many waited, or the collector rejected them.',
+        isCounter: true,
+        read: () => exporter.dropped,
+      },
+    },
+    close: async () => await exporter.close(),
+  }
+}
+
+/**
+ * A span from the moment in which a commit is applied until it is durable. Requests make commits in
+ * what they await; loops make theirs in one turn, and only a schedule of a traced request has one.
+ */
+function traceCommits(tracer: Tracer): Tracing['onCommit'] {
+  return ({ index, rows }, { by, durable }) => {
+    const parent = by === 'system' ? tracer.current : tracer.active
+    if (parent === undefined) return
+    for (const { table, key, header } of rows)
+      if (header !== undefined && CARRIED_OUT.has(table)) tracer.remember(key, parent)
+    const span = tracer.start({
+      name: 'commit',
+      parent,
+      attributes: { 'reeve.index': index, 'reeve.rows': rows.length },
+    })
+    durable.then(
+      () => span.end(),
+      (thrown: unknown) => span.end(thrown instanceof Error ? thrown.message : String(thrown)),
+    )
+  }
+}
