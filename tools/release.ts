@@ -11,6 +11,7 @@ import { REPOSITORY_ROOT as root } from './source/run.ts'
 import { tarOf, xz } from './release/archive.ts'
 import { debName, debOf } from './release/deb.ts'
 import { buildInstallation, type Built } from './release/installation.ts'
+import { libraryPackages } from './release/libraries.ts'
 import { helperPackage, programPackage } from './release/npm.ts'
 import { imageOf, nodeImage, serverImage } from './release/oci.ts'
 import { rpmName, rpmOf } from './release/rpm.ts'
@@ -58,7 +59,7 @@ async function release(of: string, out: string): Promise<void> {
     fs.mkdirSync(folder)
     const target = { platform: 'linux', arch: 'x64' } as const
     const built = await buildInstallation(root, folder, { version: of, commit, epoch, target })
-    const files = writeForms(built, out)
+    const files = writeForms(built, join(work, 'libraries'), out)
     writeSums(files, out, built)
   } finally {
     fs.rmSync(work, { recursive: true, force: true })
@@ -76,7 +77,7 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
 }
 
-function writeForms(built: Built, out: string): string[] {
+function writeForms(built: Built, work: string, out: string): string[] {
   const { stamp, entries } = built
   const { platform, arch } = stamp.target
   const name = `reeve-${stamp.version}-${platform}-${arch}`
@@ -99,18 +100,23 @@ function writeForms(built: Built, out: string): string[] {
     )
     write(`reeve-node-${stamp.version}-${arch}.oci.tar`, imageOf(nodeImage(stamp, entries), stamp))
   }
-  if (wanted.has('npm')) for (const { file, data } of npmPackages(built)) write(file, data)
+  if (wanted.has('npm')) for (const { file, data } of npmPackages(built, work)) write(file, data)
   write(`reeve-${stamp.version}.cdx.json`, built.parts)
   write('NOTICE', built.notice)
   write('install.sh', installer(stamp.version))
   return written
 }
 
-function npmPackages(built: Built) {
+function npmPackages(built: Built, work: string) {
   const runtime: { version: string } = JSON.parse(
     fs.readFileSync(join(root, 'node_modules/node/package.json'), 'utf8'),
   )
-  return [programPackage(root, built, runtime.version), helperPackage(root, built)]
+  fs.mkdirSync(work)
+  return [
+    ...libraryPackages(root, work, built.stamp),
+    programPackage(root, built, runtime.version),
+    helperPackage(root, built),
+  ]
 }
 
 function installer(of: string): string {

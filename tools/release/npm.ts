@@ -7,19 +7,20 @@ import { RUNTIME_FLAGS } from './cache.ts'
 import type { Built } from './installation.ts'
 import type { ReleaseStamp } from './stamp.ts'
 
-interface NpmPackage {
+export interface NpmPackage {
   /** `reeve-sdk-0.1.0.tgz`, as npm names it. */
   readonly file: string
   readonly data: Buffer
 }
 
-type Manifest = Readonly<Record<string, unknown>>
+export type Manifest = Readonly<Record<string, unknown>>
 
-function packed(
+/** A package of these files, as `npm pack` would make it. */
+export function packed(
   root: string,
   manifest: Manifest,
   entries: readonly Entry[],
-  stamp: ReleaseStamp,
+  stamp: Pick<ReleaseStamp, 'version' | 'epoch'>,
 ): NpmPackage {
   const all = [
     ...entries,

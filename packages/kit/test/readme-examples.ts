@@ -9,10 +9,10 @@ import { pathToFileURL } from 'node:url'
 const CACHE_DIRECTORY = path.join(import.meta.dirname, '../../../node_modules/.cache/reeve')
 
 /**
- * Runs each TypeScript example of a README as a module. Its output must equal the comments after
- * `console.log` calls and directly below the code.
+ * Runs each TypeScript example of a README as a module below `directory`. Its output must equal the
+ * comments after `console.log` calls and directly below the code.
  */
-export function testExamples(readme: string): void {
+export function testExamples(readme: string, directory = (): string => CACHE_DIRECTORY): void {
   const blocks = [...fs.readFileSync(readme, 'utf8').matchAll(/^```ts\n([^]*?)^```$/gm)]
   test(`${title(readme)}: the README has examples`, () => assert.ok(blocks.length > 0))
   for (const [at, [, code = '']] of blocks.entries())
@@ -21,7 +21,7 @@ export function testExamples(readme: string): void {
       context.mock.method(console, 'log', (...values: readonly unknown[]) => {
         printed.push(...values.map(String).join(' ').split('\n'))
       })
-      await runModule(code)
+      await runModule(code, directory())
       context.mock.restoreAll()
       assert.deepEqual(printed, expectedLines(code))
     })
@@ -48,9 +48,9 @@ function expectedLines(code: string): readonly string[] {
   return wanted
 }
 
-async function runModule(code: string): Promise<void> {
-  fs.mkdirSync(CACHE_DIRECTORY, { recursive: true })
-  const folder = fs.mkdtempSync(path.join(CACHE_DIRECTORY, 'example-'))
+async function runModule(code: string, directory: string): Promise<void> {
+  fs.mkdirSync(directory, { recursive: true })
+  const folder = fs.mkdtempSync(path.join(directory, 'example-'))
   try {
     const file = path.join(folder, 'example.mjs')
     // The runtime does not strip types inside node_modules.

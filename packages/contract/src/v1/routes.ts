@@ -33,7 +33,7 @@ import { variableRoutes } from './variable.ts'
  * Every route of the workload API, by id. Where two paths match, the one with fewer parameters
  * wins.
  */
-export const v1Routes = {
+export const v1Routes: V1Routes = {
   ...jobReadRoutes,
   ...jobWriteRoutes,
   ...jobStatusRoutes,
@@ -64,7 +64,37 @@ export const v1Routes = {
   ...systemRoutes,
   ...telemetryRoutes,
   ...auditRoutes,
-} as const
+}
 
-export type V1Routes = typeof v1Routes
+/** Named, because declarations would have to repeat every route otherwise. */
+export type V1Routes = typeof jobReadRoutes &
+  typeof jobWriteRoutes &
+  typeof jobStatusRoutes &
+  typeof policyVerdictRoutes &
+  typeof allocationRoutes &
+  typeof execRoutes &
+  typeof evaluationRoutes &
+  typeof deploymentRoutes &
+  typeof eventRoutes &
+  typeof nodeRoutes &
+  typeof nodeAdmissionRoutes &
+  typeof nodePoolRoutes &
+  typeof topologyRoutes &
+  typeof namespaceRoutes &
+  typeof aclTokenRoutes &
+  typeof aclPolicyRoutes &
+  typeof aclRoleRoutes &
+  typeof scalingPolicyRoutes &
+  typeof serviceRoutes &
+  typeof variableRoutes &
+  typeof searchRoutes &
+  typeof clientFsRoutes &
+  typeof clientStatsRoutes &
+  typeof agentRoutes &
+  typeof schedulerConfigurationRoutes &
+  typeof databaseRoutes &
+  typeof snapshotRoutes &
+  typeof systemRoutes &
+  typeof telemetryRoutes &
+  typeof auditRoutes
 export type V1RouteId = keyof V1Routes

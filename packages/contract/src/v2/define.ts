@@ -40,7 +40,7 @@ interface Kind<Q extends TProperties> {
 }
 
 /** A response whose body is an error document. */
-interface ErrorAnswer extends Answer {
+export interface ErrorAnswer extends Answer {
   readonly schema: typeof ErrorDocument
 }
 

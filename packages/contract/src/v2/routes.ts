@@ -31,7 +31,7 @@ import { workspaceVariableRoutes } from './workspace-variable.ts'
 import { workspaceRoutes } from './workspace.ts'
 
 /** Every route of the governance API by its id, in the order of the documentation. */
-export const v2Routes = {
+export const v2Routes: V2Routes = {
   ...projectRoutes,
   ...tagBindingRoutes,
   ...reservedTagKeyRoutes,
@@ -63,7 +63,38 @@ export const v2Routes = {
   ...teamAccessRoutes,
   ...tokenRoutes,
   ...auditTrailRoutes,
-} as const
+}
 
-export type V2Routes = typeof v2Routes
+/** Named, because declarations would have to repeat every route otherwise. */
+export type V2Routes = typeof projectRoutes &
+  typeof tagBindingRoutes &
+  typeof reservedTagKeyRoutes &
+  typeof workspaceRoutes &
+  typeof policyRoutes &
+  typeof policySetRoutes &
+  typeof policySetMemberRoutes &
+  typeof policySetParameterRoutes &
+  typeof policySetVersionRoutes &
+  typeof workspaceVariableRoutes &
+  typeof variableSetRoutes &
+  typeof configurationVersionRoutes &
+  typeof stateVersionRoutes &
+  typeof runRoutes &
+  typeof runPlanRoutes &
+  typeof runApplyRoutes &
+  typeof runEventRoutes &
+  typeof runQueueRoutes &
+  typeof runPhaseRoutes &
+  typeof policyCheckRoutes &
+  typeof taskStageRoutes &
+  typeof policyEvaluationRoutes &
+  typeof policyDryRunRoutes &
+  typeof policyTrialRoutes &
+  typeof userRoutes &
+  typeof organizationRoutes &
+  typeof organizationMembershipRoutes &
+  typeof teamRoutes &
+  typeof teamAccessRoutes &
+  typeof tokenRoutes &
+  typeof auditTrailRoutes
 export type V2RouteId = keyof V2Routes
