@@ -28,7 +28,7 @@ const COMMON_SHARE = 0.5
  */
 export async function cliPages(index: string): Promise<Pages> {
   // Only with `agent` among the arguments its flags are there.
-  const line = await buildCommandLine(['agent'], processHost())
+  const line = await buildCommandLine(['help', 'agent'], processHost())
   const leaves = leavesOf(line.root, '')
   const common = commonFlags(leaves)
   const groups = Map.groupBy(leaves, ({ path }) => path.split(' ')[0] ?? '')
@@ -48,7 +48,9 @@ function leavesOf(command: Command, path: string): readonly Leaf[] {
   const below = inner.flatMap((one) =>
     leavesOf(one, path === '' ? one.name() : `${path} ${one.name()}`),
   )
-  return below.length === 0 && path !== '' ? [{ path, command }] : below
+  // Groups have no flags, except those that are commands themselves, such as `agent`.
+  const isCommand = path !== '' && (below.length === 0 || command.options.length > 0)
+  return isCommand ? [{ path, command }, ...below] : below
 }
 
 function flagsOf(command: Command): readonly Flag[] {

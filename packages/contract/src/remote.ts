@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { MapOf, Nullable, type Shape } from './shape.ts'
 import { PAUSE_STATES } from './v1/allocation.ts'
+import { FOLLOWED_LEVELS } from './v1/agent.ts'
 import { CheckResult } from './v1/client-stats.ts'
 import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
 import { Uuid } from './v1/identifier.ts'
@@ -57,6 +58,7 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('list'), allocation, path }),
   Type.Object({ verb: Type.Literal('stat'), allocation, path }),
   Type.Object({ verb: Type.Literal('host-usage') }),
+  Type.Object({ verb: Type.Literal('host-data') }),
   Type.Object({ verb: Type.Literal('collect-all') }),
   Type.Object({ verb: Type.Literal('read-meta') }),
   Type.Object({ verb: Type.Literal('apply-meta'), meta: MapOf(Nullable(Type.String())) }),
@@ -138,6 +140,10 @@ export const NodeStreamRequest = Type.Union([
     tasks: Type.Array(Type.String(), { description: 'Those whose own data is wanted too.' }),
   }),
   Type.Object({ verb: Type.Literal('take-data'), allocation }),
+  Type.Object(
+    { verb: Type.Literal('monitor'), level: Type.Enum(FOLLOWED_LEVELS), json: Type.Boolean() },
+    { description: 'The log of the agent itself, line by line as it is written.' },
+  ),
 ])
 export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
 

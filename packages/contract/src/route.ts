@@ -14,9 +14,11 @@ export interface Answer {
 export interface RouteHandling {
   /**
    * The server of a cluster that answers: the one that was asked, about itself; with `any` the
-   * leader, or with the parameter `stale` the one that was asked; or the leader only.
+   * leader, or with the parameter `stale` the one that was asked; the leader only; or with `named`
+   * the one that the parameter `server_id` names, the leader where `node_id` names a node, and the
+   * one that was asked where neither is given.
    */
-  readonly answeredBy: 'self' | 'any' | 'leader'
+  readonly answeredBy: 'self' | 'any' | 'leader' | 'named'
   /**
    * The region that answers: this one; the one that the parameter `region` names; the
    * authoritative one, unless `region` names another; or the one that the body names.

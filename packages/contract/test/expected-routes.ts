@@ -132,6 +132,7 @@ export const ADDITIONAL_ROUTES: readonly string[] = [
   'POST /agent/join',
   'POST /agent/force-leave',
   'GET /agent/monitor',
+  'GET /agent/host',
   'GET /status/leader',
   'GET /status/peers',
   'GET /regions',

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { routes } from '../route.ts'
 import { ask, put, read, write } from './define.ts'
 import { Named, MapOf, type Shape } from '../shape.ts'
-import { done, ok, TEXT_TYPE } from './answer.ts'
+import { done, ok, silent, TEXT_TYPE } from './answer.ts'
 import { StreamFrame } from './client-fs.ts'
 import { Opaque } from './identifier.ts'
 import { Flag, Repeated, Text } from './query.ts'
@@ -62,7 +62,49 @@ export const AgentJoinResponse = Named('AgentJoinResponse', {
   error: Type.String(),
 })
 
+/** The lowest level of the lines that are followed; `trace` is the same as `debug`. */
+export const FOLLOWED_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type FollowedLevel = (typeof FOLLOWED_LEVELS)[number]
+
+const DiskUse = Named('DiskUse', { DiskMB: Type.Integer(), UsedMB: Type.Integer() })
+
+export const HostData = Type.Object(
+  {
+    OS: Type.String(),
+    Network: Type.Array(MapOf(Type.String()), {
+      description: 'Addresses of the machine: `interface`, `address`, `netmask`, `family`, `mac`.',
+    }),
+    ResolvConf: Type.String({ description: '`/etc/resolv.conf`, truncated where it is long.' }),
+    Hosts: Type.String({ description: '`/etc/hosts`, truncated where it is long.' }),
+    Environment: MapOf(Type.String()),
+    Disk: MapOf(DiskUse),
+  },
+  {
+    $id: 'HostData',
+    description:
+      'The machine of an agent, for diagnosis. `Environment` has `<redacted>` for every variable ' +
+      'that is not known to be harmless; `Disk` has the root and the data directory, by path.',
+  },
+)
+export type HostData = Shape<typeof HostData>
+
+export const AgentHostResponse = Named('AgentHostResponse', {
+  AgentID: Type.String({ description: 'The node, or the name of the server.' }),
+  HostData,
+})
+export type AgentHostResponse = Shape<typeof AgentHostResponse>
+
 const Addresses = Type.Array(Type.String(), { description: '`host:port`' })
+
+/** Routes about one agent: the one that answers, another server, or a node. */
+const agentQuery = {
+  node_id: Text('The node, in place of a server.'),
+  server_id: Text('Name of the server, or `leader`; the server that answers when empty.'),
+}
+const agentErrors = {
+  400: 'Both a node and a server are named, or a parameter is invalid.',
+  404: 'The node or server is unknown or cannot be reached.',
+}
 
 export const agentRoutes = {
   ...routes('Agent', {
@@ -88,59 +130,78 @@ export const agentRoutes = {
       needs: 'node:read',
     }),
     listAgentServers: read('/agent/servers', {
-      summary: 'List the servers that a node talks to.',
+      summary: 'List the servers that the node of this agent connects to.',
       answeredBy: 'self',
-      returns: ok(Addresses, 'Their addresses.'),
+      returns: ok(Addresses, 'Their addresses; those of the cluster where no node runs.'),
       needs: 'agent:read',
     }),
     setAgentServers: put('/agent/servers', {
-      summary: 'Say which servers a node talks to.',
+      summary: 'Set the servers that the node of this agent connects to, until it restarts.',
       growsState: false,
       answeredBy: 'self',
+      audit: 'always',
       query: { address: Repeated('Address of a server; may be repeated.') },
-      returns: done('The node follows.'),
-      errors: { 400: 'No address is given, or none can be reached.', 501: 'The agent is no node.' },
+      returns: done('The node uses them for its next connection.'),
+      errors: {
+        400: 'No address is given, one is invalid, or none can be reached.',
+        501: 'The agent runs no node.',
+      },
       needs: 'agent:write',
     }),
     joinAgent: write('/agent/join', {
-      summary: 'Make a server join others.',
+      summary:
+        'Confirm that servers are members of the cluster; servers join through their database.',
       growsState: false,
       answeredBy: 'self',
+      audit: 'none',
       query: { address: Repeated('Address of a server; may be repeated.') },
-      returns: ok(AgentJoinResponse, 'How many could be joined, and what failed.'),
-      errors: { 400: 'No address is given.', 501: 'The agent is no server.' },
+      returns: ok(AgentJoinResponse, 'How many are members, and why the others are not.'),
+      errors: { 400: 'No address is given.' },
       needs: 'agent:write',
     }),
     forceLeaveAgent: write('/agent/force-leave', {
-      summary: 'Make the servers forget one of them that has failed.',
+      summary: 'Mark a failed server as left, or remove it from the list.',
       growsState: false,
       answeredBy: 'self',
+      audit: 'always',
       query: {
-        node: Type.String({ description: 'Name of the server.' }),
-        prune: Flag('Remove it from the list too.'),
+        node: Type.Optional(Type.String({ description: 'Name of the server; required.' })),
+        prune: Flag('Remove it from the list.'),
       },
-      returns: done('The server is removed.'),
-      errors: { 400: 'No server is named.' },
+      returns: done('The server is marked as left, or removed.'),
+      errors: { 400: 'No server is named, or it is alive.', 404: 'The server is unknown.' },
       needs: 'agent:write',
     }),
     monitorAgent: ask('/agent/monitor', {
       summary: 'Follow the log of an agent.',
-      answeredBy: 'self',
+      answeredBy: 'named',
       streams: true,
       query: {
         log_level: Type.Optional(
-          Type.String({ description: 'The least level that is shown.', default: 'info' }),
+          Type.String({
+            description: 'The lowest level: `debug`, `info`, `warn` or `error`.',
+            default: 'info',
+          }),
         ),
-        node_id: Text('The node whose log to follow.'),
-        server_id: Text('The server whose log to follow.'),
+        ...agentQuery,
         log_json: Flag('Lines as JSON.'),
         plain: Flag('Only the text, without frames.'),
       },
-      returns: ok(StreamFrame, 'Frames, or text with `plain=true`.'),
-      errors: {
-        400: 'The level is unknown, or both a node and a server are named.',
-        404: 'The node or server is unknown or cannot be reached.',
-      },
+      returns: ok(
+        StreamFrame,
+        'Frames, or text with `plain=true`. Lines that a slow reader misses are counted in a line.',
+      ),
+      answers: { 504: silent },
+      errors: agentErrors,
+      needs: 'agent:read',
+    }),
+    readAgentHost: ask('/agent/host', {
+      summary: 'Read data of the machine of an agent, for diagnosis.',
+      answeredBy: 'named',
+      query: agentQuery,
+      returns: ok(AgentHostResponse, 'The machine; no secrets are included.'),
+      answers: { 504: silent },
+      errors: agentErrors,
       needs: 'agent:read',
     }),
   }),

@@ -18,13 +18,29 @@ import type { Channel, Dial } from './link/channel.ts'
 export type DialTls = (server: string) => ConnectionOptions
 
 /** Dials the servers in turn, so that an agent is not bound to the one it met first. */
-export function websocketDial(servers: readonly string[], tls: DialTls = () => ({})): Dial {
+export function websocketDial(
+  given: readonly string[] | (() => readonly string[]),
+  tls: DialTls = () => ({}),
+): Dial {
   let turn = 0
   return () => {
+    const servers = typeof given === 'function' ? given() : given
     const server = servers[turn % servers.length]
     turn += 1
     if (server === undefined) return Promise.reject(new Fault('dial', 'no server is configured'))
     return dialWebsocket(server, tls)
+  }
+}
+
+/** Whether a server accepts the connections of nodes. */
+export async function canDial(server: string, tls: DialTls = () => ({})): Promise<boolean> {
+  try {
+    const channel = await dialWebsocket(server, tls)
+    channel.close()
+    return true
+  } catch (thrown) {
+    if (thrown instanceof Fault) return false
+    throw thrown
   }
 }
 

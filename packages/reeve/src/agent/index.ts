@@ -1,6 +1,6 @@
 export { readTar } from './artifact/tar.ts'
 export { unpack, UnpackBudget } from './artifact/unpack.ts'
-export { websocketDial } from './dial-websocket.ts'
+export { canDial, websocketDial } from './dial-websocket.ts'
 export { DRIVER_AWAY } from './driver.ts'
 export type {
   DriverAddress,
@@ -24,6 +24,7 @@ export { TAR_END, tarHeader } from './migrate/tar-writer.ts'
 export { BridgeNetwork } from './network/bridge-network.ts'
 export { bridgeSettings } from './network/bridge-rules.ts'
 export { CniNetworks } from './network/cni/cni-networks.ts'
+export { readHostData } from './remote/host-data.ts'
 export { NodeNetworks } from './network/node-networks.ts'
 export { NodeAgent } from './node-agent.ts'
 export type { NodeSettings } from './node-description.ts'

@@ -2,6 +2,7 @@ import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
 import { CHANNEL_VERSIONS } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
 import { assert } from '@reeve/kit/fault.ts'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
 import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch } from './allocation/alone-watch.ts'
@@ -42,6 +43,8 @@ interface NodeAgentOptions {
   readonly random: Random
   readonly ids: IdSource
   readonly log: Log
+  /** The log of this process, for callers that may follow it; none unless given. */
+  readonly feed?: LogFeed
   readonly dial: Dial
   /** Reads the machine: `fingerprint`, or a made-up one for a simulated node. */
   probe(): Promise<Fingerprint>
@@ -305,6 +308,7 @@ export class NodeAgent {
       failedChecksOf: (id) => this.#services.failedChecksOf(id),
       keepSecret: (secret) => this.#keepSecret(secret),
       meta: this.#meta,
+      feed: this.#options.feed,
     })
   }
 

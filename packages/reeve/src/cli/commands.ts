@@ -1,4 +1,5 @@
 import { aclCommands } from './acl/commands.ts'
+import { agentCommands } from './agent/commands.ts'
 import { allocCommands } from './alloc/commands.ts'
 import { auditCommands } from './audit/commands.ts'
 import type { CommandSpec } from './command.ts'
@@ -43,6 +44,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...aclCommands,
   ...eventCommands,
   ...auditCommands,
+  ...agentCommands,
   ...operatorCommands,
   ...snapshotCommands,
   ...topCommands,
@@ -82,13 +84,14 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'acl role': 'Manage ACL roles.',
   event: 'Follow the event stream.',
   audit: 'Query the audit trail.',
+  agent: 'Run an agent, or inspect a running one.',
   operator: 'Operate the cluster: snapshots, storage, scheduler, diagnostics.',
   'operator scheduler': 'Manage the scheduler configuration.',
   'operator database': 'Operate the PostgreSQL database of a cluster.',
   'operator snapshot': 'Save, inspect and restore snapshots.',
   system: 'Maintain the cluster.',
   'system reconcile': 'Recompute derived data.',
-  server: 'Inspect servers.',
+  server: 'Inspect servers, and remove failed ones.',
   org: 'Manage organizations.',
   'org member': 'Manage the members of an organization.',
   project: 'Manage projects.',

@@ -1,4 +1,5 @@
 export { CommandLine, type CommandFlags, type Terminal } from './command-line.ts'
+export { COMMANDS } from './commands.ts'
 export { EXIT_CODES } from './exit-code.ts'
 export { endUnwritten, processHost, type CliHost } from './host.ts'
 export { addCommands } from './invoke.ts'

@@ -30,7 +30,9 @@ export function addCommands(
   host: CliHost,
   typed: readonly string[],
 ): (path: string) => Node {
-  const groups = new Map<string, Node>([['', line.root]])
+  // Groups that are commands themselves, such as `agent`, are there already.
+  const present = line.root.commands.map((command) => [command.name(), command] as const)
+  const groups = new Map<string, Node>([['', line.root], ...present])
   const groupAt = (path: readonly string[]): Node => {
     const key = path.join(' ')
     const known = groups.get(key)

@@ -74,6 +74,7 @@ const DESTRUCTIVE: ReadonlySet<string> = new Set([
   'discard',
   'drain',
   'fail',
+  'force-leave',
   'gc',
   'purge',
   'remove-user',

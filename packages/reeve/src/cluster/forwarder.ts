@@ -39,8 +39,8 @@ export interface ForwarderOptions {
 export class Forwarder {
   readonly #options: ForwarderOptions
   readonly #agent: Agent
-  /** What is under way, and to whom. */
-  readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string>()
+  /** What is under way, and to whom; undefined for requests that name their server. */
+  readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
 
   constructor(options: ForwarderOptions) {
     this.#options = options
@@ -49,7 +49,7 @@ export class Forwarder {
   }
 
   forward(request: IncomingMessage, response: ServerResponse, to: Target): void {
-    const { address } = to
+    const { address, isNamed } = to
     const { method = 'GET', url = '/' } = request
     let isAnswered = false
     let hasLeft = false
@@ -61,7 +61,7 @@ export class Forwarder {
       headers: this.#headers(request, address),
       agent: this.#agent,
     })
-    this.#note(asked, address)
+    this.#note(asked, isNamed ? undefined : address)
     onConnect(asked, () => (hasLeft = true))
     asked.on('response', (answer) => {
       isAnswered = true
@@ -81,7 +81,7 @@ export class Forwarder {
       if (response.writableEnded) return
       // After the head of an answer there is no way to say it but to end.
       if (isAnswered) response.destroy()
-      else to.onFailure(unreached(address, thrown, { method, hasLeft }))
+      else to.onFailure(unreached(to, thrown, { method, hasLeft }))
     })
     onGone(response, () => asked.destroy())
     if (hasBody) passBody(request, asked)
@@ -117,7 +117,7 @@ export class Forwarder {
       pipeline(answer, client, () => undefined)
     })
     asked.on('error', (thrown) =>
-      rejectUpgrade(client, unreached(address, thrown, { method, hasLeft: true })),
+      rejectUpgrade(client, unreached({ address }, thrown, { method, hasLeft: true })),
     )
     asked.end()
   }
@@ -128,11 +128,11 @@ export class Forwarder {
    */
   leaderChanged(address: string): void {
     for (const [asked, to] of this.#underWay)
-      if (to !== address) asked.destroy(new Error('it does not lead any more'))
+      if (to !== undefined && to !== address) asked.destroy(new Error('it does not lead any more'))
   }
 
   close(): void {
-    this.leaderChanged('')
+    for (const asked of this.#underWay.keys()) asked.destroy(new Error('this server stops'))
     this.#agent.destroy()
   }
 
@@ -143,7 +143,7 @@ export class Forwarder {
     return askSecurely({ ...options, ...dialOptions(), servername: '' })
   }
 
-  #note(asked: ClientRequest, address: string): void {
+  #note(asked: ClientRequest, address: string | undefined): void {
     this.#underWay.set(asked, address)
     asked.on('close', () => this.#underWay.delete(asked))
     limitConnect(asked)
@@ -172,6 +172,8 @@ export class Forwarder {
 
 interface Target extends ForwardCallbacks {
   readonly address: string
+  /** The request names this server: it stays with it, whoever leads. */
+  readonly isNamed: boolean
 }
 
 interface Upgrade {
@@ -188,7 +190,7 @@ function placeOf(address: string): { readonly host: string; readonly port: numbe
 }
 
 function unreached(
-  address: string,
+  { address, isNamed = false }: Partial<Target> & Pick<Target, 'address'>,
   thrown: unknown,
   { method, hasLeft }: { readonly method: string; readonly hasLeft: boolean },
 ): string {
@@ -196,5 +198,6 @@ function unreached(
   const outcome = hasLeft
     ? ' What was asked for may or may not have happened.'
     : ' Nothing was done.'
-  return `the leader at ${address} did not answer (${errorMessage(thrown)}); try again.${isRead ? '' : outcome}`
+  const server = isNamed ? 'server' : 'leader'
+  return `the ${server} at ${address} did not answer (${errorMessage(thrown)}); try again.${isRead ? '' : outcome}`
 }

@@ -16,7 +16,7 @@ export type { LeaseClaim, LeaseFound, LeaseHeld, LeaseStore } from './lease-stor
 export { membersOf, ROLL, type Member, type RollSettings } from './roll.ts'
 export { RollKeeper, type RollKeeperOptions } from './roll-keeper.ts'
 export { ROLL_STATES, type RollEntry, type RollFound } from './roll-store.ts'
-export type { RollLimits, RollStore } from './roll-store.ts'
+export type { Retirement, RollLimits, RollStore } from './roll-store.ts'
 export { RequestGate } from './request-gate.ts'
 export { HOP_HEADER } from './hop.ts'
 export { endToEnd, headText, limitConnect, onGone, passBody, rejectUpgrade } from './wire.ts'

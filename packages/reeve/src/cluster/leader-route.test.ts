@@ -54,7 +54,7 @@ const cases: readonly (readonly [
 for (const [name, consistency, onLeader, onFollower, withoutLeader] of cases)
   test(`leader routing: ${name}`, () => {
     const route = (view: (typeof views)['leader']): LeaderRoute =>
-      routeByLeadership({ ...READ, ...consistency }, false, view)
+      routeByLeadership({ ...READ, ...consistency }, { isForwarded: false }, view)
     assert.deepEqual(
       [route(views.leader), route(views.follower), route(views.leaderless)],
       [onLeader, onFollower, withoutLeader],
@@ -62,6 +62,17 @@ for (const [name, consistency, onLeader, onFollower, withoutLeader] of cases)
   })
 
 test('leader routing: a forwarded request is not forwarded again', () => {
-  assert.equal(routeByLeadership(READ, true, views.follower), 'no-leader')
-  assert.equal(routeByLeadership(READ, true, views.leader), 'local')
+  const isForwarded = true
+  assert.equal(routeByLeadership(READ, { isForwarded }, views.follower), 'no-leader')
+  assert.equal(routeByLeadership(READ, { isForwarded }, views.leader), 'local')
+})
+
+test('leader routing: a request that names another server goes there, from every server', () => {
+  const named = { ...READ, answeredBy: 'self', server: 'b' } as const
+  for (const view of Object.values(views)) {
+    const facts = { isForwarded: false, isElsewhere: true }
+    assert.equal(routeByLeadership(named, facts, view), 'forward')
+    assert.equal(routeByLeadership(named, { ...facts, isForwarded: true }, view), 'local')
+    assert.equal(routeByLeadership(named, { ...facts, isElsewhere: false }, view), 'local')
+  }
 })

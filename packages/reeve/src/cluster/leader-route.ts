@@ -7,13 +7,19 @@ export interface LeaderView {
   readonly leader: string
 }
 
+interface RouteFacts {
+  readonly isForwarded: boolean
+  /** The request names another server that can be reached. */
+  readonly isElsewhere?: boolean
+}
+
 /** Chooses the server that answers. A forwarded request is not forwarded again. */
 export function routeByLeadership(
   { answeredBy, isRead, isStale, isConsistent }: ReadConsistency,
-  isForwarded: boolean,
+  { isForwarded, isElsewhere = false }: RouteFacts,
   { isLeading, leader }: LeaderView,
 ): LeaderRoute {
-  if (answeredBy === 'self') return 'local'
+  if (answeredBy === 'self') return isElsewhere && !isForwarded ? 'forward' : 'local'
   const mayBeStale = answeredBy === 'any' && isStale
   if (isLeading) return isRead && isConsistent && !mayBeStale ? 'linearizable' : 'local'
   if (mayBeStale) return 'local'

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type {
-  ForwardCallbacks,
+  ForwardTarget,
   LeaderRoute,
   LeaderRouter,
   ReadConsistency,
@@ -22,6 +22,8 @@ export interface RequestGateOptions {
   readonly staleness: () => Staleness
   /** `host:port` of this server as it is known to the others. */
   readonly self: () => string
+  /** `host:port` of another server by its name; undefined when it is unknown or has failed. */
+  readonly addressOf?: (server: string) => string | undefined
   readonly key: Buffer
   /** How servers reach each other where they speak HTTPS. */
   readonly dialOptions?: () => ConnectionOptions
@@ -50,7 +52,8 @@ export class RequestGate implements LeaderRouter {
   route(request: IncomingMessage, consistency: ReadConsistency): LeaderRoute {
     const isForwarded = this.#hopOf(request) !== undefined
     const view = this.#options.leadership()
-    const route = routeByLeadership(consistency, isForwarded, view)
+    const isElsewhere = this.#addressOf(consistency.server) !== undefined
+    const route = routeByLeadership(consistency, { isForwarded, isElsewhere }, view)
     if (view.isLeading && consistency.isRead) this.#leaderReads.add(request)
     return route
   }
@@ -92,9 +95,16 @@ export class RequestGate implements LeaderRouter {
     return !this.#leaderReads.has(request) || this.#options.leadership().isLeading
   }
 
-  forward(request: IncomingMessage, response: ServerResponse, callbacks: ForwardCallbacks): void {
-    const address = this.#options.leadership().leader
-    this.#forwarder.forward(request, response, { address, ...callbacks })
+  forward(request: IncomingMessage, response: ServerResponse, to: ForwardTarget): void {
+    const { server, ...callbacks } = to
+    const named = this.#addressOf(server)
+    const address = named ?? this.#options.leadership().leader
+    const isNamed = named !== undefined
+    this.#forwarder.forward(request, response, { address, isNamed, ...callbacks })
+  }
+
+  #addressOf(server: string | undefined): string | undefined {
+    return server === undefined ? undefined : this.#options.addressOf?.(server)
   }
 
   forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

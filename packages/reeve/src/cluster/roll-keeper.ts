@@ -45,6 +45,13 @@ export class RollKeeper {
     this.#arm()
   }
 
+  /** Marks a server that has left or failed as left, or removes it; then reads the roll again. */
+  async retire(name: string, prune: boolean): Promise<void> {
+    const { store } = this.#options
+    await store.retire(name, { prune, failedMs: this.#settings.failedMs })
+    this.#found = await store.read()
+  }
+
   /** Says that this server is about to stop. Nobody needs to wait for it. */
   leave(): void {
     this.#state = 'leaving'

@@ -10,8 +10,18 @@ export interface RollStore {
    */
   sign(entry: RollEntry, limits: RollLimits): Promise<void>
 
+  /**
+   * Marks the servers of this name that have left or failed as left, or removes them with `prune`.
+   * Servers that are alive are not changed.
+   */
+  retire(name: string, retirement: Retirement): Promise<void>
+
   /** Every server that is noted, in any order. */
   read(): Promise<readonly RollFound[]>
+}
+
+export interface Retirement extends Pick<RollLimits, 'failedMs'> {
+  readonly prune: boolean
 }
 
 /** A server as it tells of itself. */

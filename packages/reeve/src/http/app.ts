@@ -169,7 +169,7 @@ export function createApp(options: AppOptions): App {
   const largeBodies = new LargeBodies(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
   const parts = { ...stages, ...shared }
-  const endpoints = workloadEndpoints({ ...options, aliases, requests, metrics, audit })
+  const endpoints = workloadEndpoints({ ...options, aliases, requests, metrics, audit, lifecycle })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),

@@ -4,6 +4,7 @@ export { openApiDocument } from './docs/openapi.ts'
 export { routeSignatures } from './docs/signatures.ts'
 export type {
   ForwardCallbacks,
+  ForwardTarget,
   LeaderRoute,
   LeaderRouter,
   ReadConsistency,
@@ -21,6 +22,6 @@ export { PIPELINING_LIMITS } from './transport/pipelining.ts'
 export type { PipeliningLimits } from './transport/pipelining.ts'
 export type { MetricSources } from './metrics/metrics.ts'
 export type { PortSecurity } from './port-security.ts'
-export type { AgentInfo } from './v1/agent.ts'
+export type { AgentInfo, ForceLeaveOutcome, NodeServers } from './v1/agent.ts'
 export { snapshotChunks } from './v1/snapshot.ts'
 export type { HttpLog } from './server.ts'

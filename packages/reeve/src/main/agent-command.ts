@@ -7,7 +7,7 @@ import { loadConfig, type LoadedConfig } from './config/load-config.ts'
 import { formatProblems } from './config/problem.ts'
 import type { FlagValues } from './config/read-texts.ts'
 import { readHostFacts } from './host-facts.ts'
-import { createLog, type ProgramLog } from './log.ts'
+import { createLog, type FollowableLog, type ProgramLog } from './log.ts'
 import type { RunningProgram } from './program.ts'
 import { runAgent } from './run-agent.ts'
 import { notifyServiceManager } from './service-notify.ts'
@@ -51,7 +51,7 @@ async function load({ flags, paths, terminal }: AgentRequest): Promise<LoadedCon
   return isUsage ? EXIT_CODES.usage : EXIT_CODES.failed
 }
 
-async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Promise<number> {
+async function run(config: AgentConfig, log: FollowableLog, terminal: Terminal): Promise<number> {
   // Everything that the product is; whoever misspelt a flag has not waited for it.
   const { startProgram } = await import('./program.ts')
   const { renderBanner } = await import('./banner.ts')

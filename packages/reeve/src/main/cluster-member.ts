@@ -105,6 +105,7 @@ export class ClusterMember {
       trouble: () => member.trouble,
       commitsLost: () => member.#losses.commitsLost,
       acceptLoss: (by) => member.acceptLoss(by),
+      retire: (name, prune) => member.#roll.retire(name, prune),
     })
     await member.#open()
     await member.#roll.start()
@@ -168,6 +169,14 @@ export class ClusterMember {
     return membersOf({ own: this.#roll.own, found: this.#roll.found, leader: this.leader })
   }
 
+  /** Of another server that can be reached, by its name with or without the region. */
+  #addressOf(server: string): string | undefined {
+    const isNamed = ({ name, region }: Member): boolean =>
+      name === server || `${name}.${region}` === server
+    const found = this.members.find((member) => isNamed(member) && member.status === 'alive')
+    return found === undefined || found.address === this.#advertised ? undefined : found.address
+  }
+
   #newRoll(): RollKeeper {
     const { config, log, version, database } = this.#options
     const { name, region, datacenter } = config
@@ -216,6 +225,7 @@ export class ClusterMember {
       confirm: async () => this.isLeading && (await this.#opened?.keeper.confirm()) === true,
       staleness: () => this.#staleness(opened.follow),
       self: () => this.#advertised,
+      addressOf: (server) => this.#addressOf(server),
       key: secrets.forwardingKey,
       ...(tls !== undefined && peerSecurity(tls)),
       nowMs: () => this.#timing.clock.nowMs(),

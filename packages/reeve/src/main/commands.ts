@@ -1,5 +1,6 @@
 import {
   addCommands,
+  COMMANDS,
   CommandLine,
   EXIT_CODES,
   expandShorthand,
@@ -39,7 +40,7 @@ export async function buildCommandLine(
 ): Promise<CommandLine> {
   const line = new CommandLine('reeve', rootText, host)
   // The flags of the agent load the configuration language, which no other command needs.
-  const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
+  const agentFlags = startsAgent(args) ? await import('./agent-flags.ts') : undefined
   addAgent(line, host, agentFlags?.addAgentFlags)
   addDevCluster(line, host)
   const groupAt = addCommands(line, host, args)
@@ -52,6 +53,12 @@ export async function buildCommandLine(
   addOptions(line, host)
   addVersion(line, host)
   return line
+}
+
+/** `agent monitor` and its like talk to an agent that runs. */
+function startsAgent(args: readonly string[]): boolean {
+  const at = args.indexOf('agent')
+  return at !== -1 && !COMMANDS.some(({ path }) => path === `agent ${args[at + 1] ?? ''}`)
 }
 
 const rootText = {

@@ -96,3 +96,36 @@ test('log: a fault that was thrown is told by its message and kind', () => {
   assert.match(text, /ERROR cannot write err="the disk is full.*"\n$/)
   assert.ok(!text.includes(' at '))
 })
+
+test('log: a follower gets the levels that it asks for, and the log writes its own', () => {
+  let text = ''
+  const log = createLog({ level: 'warn', json: true }, (line) => (text += line))
+  const followed: string[] = []
+  const stop = log.feed.follow({ level: 'debug', json: false }, (line) => followed.push(line))
+  const others: string[] = []
+  log.feed.follow({ level: 'error', json: true }, (line) => others.push(line))
+  log.debug({ node: 'n1' }, 'first')
+  log.warn({}, 'second')
+  stop()
+  log.info({}, 'third')
+  log.error({}, 'fourth')
+  const messages = (lines: string): string[] =>
+    [...lines.matchAll(/"message":"(\w+)"/g)].map(([, message = '']) => message)
+  assert.deepEqual(messages(text), ['second', 'fourth'])
+  assert.equal(followed.length, 2)
+  assert.match(followed[0] ?? '', /DEBUG first node=n1\n$/)
+  assert.deepEqual(messages(others.join('')), ['fourth'])
+})
+
+test('log: no secret reaches a follower, and a gap is reported in the form of the lines', () => {
+  const log = createLog({ level: 'info', json: true }, () => undefined)
+  let followed = ''
+  log.feed.follow({ level: 'info', json: true }, (line) => (followed += line))
+  log.info({ token: 'hunter2' }, 'signed in')
+  assert.doesNotMatch(followed, /hunter2/)
+  const [text, json] = [false, true].map((isJson) =>
+    log.feed.droppedLine(7, { level: 'info', json: isJson }),
+  )
+  assert.match(text ?? '', /WARN {2}lines of the log were dropped.*dropped=7\n$/)
+  assert.equal(JSON.parse(json ?? '').dropped, 7)
+})

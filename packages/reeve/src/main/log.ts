@@ -1,4 +1,5 @@
-import { pino, type DestinationStream } from 'pino'
+import type { FollowedLevel, LogFeed } from '@reeve/kit/log-feed.ts'
+import { pino } from 'pino'
 import type { LogConfig } from './config/agent-config.ts'
 import { REDACTED } from './config/secret.ts'
 import { toLine } from './log-line.ts'
@@ -22,14 +23,73 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** Lines of JSON, or lines for people; `write` takes whole lines. */
-export function createLog(config: LogConfig, write: (text: string) => void): ProgramLog {
-  const stream: DestinationStream = {
-    write: config.json ? write : (line) => write(toLine(line)),
+/** The log of the program, and the feed of its lines. */
+export interface FollowableLog extends ProgramLog {
+  readonly feed: LogFeed
+}
+
+/** Numbers of levels, as in the lines that the library passes on. */
+const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const satisfies Record<
+  FollowedLevel,
+  number
+>
+
+/** Makes the library leave the level of a line on its stream. */
+const WITH_LEVEL = Symbol.for('pino.metadata')
+
+interface Follower {
+  readonly level: number
+  readonly json: boolean
+  readonly line: (text: string) => void
+}
+
+/**
+ * Lines of JSON, or lines for people; `write` takes whole lines. Followers may ask for lower levels
+ * than are written: the log produces those while somebody follows them.
+ */
+export function createLog(config: LogConfig, write: (text: string) => void): FollowableLog {
+  const followers = new Set<Follower>()
+  const stream = {
+    [WITH_LEVEL]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      const { lastLevel } = stream
+      const isWritten = lastLevel >= LEVELS[config.level]
+      const text = (json: boolean): string => (json ? line : toLine(line))
+      if (isWritten) write(text(config.json))
+      for (const follower of followers)
+        if (lastLevel >= follower.level) follower.line(text(follower.json))
+    },
   }
+  const logger = createLogger(config.level, stream)
+  const setLevel = (): void => {
+    const numbers = [LEVELS[config.level], ...[...followers].map(({ level }) => level)]
+    logger.level = logger.levels.labels[Math.min(...numbers)] ?? config.level
+  }
+  const feed: LogFeed = {
+    follow({ level, json }, line) {
+      const follower = { level: LEVELS[level], json, line }
+      followers.add(follower)
+      setLevel()
+      return () => {
+        followers.delete(follower)
+        setLevel()
+      }
+    },
+    droppedLine(dropped, { json }) {
+      const message = 'lines of the log were dropped: the reader is too slow'
+      const entry = { level: 'warn', time: new Date().toISOString(), dropped, message }
+      const line = `${JSON.stringify(entry)}\n`
+      return json ? line : toLine(line)
+    },
+  }
+  return Object.assign(logger, { feed })
+}
+
+function createLogger(level: FollowedLevel, stream: { write(line: string): void }) {
   return pino(
     {
-      level: config.level,
+      level,
       base: null,
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -3,6 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import {
   BridgeNetwork,
   bridgeSettings,
+  canDial,
   CniNetworks,
   diskStorage,
   fingerprint,
@@ -12,17 +13,19 @@ import {
   websocketDial,
 } from '../agent/index.ts'
 import { aliasesOf, type TaskAliases } from '../compat/index.ts'
+import type { NodeServers } from '../http/index.ts'
 import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
 import { infrastructureAttributes } from './infrastructure-tools.ts'
-import type { ProgramLog } from './log.ts'
+import { parseAddress } from './config/address.ts'
+import type { FollowableLog, ProgramLog } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
 export interface NodeOptions {
-  readonly log: ProgramLog
+  readonly log: FollowableLog
   readonly version: string
   /** Of the server in this process, if there is one. */
   readonly httpAddress: string | undefined
@@ -34,18 +37,21 @@ export interface NodeOptions {
 }
 
 /** The node of this machine. It reaches even a server in the same process only over the channel. */
-export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent {
+export function createNode(config: AgentConfig, options: NodeOptions): CreatedNode {
   const { client } = config
   const { tls } = options
   const dataDir = join(config.dataDirectory, 'client')
   const own = options.httpAddress === undefined ? [] : [options.httpAddress]
-  const servers =
-    client.servers.length > 0 ? client.servers.map((server) => toUrl(server, tls)) : own
   const configured = client.joinToken ?? config.server.joinToken
   const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
   const aliases = aliasesOf(config.compatibility).task
-  return new NodeAgent({
+  const tlsOf = (server: string): ConnectionOptions => dialOptions(tls, { server, own })
+  const servers = new DialledServers(
+    client.servers.length > 0 ? client.servers.map((server) => toUrl(server, tls)) : own,
+    { toUrl: (server) => toUrl(server, tls), canDial: (server) => canDial(server, tlsOf) },
+  )
+  const node = new NodeAgent({
     settings: {
       Name: config.name,
       Region: config.region,
@@ -71,7 +77,8 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     random: systemRandom,
     ids: systemIds,
     log: options.log,
-    dial: websocketDial(servers, (server) => dialOptions(tls, { server, own })),
+    feed: options.log.feed,
+    dial: websocketDial(() => servers.urls, tlsOf),
     probe: async () => {
       const found = await fingerprint({
         dataDir,
@@ -91,6 +98,51 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     networks: createNetworks(client, { dataDir, log: options.log }),
     tracer: options.tracer,
   })
+  return { node, servers }
+}
+
+interface CreatedNode {
+  readonly node: NodeAgent
+  readonly servers: NodeServers
+}
+
+interface ServerDialling {
+  toUrl(server: string): string
+  canDial(url: string): Promise<boolean>
+}
+
+/** The servers that a node dials, which a request may replace until the agent restarts. */
+class DialledServers implements NodeServers {
+  readonly #dialling: ServerDialling
+  #urls: readonly string[]
+
+  constructor(urls: readonly string[], dialling: ServerDialling) {
+    this.#urls = urls
+    this.#dialling = dialling
+  }
+
+  get urls(): readonly string[] {
+    return this.#urls
+  }
+
+  list(): readonly string[] {
+    return this.#urls.map((url) => new URL(url).host)
+  }
+
+  async set(addresses: readonly string[]): Promise<string | undefined> {
+    const invalid = addresses.find((address) => parseAddress(withoutScheme(address)) === undefined)
+    if (invalid !== undefined) return `${JSON.stringify(invalid)} is not an address: use host:port`
+    const urls = addresses.map((address) => this.#dialling.toUrl(address))
+    const answers = await Promise.all(urls.map((url) => this.#dialling.canDial(url)))
+    if (!answers.includes(true))
+      return `none of these servers can be reached: ${addresses.join(', ')}`
+    this.#urls = urls
+    return undefined
+  }
+}
+
+function withoutScheme(address: string): string {
+  return address.replace(/^https?:\/\//, '').replace(/\/$/, '')
 }
 
 /** Constraints of job files may ask for an attribute by either name. */

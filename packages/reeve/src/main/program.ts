@@ -8,7 +8,7 @@ import type { AgentConfig } from './config/agent-config.ts'
 import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import { DiskKeeper } from './disk-keeper.ts'
-import type { ProgramLog } from './log.ts'
+import type { FollowableLog } from './log.ts'
 import { createNode } from './node.ts'
 import { OpenFilesWatch } from './open-files-watch.ts'
 import { openTls } from './port-security.ts'
@@ -56,7 +56,7 @@ export async function startProgram(
 export interface ProgramHost {
   /** Ends a start that waits for something. */
   readonly signal?: AbortSignal
-  readonly log: ProgramLog
+  readonly log: FollowableLog
   /** What this program calls itself to others. */
   readonly version: string
 }
@@ -77,7 +77,7 @@ async function startParts(
   if (config.isDataTemporary)
     started.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()
-  const self = describeAgent(config, version)
+  const self = describeAgent(config, version, log.feed)
   const openFiles = new OpenFilesWatch({ log, clock: systemClock })
   openFiles.start()
   started.push(() => openFiles.stop())
@@ -208,7 +208,7 @@ function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
  */
 async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
   const { config, log, version, self, started, tls, tracing } = parts
-  const node = createNode(config, {
+  const { node, servers } = createNode(config, {
     log,
     version,
     httpAddress: served?.httpAddress,
@@ -217,7 +217,7 @@ async function startNode(parts: PartOptions, served: Served | undefined): Promis
     tracer: tracing?.tracer,
   })
   await node.start()
-  self.runNode(node)
+  self.runNode(node, servers)
   started.push(() => node.stop({ killTasks: config.isDataTemporary }))
 }
 

@@ -12,6 +12,7 @@ const NOBODY = {
   trouble: () => undefined,
   commitsLost: () => 0,
   acceptLoss: async () => [],
+  retire: async () => undefined,
 }
 
 function aMember(name: string, parts: Partial<Member> = {}): Member {
@@ -82,3 +83,22 @@ test('agent: a cluster without a leader says why, where it is known', () => {
   const message = 'no leader: the database has not answered for 4 s'
   assert.deepEqual(self.health().server, { ok: false, message })
 })
+
+const FORCED = [
+  { name: 'a failed server', server: 'b', outcome: 'done', retired: ['b'] },
+  { name: 'a failed server by its full name', server: 'b.global', outcome: 'done', retired: ['b'] },
+  { name: 'a server that is alive', server: 'a', outcome: 'alive', retired: [] },
+  { name: 'a server that nobody knows', server: 'z', outcome: 'unknown', retired: [] },
+]
+
+for (const { name, server, outcome, retired } of FORCED)
+  test(`agent: force-leave of ${name}`, async () => {
+    const self = describeAgent(anAgentConfig(), '1.2.3')
+    const asked: string[] = []
+    self.join({
+      ...NOBODY,
+      members: () => [aMember('a'), aMember('b', { status: 'failed' })],
+      retire: async (gone) => void asked.push(gone),
+    })
+    assert.deepEqual([await self.forceLeave(server, false), asked], [outcome, retired])
+  })

@@ -1,7 +1,8 @@
 import type { AgentHealth, AgentMember } from '@reeve/contract'
-import type { NodeAgent } from '../agent/index.ts'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
+import { readHostData, type NodeAgent } from '../agent/index.ts'
 import type { CommitLoss, Member } from '../cluster/index.ts'
-import type { AgentInfo } from '../http/index.ts'
+import type { AgentInfo, ForceLeaveOutcome, NodeServers } from '../http/index.ts'
 import { agentMember } from '../workload/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { redactedConfig } from './config/redacted-config.ts'
@@ -12,7 +13,7 @@ import type { Server } from './server.ts'
 export interface AgentSelf extends AgentInfo {
   /** From now on it answers there; `server` is what there is to tell about it. */
   serve(httpAddress: string, server?: Server): void
-  runNode(node: NodeAgent): void
+  runNode(node: NodeAgent, servers: NodeServers): void
   /** The server is one of several. */
   join(cluster: ClusterView): void
 }
@@ -32,12 +33,19 @@ interface ClusterView {
   readonly commitsLost: () => number
   /** The cluster goes on without the commits that were lost. */
   readonly acceptLoss: (by: string) => Promise<readonly CommitLoss[]>
+  /** Marks a server that has left or failed as left, or removes it from the list. */
+  readonly retire: (name: string, prune: boolean) => Promise<void>
 }
 
-export function describeAgent(config: AgentConfig, version: string): AgentSelf {
+export function describeAgent(
+  config: AgentConfig,
+  version: string,
+  feed: LogFeed = NOTHING_LOGGED,
+): AgentSelf {
   let address = ''
   let server: Server | undefined
   let node: NodeAgent | undefined
+  let nodeServers: NodeServers | undefined
   let cluster: ClusterView | undefined
   const self = (): Member => ownMember(config, { address, version })
   const members = (): readonly Member[] => cluster?.members() ?? [self()]
@@ -49,8 +57,9 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
       address = httpAddress
       server = started
     },
-    runNode(started) {
+    runNode(started, servers) {
       node = started
+      nodeServers = servers
     },
     join(view) {
       cluster = view
@@ -69,9 +78,36 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     stats: () => statsOf(version, { server, node, cluster }),
     health: () => healthOf(config, { server, node, cluster }),
     nodeId: () => node?.nodeId,
+    feed,
+    host: () => readHostData(config.dataDirectory),
+    nodeServers: () => nodeServers,
+    forceLeave: (name, prune) => forceLeave(members(), cluster, { name, prune }),
     commitsLost: () => cluster?.commitsLost() ?? 0,
     acceptLoss: async (by) => await cluster?.acceptLoss(by),
   }
+}
+
+/** Of a program that keeps no log. */
+const NOTHING_LOGGED: LogFeed = { follow: () => () => undefined, droppedLine: () => '' }
+
+interface ForcedLeave {
+  /** With or without the region. */
+  readonly name: string
+  readonly prune: boolean
+}
+
+async function forceLeave(
+  members: readonly Member[],
+  cluster: ClusterView | undefined,
+  { name, prune }: ForcedLeave,
+): Promise<ForceLeaveOutcome> {
+  const named = members.filter((one) => [one.name, `${one.name}.${one.region}`].includes(name))
+  const [first] = named
+  if (first === undefined) return 'unknown'
+  const gone = named.find(({ status }) => status === 'left' || status === 'failed')
+  if (gone === undefined || cluster === undefined) return 'alive'
+  await cluster.retire(gone.name, prune)
+  return 'done'
 }
 
 interface Parts {

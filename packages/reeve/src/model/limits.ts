@@ -76,6 +76,8 @@ export const LIMITS = {
   eventStreamsPerToken: 64,
   execSessionsPerToken: 256,
   logStreamsPerToken: 256,
+  /** Readers of one token that follow the log of a server. */
+  serverLogFollowersMax: 16,
   /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */
   streamBacklogBytesMax: 16 * 1024 * 1024,
   /** Page size of lists when the caller gives none is unlimited; this caps a given one. */

@@ -6,6 +6,7 @@ import {
   v1Routes,
   type AgentMember,
   type Answer,
+  type HostData,
   type Route,
   type Shape,
   type V1RouteId,
@@ -316,6 +317,15 @@ const MEMBER: AgentMember = {
   DelegateCur: 1,
 }
 
+const HOST_DATA: HostData = {
+  OS: 'Linux',
+  Network: [],
+  ResolvConf: '',
+  Hosts: '',
+  Environment: {},
+  Disk: {},
+}
+
 const AGENT: AgentInfo = {
   region: 'global',
   datacenter: 'dc1',
@@ -326,6 +336,10 @@ const AGENT: AgentInfo = {
   config: () => ({}),
   stats: () => ({}),
   health: () => ({ server: { ok: true, message: 'ok' } }),
+  feed: { follow: () => () => undefined, droppedLine: () => '' },
+  host: async () => HOST_DATA,
+  nodeServers: () => undefined,
+  forceLeave: async () => 'unknown',
 }
 
 /** Version 4 UUIDs that look random and are the same in every run. */

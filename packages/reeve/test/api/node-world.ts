@@ -12,6 +12,7 @@ import {
   type NodeAgent,
   type TaskDriver,
 } from '../../src/agent/index.ts'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { EvaluationLoop } from '../../src/control/index.ts'
 import { MockDriver, RawExecDriver } from '../../src/drivers/index.ts'
 import type { AppOptions } from '../../src/http/index.ts'
@@ -70,6 +71,10 @@ interface WorldOptions {
   readonly allowsExec?: boolean
   /** A `raw_exec` driver other than the plain one. */
   readonly rawExec?: TaskDriver
+  /** What the server says about itself, where it is not the usual. */
+  readonly agentInfo?: Partial<AppOptions['agent']>
+  /** The log of the node; none unless given. */
+  readonly feed?: LogFeed
 }
 
 export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Promise<NodeWorld> {
@@ -77,6 +82,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
   const server = await createTestServer({
     aclEnabled: options.aclEnabled ?? false,
     ...(options.limits !== undefined && { limits: options.limits }),
+    ...(options.agentInfo !== undefined && { agent: options.agentInfo }),
     // The driver finds the processes of a task by the allocation's id in their environment: with
     // the ids of another test file it would kill the tasks of that file.
     idSeed: randomInt(2 ** 30),
@@ -93,6 +99,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     drivers: [driver, options.rawExec ?? new RawExecDriver({ clock: systemClock })],
     storage: diskStorage(dataDir),
     joinToken: 'join',
+    ...(options.feed === undefined ? {} : { feed: options.feed }),
     ...(options.allowsExec === undefined ? {} : { allowsExec: options.allowsExec }),
   })
   // Also when the agent cannot start: a server that goes on listening would keep the file running.

@@ -25,6 +25,7 @@ import type {
   TaskState,
 } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '@reeve/kit/clock.ts'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { taskStatesView } from '../../src/model/index.ts'
@@ -372,13 +373,15 @@ interface AgentFields {
   readonly storage?: AgentStorage
   readonly joinToken?: string
   readonly allowsExec?: boolean
+  /** The log that callers may follow; none unless given. */
+  readonly feed?: LogFeed
   /** Counting ones unless given; two nodes of one server need their own. */
   readonly ids?: IdSource
 }
 
 /** An agent on the given server and clock; in memory unless a storage is given. */
 export function anAgent(fields: AgentFields): NodeAgent {
-  const { dial, clock, drivers, joinToken, allowsExec } = fields
+  const { dial, clock, drivers, joinToken, allowsExec, feed } = fields
   return new NodeAgent({
     settings: someSettings,
     storage: fields.storage ?? someMemoryStorage(),
@@ -391,6 +394,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     probe: () => Promise.resolve(aFingerprint),
     ...(joinToken === undefined ? {} : { joinToken }),
     ...(allowsExec === undefined ? {} : { allowsExec }),
+    ...(feed === undefined ? {} : { feed }),
   })
 }
 

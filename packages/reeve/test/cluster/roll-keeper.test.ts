@@ -17,6 +17,7 @@ function aWorld() {
       if (isAway) throw new Error('away')
       await roll.sign(entry, limits)
     },
+    retire: (name, retirement) => roll.retire(name, retirement),
     read: () => roll.read(),
   }
   const keeper = (name: string): RollKeeper =>
@@ -82,4 +83,18 @@ test('roll: while the storage is away nobody grows old, and then all goes on', a
   world.goAway(false)
   await world.pass(ROLL.signMs)
   assert.deepEqual(await world.states(), ['a serving', 'b serving'])
+})
+
+test('roll keeper: a server that has left is removed, and seen as removed at once', async () => {
+  const { keeper } = aWorld()
+  const [a, b] = [keeper('a'), keeper('b')]
+  await b.start()
+  await b.stop()
+  await a.start()
+  const names = () => a.found.map(({ name }) => name).toSorted()
+  assert.deepEqual(names(), ['a', 'b'])
+  await a.retire('b', true)
+  await a.retire('a', true)
+  assert.deepEqual(names(), ['a'])
+  await a.stop()
 })

@@ -93,6 +93,30 @@ const cases: Readonly<Record<string, (home: RollHome) => Promise<void>>> = {
     assert.deepEqual(await idsOf(store), ['after'])
   },
 
+  'retires a server that has failed, and none that is alive': async ({ store, pass }) => {
+    const { failedMs } = LIMITS
+    await store.sign(anEntry('a'), LIMITS)
+    await store.retire('a', { prune: false, failedMs })
+    assert.deepEqual(
+      (await store.read()).map(({ state }) => state),
+      ['serving'],
+    )
+    await pass(failedMs + 1)
+    await store.sign(anEntry('b'), LIMITS)
+    await store.retire('a', { prune: false, failedMs })
+    const states = (await store.read()).map(({ name, state }) => `${name} ${state}`)
+    assert.deepEqual(states.toSorted(), ['a left', 'b serving'])
+  },
+
+  'removes a server that has left': async ({ store }) => {
+    const { failedMs } = LIMITS
+    await store.sign(anEntry('a', { state: 'left' }), LIMITS)
+    await store.sign(anEntry('b'), LIMITS)
+    await store.retire('a', { prune: true, failedMs })
+    await store.retire('b', { prune: true, failedMs })
+    assert.deepEqual(await idsOf(store), ['process of b'])
+  },
+
   'forgets whoever was silent for long': async ({ store, pass }) => {
     await store.sign(anEntry('a'), LIMITS)
     await store.sign(anEntry('b', { state: 'left' }), LIMITS)

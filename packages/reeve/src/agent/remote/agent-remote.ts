@@ -4,11 +4,13 @@ import type { CheckResult } from '@reeve/contract'
 import { isClientTerminal } from '../../model/index.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Log } from '../log.ts'
 import type { Migrations } from '../migrate/migrations.ts'
 import type { NodeMetadata } from '../node-meta.ts'
 import type { Workspace } from '../store/workspace.ts'
+import { readHostData } from './host-data.ts'
 import { HostUsageReader } from './host-usage.ts'
 import { Remote } from './remote.ts'
 import { UsageReader } from './usage.ts'
@@ -28,6 +30,7 @@ interface AgentRemoteOptions {
   /** Stores the new secret of the node; durable when it resolves. */
   keepSecret(secret: string): Promise<void>
   readonly meta: NodeMetadata
+  readonly feed: LogFeed | undefined
 }
 
 /** What callers may reach of this agent, over its runners and directories. */
@@ -41,6 +44,8 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     log,
     usage: new UsageReader(clock, mhzPerCore),
     hostUsage: new HostUsageReader(clock, dirname(directoryOf('any')), mhzPerCore),
+    hostData: () => readHostData(dirname(directoryOf('any'))),
+    feed: options.feed,
     allowsExec: options.allowsExec,
     migrations: options.migrations,
     findAllocation: (id) => runners.get(id),

@@ -5,6 +5,7 @@ import {
   NodeRequest,
   NodeStreamRequest,
   type CheckResult,
+  type HostData,
   type LastOutput,
   type ReplyMessage,
 } from '@reeve/contract'
@@ -13,6 +14,7 @@ import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
+import { LogBacklog, type LogFeed } from '@reeve/kit/log-feed.ts'
 import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Log } from '../log.ts'
@@ -47,6 +49,10 @@ export interface RemoteHost {
   readonly log: Log
   readonly usage: UsageReader
   readonly hostUsage: HostUsageReader
+  /** The machine, for diagnosis. */
+  hostData(): Promise<HostData>
+  /** The log of this agent; undefined where it cannot be followed. */
+  readonly feed: LogFeed | undefined
   /** False: no command is run for callers, whatever the servers say. */
   readonly allowsExec: boolean
   readonly migrations: Pick<Migrations, 'isWanted' | 'take'>
@@ -163,6 +169,8 @@ export class Remote {
     switch (request.verb) {
       case 'host-usage':
         return await hostUsage.read()
+      case 'host-data':
+        return await this.#host.hostData()
       case 'collect-all':
         return await this.#host.collectAll()
       case 'read-meta':
@@ -236,6 +244,8 @@ export class Remote {
         return this.#prepareData(request)
       case 'take-data':
         return this.#prepareTaking(request)
+      case 'monitor':
+        return this.#prepareMonitor(request)
     }
   }
 
@@ -335,6 +345,24 @@ export class Remote {
     return {
       begin: (stream) => migrations.take(allocation, stream),
       release: () => Promise.resolve(),
+    }
+  }
+
+  #prepareMonitor({ level, json }: StreamOf<'monitor'>): Prepared {
+    const { feed } = this.#host
+    if (feed === undefined) throw new RemoteRefusal(501, 'this node does not offer its log')
+    const backlog = new LogBacklog(feed, { level, json })
+    return {
+      begin: sending(async (stream, signal) => {
+        signal.addEventListener('abort', () => backlog.close(), { once: true })
+        for (;;) {
+          const text = signal.aborted ? undefined : await backlog.take()
+          if (text === undefined) return
+          stream.send(Buffer.from(text))
+          await stream.drained()
+        }
+      }),
+      release: () => Promise.resolve(backlog.close()),
     }
   }
 

@@ -31,11 +31,18 @@ interface Offers {
 export function offersFor(line: readonly string[], commands: KnownCommands): Offers {
   const typed = line.at(-1) ?? ''
   const before = line.slice(0, -1)
-  const command = commands.known.find(({ path }) => isPathOf(path, before))
+  // The longest path: `agent` is a command and the group of `agent monitor`.
+  const [command] = commands.known
+    .filter(({ path }) => isPathOf(path, before))
+    .toSorted((a, b) => b.path.length - a.path.length)
   if (command === undefined) {
     return { offers: begun(nextWords(before, commands), typed), completes: undefined, typed }
   }
-  return { ...inside(command, before.slice(command.path.split(' ').length), typed), typed }
+  const rest = before.slice(command.path.split(' ').length)
+  const found = inside(command, rest, typed)
+  const members = rest.length === 0 ? begun(nextWords(before, commands), typed) : []
+  const below = members.filter(({ text }) => text !== '')
+  return { ...found, offers: [...below, ...found.offers], typed }
 }
 
 function isPathOf(path: string, words: readonly string[]): boolean {

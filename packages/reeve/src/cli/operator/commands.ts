@@ -110,4 +110,16 @@ export const operatorCommands: readonly CommandSpec[] = [
     isRead: true,
     load: async () => (await import('./system.ts')).runServerMembers,
   },
+  {
+    path: 'server force-leave',
+    summary: 'Mark a failed server as left, or remove it from the list.',
+    details: 'A server that is alive leaves the cluster when it is stopped.',
+    examples: [
+      { line: 'reeve server force-leave server-3', says: 'the server does not come back' },
+      { line: 'reeve server force-leave --prune server-3', says: 'and is no longer listed' },
+    ],
+    args: [{ usage: '<NAME>', help: 'name of the server' }],
+    flags: [{ usage: '--prune', help: 'remove it from the list of members' }],
+    load: async () => (await import('./system.ts')).runServerForceLeave,
+  },
 ]

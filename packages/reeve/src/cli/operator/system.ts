@@ -15,6 +15,14 @@ export async function runSystemReconcile({ client, output }: Invocation): Promis
   return EXIT_CODES.ok
 }
 
+export async function runServerForceLeave({ args, client, flags, output }: Invocation) {
+  const [node = ''] = args
+  const prune = flags.has('prune')
+  await client.v1.forceLeaveAgent({ query: { node, ...(prune && { prune }) } })
+  output.say(`Server "${node}" is ${prune ? 'removed' : 'marked as left'}.`)
+  return EXIT_CODES.ok
+}
+
 export async function runServerMembers({ client, output }: Invocation): Promise<number> {
   const { data } = await client.v1.listAgentMembers()
   output.show(data, () => {

@@ -5,7 +5,9 @@ import { Fault } from '@reeve/kit/fault.ts'
 
 /** What decides which server of a cluster answers a request. */
 export interface ReadConsistency {
-  readonly answeredBy: RouteHandling['answeredBy']
+  readonly answeredBy: Exclude<RouteHandling['answeredBy'], 'named'>
+  /** The server that the request names, where the route allows that. */
+  readonly server?: string
   readonly isRead: boolean
   /** The parameters of the request. */
   readonly isStale: boolean
@@ -14,7 +16,7 @@ export interface ReadConsistency {
 
 /**
  * `local`: this server answers; `linearizable`: this server, once it has confirmed that it leads;
- * `forward`: the leader; `no-leader`: nobody can.
+ * `forward`: the leader, or the server that the request names; `no-leader`: nobody can.
  */
 export type LeaderRoute = 'local' | 'linearizable' | 'forward' | 'no-leader'
 
@@ -28,7 +30,8 @@ export interface LeaderRouter {
   confirmLeadership(): Promise<boolean>
   /** The client's address, where another server has forwarded its request; else undefined. */
   clientAddressOf(request: IncomingMessage): string | undefined
-  forward(request: IncomingMessage, response: ServerResponse, callbacks: ForwardCallbacks): void
+  /** To the named server, or else to the leader. */
+  forward(request: IncomingMessage, response: ServerResponse, to: ForwardTarget): void
   forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** False for a read that was served as the leader's by a server that no longer leads. */
   isStillLeader(request: IncomingMessage): boolean
@@ -41,6 +44,10 @@ export interface ForwardCallbacks {
   readonly onResponse: () => void
   /** It does not, for this reason; nothing was written. */
   readonly onFailure: (reason: string) => void
+}
+
+export interface ForwardTarget extends ForwardCallbacks {
+  readonly server?: string | undefined
 }
 
 /** What a response says about the age of its data. */

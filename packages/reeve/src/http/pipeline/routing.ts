@@ -129,6 +129,7 @@ export class RequestRouting {
     if (leader === undefined) return done()
     // Fastify's query parser gives strings and arrays of strings.
     const consistency = consistencyOf(routed, request.query as RawQuery)
+    const { server } = consistency
     switch (leader.route(request.raw, consistency)) {
       case 'local':
         return done()
@@ -138,6 +139,7 @@ export class RequestRouting {
         return void confirmLeadership(leader, done)
       case 'forward':
         leader.forward(request.raw, reply.raw, {
+          server,
           onResponse: () => void reply.hijack(),
           onFailure: (reason) => done(noLeader(reason)),
         })
@@ -148,8 +150,10 @@ export class RequestRouting {
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-    { answeredBy }: RouteHandling,
+    handling: RouteHandling,
   ): boolean {
+    // No route that becomes a WebSocket names a server.
+    const answeredBy = handling.answeredBy === 'named' ? 'self' : handling.answeredBy
     const consistency = { answeredBy, isRead: true, isStale: false, isConsistent: false }
     const route = this.#leader?.route(request, consistency) ?? 'local'
     if (route === 'forward') this.#leader?.forwardUpgrade(request, socket, head)
@@ -166,11 +170,22 @@ async function confirmLeadership(leader: LeaderRouter, done: Done): Promise<void
 
 function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): ReadConsistency {
   return {
-    answeredBy: handling.answeredBy,
+    ...answererOf(handling, query),
     isRead,
     isStale: isFlagSet(query['stale']),
     isConsistent: isFlagSet(query['consistent']),
   }
+}
+
+/** Nodes are connected to the leader. */
+function answererOf(
+  { answeredBy }: RouteHandling,
+  query: RawQuery,
+): Pick<ReadConsistency, 'answeredBy' | 'server'> {
+  if (answeredBy !== 'named') return { answeredBy }
+  const server = firstValue(query['server_id'])
+  if (server === 'leader' || firstValue(query['node_id']) !== '') return { answeredBy: 'leader' }
+  return server === '' ? { answeredBy: 'self' } : { answeredBy: 'self', server }
 }
 
 function rejectionOf(route: Extract<RegionRoute, { kind: 'unknown' | 'reject' }>): HttpError {

@@ -1,4 +1,5 @@
-import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
+import { v1Routes, type AgentHealth, type AgentMember, type HostData } from '@reeve/contract'
+import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
@@ -29,6 +30,14 @@ export interface AgentInfo {
   readonly health: () => AgentHealth
   /** The node in this process, if there is one. */
   readonly nodeId?: () => string | undefined
+  /** The log of this process. */
+  readonly feed: LogFeed
+  /** The machine of this process. */
+  readonly host: () => Promise<HostData>
+  /** The servers that the node in this process connects to; undefined without a node. */
+  readonly nodeServers: () => NodeServers | undefined
+  /** Marks a server that has failed as left, or removes it from the list of members. */
+  readonly forceLeave: (name: string, prune: boolean) => Promise<ForceLeaveOutcome>
   /** Acknowledged commits that this process has found missing from the database of its cluster. */
   readonly commitsLost?: () => number
   /**
@@ -36,6 +45,16 @@ export interface AgentInfo {
    * Undefined where no database is shared.
    */
   readonly acceptLoss?: (by: string) => Promise<readonly AcceptedLoss[] | undefined>
+}
+
+/** `alive` and `unknown`: nothing was changed. */
+export type ForceLeaveOutcome = 'done' | 'alive' | 'unknown'
+
+export interface NodeServers {
+  /** `host:port` of each, as the node knows them. */
+  list(): readonly string[]
+  /** Replaces them for the next connection. Returns the reason if nothing was changed. */
+  set(addresses: readonly string[]): Promise<string | undefined>
 }
 
 /** Commits that were lost, from one index to another, both included. */
@@ -63,7 +82,6 @@ export function agentEndpoints(
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
-    read(v1Routes.listAgentServers, agentRead, () => now(() => json(agent.peers()))),
     read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
       now(async () => {
         // One region that asks another wants its part: the other need not ask it back.

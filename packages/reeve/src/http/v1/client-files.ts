@@ -186,9 +186,15 @@ async function send(
   const stream = await host.gateway.open(NodeID, { request: wish.value, accessorId })
   if (!stream.ok) return stream
   const { context, authenticator } = host
-  const reader = { context, authenticator, secret, namespace, anyOf: wanted.anyOf }
+  const allows = allowedIn(namespace, wanted.anyOf)
+  const reader = { context, authenticator, secret, allows }
   const bytes = whileAllowed(nodeBytes(stream.value), reader)
   return ok({ body: { kind: 'stream', stream: bytes, contentType } })
+}
+
+/** Whether a caller has any one of the capabilities in the namespace. */
+export function allowedIn(namespace: string, anyOf: readonly NamespaceCapability[]) {
+  return (grants: Caller['grants']): boolean => anyOf.some((one) => grants.allows(namespace, one))
 }
 
 function find(

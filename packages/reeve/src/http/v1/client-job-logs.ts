@@ -5,7 +5,7 @@ import { namespacedKey } from '../../state/index.ts'
 import { EVERY_LOG_TYPE, isJobOver, jobLogSources } from '../../workload/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
 import type { StreamingHost } from './client-allocations.ts'
-import { isLogType, position } from './client-files.ts'
+import { allowedIn, isLogType, position } from './client-files.ts'
 import { read, type Endpoint, type RequestOf } from './endpoint.ts'
 import { LogMerge } from './log-merge.ts'
 import { asked } from './node-answer.ts'
@@ -60,7 +60,8 @@ function stream(
     },
   })
   merge.start()
-  const reader = { context, authenticator, secret, namespace, anyOf: LOGS }
+  const allows = allowedIn(namespace, LOGS)
+  const reader = { context, authenticator, secret, allows }
   const output = whileAllowed(merge.output, reader)
   return ok({ body: { kind: 'stream', stream: output, contentType: TEXT_TYPE } })
 }

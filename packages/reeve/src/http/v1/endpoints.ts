@@ -1,9 +1,12 @@
 import type { Aliases } from '../../compat/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { Lifecycle } from '../lifecycle.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
 import { StateMetrics } from '../metrics/state-metrics.ts'
+import { agentDiagnosisEndpoints } from './agent-diagnosis.ts'
+import { agentServerEndpoints } from './agent-servers.ts'
 import { agentEndpoints, type AgentInfo, type AgentMetrics } from './agent.ts'
 import { allocationWriteEndpoints } from './allocation-writes.ts'
 import { allocationEndpoints } from './allocations.ts'
@@ -45,6 +48,7 @@ export interface WorkloadHost {
   readonly agent: AgentInfo
   readonly metrics: Metrics
   readonly audit: AuditLog
+  readonly lifecycle: Lifecycle
   readonly aliases: Aliases
 }
 
@@ -98,6 +102,8 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),
     ...agentEndpoints(context, agent, agentMetrics(host)),
+    ...agentDiagnosisEndpoints({ ...streaming, lifecycle: host.lifecycle }, agent),
+    ...agentServerEndpoints(agent),
     ...auditEndpoints(context, audit),
   ]
 }

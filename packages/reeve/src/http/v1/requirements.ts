@@ -46,3 +46,4 @@ export function somePool(capability: NodePoolCapability): Requirement {
   return (caller) => caller.grants.nodePoolSomewhere(capability)
 }
 export const agentRead: Requirement = (caller) => caller.grants.agent('read')
+export const agentWrite: Requirement = (caller) => caller.grants.agent('write')

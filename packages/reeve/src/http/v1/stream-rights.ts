@@ -1,18 +1,17 @@
 import type { Readable } from 'node:stream'
-import type { NamespaceCapability } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
 import { Fault } from '@reeve/kit/fault.ts'
 import { PERMISSION_DENIED } from '../../model/index.ts'
 import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
 import { closingOf } from './exec-closing.ts'
 import { watchRights } from './exec-rights.ts'
 
-/** Who reads what a task writes, and what gives the right to it. */
+/** Who reads a log or a file, and whether the caller may. */
 export interface StreamReader {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly secret: string | undefined
-  readonly namespace: string
-  readonly anyOf: readonly NamespaceCapability[]
+  readonly allows: (grants: Caller['grants']) => boolean
 }
 
 /**
@@ -20,7 +19,7 @@ export interface StreamReader {
  * It breaks off, so that nobody takes it for the whole.
  */
 export function whileAllowed(stream: Readable, reader: StreamReader): Readable {
-  const { context, authenticator, secret, namespace, anyOf } = reader
+  const { context, authenticator, secret, allows } = reader
   // The right may be gone before anybody listens to the stream.
   stream.on('error', () => undefined)
   const end = watchRights({
@@ -28,8 +27,7 @@ export function whileAllowed(stream: Readable, reader: StreamReader): Readable {
     authenticator,
     clock: context.clock,
     secret,
-    check: ({ grants }) =>
-      anyOf.some((one) => grants.allows(namespace, one)) ? undefined : closingOf(PERMISSION_DENIED),
+    check: ({ grants }) => (allows(grants) ? undefined : closingOf(PERMISSION_DENIED)),
     lost: ({ reason }) => stream.destroy(new Fault('rights-lost', reason)),
   })
   stream.once('close', end)

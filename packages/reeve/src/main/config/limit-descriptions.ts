@@ -69,6 +69,7 @@ export const LIMIT_DESCRIPTIONS = {
     eventStreamsPerToken: ['Default of `limits.event_streams_per_token`', '429'],
     execSessionsPerToken: ['Default of `limits.exec_sessions_per_token`', '429'],
     logStreamsPerToken: ['Default of `limits.log_streams_per_token`', '429'],
+    serverLogFollowersMax: ['Readers of one token that follow the log of a server', '429'],
     streamBacklogBytesMax: [
       'Bytes of an event stream that its reader has not read',
       'the stream ends; the reader continues with `index`',

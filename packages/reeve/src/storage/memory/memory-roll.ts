@@ -1,4 +1,10 @@
-import type { RollEntry, RollFound, RollLimits, RollStore } from '../../cluster/index.ts'
+import type {
+  Retirement,
+  RollEntry,
+  RollFound,
+  RollLimits,
+  RollStore,
+} from '../../cluster/index.ts'
 
 /** A roll for tests and simulation; its owner's clock stands for the storage's. */
 export class MemoryRoll implements RollStore {
@@ -18,6 +24,15 @@ export class MemoryRoll implements RollStore {
       if (isReplaced || silentMs > forgetMs) this.#signed.delete(other.id)
     }
     this.#signed.set(entry.id, { ...entry, atMs })
+  }
+
+  async retire(name: string, { prune, failedMs }: Retirement): Promise<void> {
+    for (const entry of this.#signed.values()) {
+      const isGone = entry.state === 'left' || this.#nowMs() - entry.atMs > failedMs
+      if (entry.name !== name || !isGone) continue
+      if (prune) this.#signed.delete(entry.id)
+      else this.#signed.set(entry.id, { ...entry, state: 'left' })
+    }
   }
 
   async read(): Promise<readonly RollFound[]> {

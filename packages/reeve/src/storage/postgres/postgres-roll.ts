@@ -1,5 +1,6 @@
 import {
   ROLL_STATES,
+  type Retirement,
   type RollEntry,
   type RollFound,
   type RollLimits,
@@ -36,6 +37,16 @@ export class PostgresRoll implements RollStore {
         ON CONFLICT (id) DO UPDATE SET name = $2, address = $3, region = $4, datacenter = $5,
           build = $6, state = $7, seen_at = clock_timestamp()`,
       values: [id, name, address, region, datacenter, build, state, failedMs, forgetMs],
+    })
+  }
+
+  async retire(name: string, { prune, failedMs }: Retirement): Promise<void> {
+    const gone = `name = $1 AND (state = 'left' OR ${LONGER_THAN('$2')})`
+    await this.#query('retiring a server', {
+      text: prune
+        ? `DELETE FROM reeve_servers WHERE ${gone}`
+        : `UPDATE reeve_servers SET state = 'left' WHERE ${gone}`,
+      values: [name, failedMs],
     })
   }
 

@@ -33,6 +33,12 @@ export const clusterStory: Story = {
       says: /The server of the agent at http\S+ says: ok\n[^]*1 node of 1 can run allocations/,
     },
     { line: 'server members', says: /\n\S+ +127\.0\.0\.1:\d+ +alive +leader / },
+    { line: 'agent info', says: /^Name +=[^]*\nserver\n[^]*leader/ },
+    {
+      line: 'server force-leave nobody',
+      code: 6,
+      warns: /server "nobody" is unknown or does not answer/,
+    },
     { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
     { line: 'operator snapshot inspect all.snapshot', says: /\njobs +\d+\n/ },
     { line: 'operator database accept-loss', code: 1, warns: /there is no database/ },

@@ -1,0 +1,26 @@
+import { FOLLOWED_LEVELS } from '@reeve/contract'
+import { copyFrames } from '../alloc/copy.ts'
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { UsageError } from '../failure.ts'
+import { chosenNode } from '../node/find-node.ts'
+import { taskWriter } from '../output/printable.ts'
+
+/** `agent monitor`: the log of an agent until Ctrl-C, or until the agent ends. */
+export async function runAgentMonitor(invocation: Invocation): Promise<number> {
+  const { client, flags, host, output, signal } = invocation
+  const [node, server] = [flags.text('node'), flags.text('server')]
+  if (node !== undefined && server !== undefined) {
+    throw new UsageError('name a node or a server, not both.')
+  }
+  const query = {
+    log_level: flags.oneOf('log-level', FOLLOWED_LEVELS) ?? 'info',
+    log_json: flags.has('json'),
+    ...(server !== undefined && { server_id: server }),
+    ...(node !== undefined && { node_id: (await chosenNode({ ...invocation, args: [node] })).ID }),
+  }
+  const frames = client.frames('monitorAgent', { query, signal })
+  await copyFrames(frames, taskWriter(host, 'stdout'), (what) => output.note(what))
+  output.note('The agent has closed the stream.')
+  return EXIT_CODES.ok
+}

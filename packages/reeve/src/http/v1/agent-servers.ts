@@ -1,0 +1,79 @@
+import { v1Routes, type AgentMember } from '@reeve/contract'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { EMPTY, json } from '../answer.ts'
+import type { AgentInfo } from './agent.ts'
+import { unknownServer } from './agent-diagnosis.ts'
+import { read, type Endpoint } from './endpoint.ts'
+import { asked } from './node-answer.ts'
+import { agentRead, agentWrite } from './requirements.ts'
+
+/** Addresses of one request: a cluster has a handful of servers. */
+const ADDRESSES_MAX = 64
+
+/** The servers that a node connects to, and the members of the cluster. */
+export function agentServerEndpoints(agent: AgentInfo): readonly Endpoint[] {
+  return [
+    read(v1Routes.listAgentServers, agentRead, () =>
+      asked(async () => ok(json(agent.nodeServers()?.list() ?? agent.peers()))),
+    ),
+    read(v1Routes.setAgentServers, agentWrite, ({ query }) =>
+      asked(async () => {
+        const addresses = addressesOf(query.address)
+        if (!addresses.ok) return addresses
+        const servers = agent.nodeServers()
+        if (servers === undefined) return err(NO_NODE)
+        const problem = await servers.set(addresses.value)
+        return problem === undefined ? ok(EMPTY) : err(refusal('invalid-input', problem))
+      }),
+    ),
+    read(v1Routes.joinAgent, agentWrite, ({ query }) =>
+      asked(async () => {
+        const addresses = addressesOf(query.address)
+        return addresses.ok ? ok(json(joined(agent.members(), addresses.value))) : addresses
+      }),
+    ),
+    read(v1Routes.forceLeaveAgent, agentWrite, ({ query }) =>
+      asked(async () => {
+        const name = query.node ?? ''
+        if (name === '') return err(refusal('invalid-input', 'missing node to force leave'))
+        const outcome = await agent.forceLeave(name, query.prune ?? false)
+        if (outcome === 'done') return ok(EMPTY)
+        return err(outcome === 'unknown' ? unknownServer(name) : isAlive(name))
+      }),
+    ),
+  ]
+}
+
+const NO_NODE = refusal('node-not-enabled', 'this agent runs no node')
+
+function isAlive(name: string): Refusal {
+  const text = `server ${JSON.stringify(name)} is alive: stop it, and it leaves by itself`
+  return refusal('invalid-input', text)
+}
+
+function addressesOf(given: readonly string[] | undefined): Result<readonly string[], Refusal> {
+  const addresses = (given ?? []).filter((address) => address !== '')
+  if (addresses.length === 0) return err(refusal('invalid-input', 'missing server address'))
+  if (addresses.length <= ADDRESSES_MAX) return ok(addresses)
+  return err(refusal('invalid-input', `at most ${ADDRESSES_MAX} addresses can be given`))
+}
+
+/** Servers that share a database are members by themselves: nothing has to be changed. */
+function joined(members: readonly AgentMember[], addresses: readonly string[]) {
+  const known = new Set(
+    members
+      .filter(({ Status }) => Status === 'alive')
+      .flatMap(({ Addr, Port, Name }) => {
+        const host = Addr.includes(':') ? `[${Addr}]` : Addr
+        return [`${host}:${Port}`, Addr, Name]
+      }),
+  )
+  const strangers = addresses.filter((address) => !known.has(address.replace(/^\w+:\/\//, '')))
+  const error = strangers.map((address) => `${address} ${NOT_A_MEMBER}`).join('; ')
+  return { num_joined: addresses.length - strangers.length, error }
+}
+
+const NOT_A_MEMBER =
+  'is no live member of this cluster: servers join it by starting with the same database ' +
+  '(server.database)'
