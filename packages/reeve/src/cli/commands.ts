@@ -26,6 +26,7 @@ import { operatorCommands } from './operator/commands.ts'
 import { searchCommands } from './search/commands.ts'
 import { serviceCommands } from './service/commands.ts'
 import { snapshotCommands } from './snapshot/commands.ts'
+import { tlsCommands } from './tls/commands.ts'
 import { topCommands } from './top/commands.ts'
 import { uiCommands } from './ui/commands.ts'
 import { varCommands } from './var/commands.ts'
@@ -47,6 +48,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...agentCommands,
   ...operatorCommands,
   ...snapshotCommands,
+  ...tlsCommands,
   ...topCommands,
   ...searchCommands,
   ...uiCommands,
@@ -91,6 +93,9 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'operator snapshot': 'Save, inspect and restore snapshots.',
   system: 'Maintain the cluster.',
   'system reconcile': 'Recompute derived data.',
+  tls: 'Create and inspect certificates.',
+  'tls ca': 'Create a certificate authority.',
+  'tls cert': 'Create certificates.',
   server: 'Inspect servers, and remove failed ones.',
   org: 'Manage organizations.',
   'org member': 'Manage the members of an organization.',

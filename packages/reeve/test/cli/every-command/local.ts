@@ -26,6 +26,9 @@ export const localStory: Story = {
     { line: 'job fmt -', input: 'a   =1', says: /^a = 1\n$/ },
     { line: 'job fmt -', input: 'a =', code: 1, warns: /^reeve job fmt: <stdin> cannot be/ },
     { line: 'job fmt spread.hcl', says: /^spread\.hcl\n$/ },
+    { line: 'tls ca create', says: /^reeve-ca\.pem and reeve-ca\.key written\.\n/ },
+    { line: 'tls cert create --node', says: /^client-global\.pem and client-global\.key written/ },
+    { line: 'tls info client-global.pem', says: /\nRole += node in region global\n/ },
     { line: 'policy check jobs.rego', says: /^The policies can be evaluated \(1 file\)\.\n$/ },
     { line: 'policy test jobs.rego jobs_test.rego', says: /\n1 test: 1 passed, 0 failed\n$/ },
     { line: 'policy fmt --check open.native', code: 1, says: /^open\.native\n/ },
@@ -40,6 +43,7 @@ export const localStory: Story = {
 /** Commands that run until they are ended, or that need a storage of their own, and their tests. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   agent: 'src/main/reeve.test.ts',
+  'agent monitor': 'test/cli/agent-monitor.test.ts',
   'dev-cluster': 'test/e2e/dev-cluster.test.ts',
   'import governance': 'test/cli/import-governance.test.ts',
   'import workload': 'test/cli/import-workload.test.ts',

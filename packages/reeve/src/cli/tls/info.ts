@@ -1,0 +1,107 @@
+import { X509Certificate } from 'node:crypto'
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { CommandFailure } from '../failure.ts'
+import { fileBytes } from '../input.ts'
+import { knownFields } from '../output/known-fields.ts'
+import { reasonOf } from '../reason.ts'
+
+const FILE_BYTES_MAX = 1024 * 1024
+const DAY_MS = 24 * 60 * 60 * 1_000
+/** Warned of in color, as monitoring does. */
+const DAYS_LEFT_FEW = 30
+
+const USAGES: Readonly<Record<string, string>> = {
+  '1.3.6.1.5.5.7.3.1': 'serverAuth',
+  '1.3.6.1.5.5.7.3.2': 'clientAuth',
+}
+
+/** `tls info` */
+export async function runTlsInfo(invocation: Invocation): Promise<number> {
+  const { args, flags, host, output } = invocation
+  const certificate = await readCertificate(invocation, args[0] ?? '')
+  const ca = flags.text('ca')
+  const authority = ca === undefined ? undefined : await readCertificate(invocation, ca)
+  const info = infoOf(certificate, host.nowMs(), authority)
+  output.show(info, () => {
+    const tone = !info.Valid ? 'bad' : info.DaysLeft < DAYS_LEFT_FEW ? 'warning' : 'good'
+    return knownFields([
+      ['Subject', info.Subject],
+      ['Issuer', info.Issuer],
+      ['Authority', info.Authority ? 'yes' : 'no'],
+      ['Names', info.Names.join(', ')],
+      ['Usages', info.Usages.join(', ')],
+      ['Role', info.Roles.join(', ')],
+      ['Key', info.Key],
+      ['Valid from', info.ValidFrom],
+      ['Valid until', output.paint(tone, `${info.ValidTo} (${daysText(info.DaysLeft)})`)],
+      ['Fingerprint', info.Fingerprint],
+      ['Signed by --ca', info.Signed === undefined ? '' : info.Signed ? 'yes' : 'no'],
+    ])
+  })
+  return info.Valid && info.Signed !== false ? EXIT_CODES.ok : EXIT_CODES.failed
+}
+
+async function readCertificate(invocation: Invocation, file: string): Promise<X509Certificate> {
+  const bytes = await fileBytes(invocation, file, { bytesMax: FILE_BYTES_MAX })
+  try {
+    return new X509Certificate(bytes)
+  } catch (thrown) {
+    throw new CommandFailure(`"${file}" holds no certificate: ${reasonOf(thrown)}.`, {
+      hint: 'Name a file with a PEM block "CERTIFICATE"; the first one is shown.',
+    })
+  }
+}
+
+function infoOf(
+  certificate: X509Certificate,
+  nowMs: number,
+  authority: X509Certificate | undefined,
+) {
+  const { validFromDate, validToDate, keyUsage, subjectAltName = '' } = certificate
+  const names = subjectAltName === '' ? [] : subjectAltName.split(', ')
+  return {
+    Subject: oneLine(certificate.subject),
+    Issuer: oneLine(certificate.issuer),
+    Authority: certificate.ca,
+    Names: names,
+    Usages: (keyUsage ?? []).map((id) => USAGES[id] ?? id),
+    Roles: rolesOf(names),
+    Key: keyText(certificate),
+    ValidFrom: validFromDate.toISOString(),
+    ValidTo: validToDate.toISOString(),
+    DaysLeft: Math.floor((validToDate.getTime() - nowMs) / DAY_MS),
+    Valid: validFromDate.getTime() <= nowMs && nowMs < validToDate.getTime(),
+    Fingerprint: certificate.fingerprint256,
+    ...(authority !== undefined && { Signed: isSignedBy(certificate, authority) }),
+  }
+}
+
+function isSignedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+}
+
+/** What agents take the holder for: `server` of a region, or `node`. */
+function rolesOf(names: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
+    const [, role, region] = /^DNS:(server|client)\.(.+)\.reeve$/.exec(name) ?? []
+    if (region === undefined) return []
+    return [`${role === 'server' ? 'server' : 'node'} in region ${region}`]
+  })
+}
+
+function keyText({ publicKey }: X509Certificate): string {
+  const { asymmetricKeyType: type = '', asymmetricKeyDetails: details } = publicKey
+  const size = details?.namedCurve ?? details?.modulusLength
+  return size === undefined ? type : `${type} ${size}`
+}
+
+/** A name has one part on each line. */
+function oneLine(name: string): string {
+  return name.trim().replaceAll('\n', ', ')
+}
+
+function daysText(days: number): string {
+  if (days < 0) return 'expired'
+  return `${days} ${days === 1 ? 'day' : 'days'} left`
+}
