@@ -51,7 +51,7 @@ async function runInstallation(root, { dev }) {
 
 /**
  * npm leaves a list of what it installed after each success. It is compared with the lock, so that
- * an installation made by hand counts, and nothing of ours has to be remembered.
+ * an installation made by hand counts, and no state of its own is needed.
  */
 function isInstalled(root, { dev }) {
   const wanted = readPackages(path.join(root, 'package-lock.json'))

@@ -58,7 +58,7 @@ interface Taken {
   readonly url: string
 }
 
-/** All pictures of a page; gives what axe says of it. */
+/** Takes all pictures of a page; returns the findings of axe. */
 async function takeAll(page: Page, { name, url }: Taken): Promise<string> {
   const barriers: string[] = []
   for (const size of SIZES) {

@@ -345,6 +345,29 @@ test('tidy unlinked-page: every page of docs is linked by another one', () => {
   assert.deepEqual(found, ['docs/c.md:1'])
 })
 
+const phrases: readonly [text: string, line: number | undefined][] = [
+  ['/** Returns the row that is stored. */', undefined],
+  ['/** What is this for? It counts. */', undefined],
+  ['/** What it counts. */', 1],
+  ['/**\n * Counts rows. What it\n * counts is stored.\n */', 2],
+  ['// Streams are told\n', 1],
+  ['/* A field whose name\n * nobody knows. */', 2],
+]
+for (const [text, line] of phrases)
+  test(`tidy phrase: ${JSON.stringify(text)}`, () => {
+    const found = placesOf('phrase', { 'packages/kit/src/a.ts': text })
+    assert.deepEqual(found, line === undefined ? [] : [`packages/kit/src/a.ts:${line}`])
+    assert.deepEqual(placesOf('phrase', { 'packages/other/src/a.ts': text }), [])
+  })
+
+test('tidy phrase: documents are checked, their code is not', () => {
+  const text = '# What to do\n\n```sh\necho nobody\n```\n\nIt is asked\nagain: nobody waits.\n'
+  assert.deepEqual(placesOf('phrase', { 'packages/kit/README.md': text }), [
+    'packages/kit/README.md:7',
+    'packages/kit/README.md:8',
+  ])
+})
+
 const longFile = repeat('f()', 500)
 const allows: readonly [name: string, first: string, left: string[]][] = [
   ['an exception with a reason holds', '// tidy-allow file-length: one table', []],

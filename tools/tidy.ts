@@ -9,6 +9,7 @@ import * as budgets from './tidy/budgets.ts'
 import { checkCitations } from './tidy/citations.ts'
 import { findingsOf, type FileRule } from './tidy/file.ts'
 import { checkLinks, checkUnlinkedPages } from './tidy/links.ts'
+import { checkPhrases } from './tidy/phrases.ts'
 import { checkReach } from './tidy/reach.ts'
 import * as syntax from './tidy/syntax.ts'
 import { checkName, checkTodo, checkVendorNames } from './tidy/words.ts'
@@ -35,6 +36,7 @@ const TREE_RULES = [
   'link',
   'unlinked-page',
   'citation',
+  'phrase',
 ]
 const RULES: ReadonlySet<string> = new Set([...Object.keys(FILE_RULES), ...TREE_RULES])
 
@@ -54,6 +56,7 @@ export function tidy(repository: Repository, areas: Areas): Finding[] {
     ...checkLinks(repository),
     ...checkUnlinkedPages(repository),
     ...checkCitations(repository, sources),
+    ...checkPhrases(repository, sources),
   )
   return applyAllows(repository, findings, RULES)
 }

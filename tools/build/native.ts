@@ -83,7 +83,7 @@ function listSources(root: string): string[] {
   return files.toSorted().map((file) => path.join(folder, file))
 }
 
-/** Tries one compiler after the other; the last that was there says what it did not like. */
+/** Tries one compiler after the other; the error is that of the last one installed. */
 async function compile(
   root: string,
   target: string,

@@ -17,7 +17,7 @@ export const LIBRARIES: readonly string[] = [
   'sdk',
 ]
 
-/** What is compiled of a library; everything else is for its development. */
+/** Folders of a library that are compiled; the others are for its development. */
 const FOLDERS = ['src', 'node']
 const COMPILE_MS_MAX = 600_000
 

@@ -58,7 +58,7 @@ export async function openRelease(folder: string): Promise<OpenedRelease> {
   }
 }
 
-/** `REEVE_DEBIAN_ROOT` names one that is there already; it is copied, never changed. */
+/** `REEVE_DEBIAN_ROOT` names an existing root, which is copied and never changed. */
 function bootstrap(folder: string): string {
   const given = process.env['REEVE_DEBIAN_ROOT']
   if (given !== undefined) return given

@@ -10,7 +10,7 @@ export interface Source {
   readonly text: string
   readonly lines: readonly string[]
   readonly program: SyntaxNode
-  /** The program and all nodes below it, outermost first. Many rules look at them: found once. */
+  /** The program and all nodes below it, outermost first. Collected once, because many rules read them. */
   readonly nodes: readonly PlacedNode[]
   readonly comments: readonly Comment[]
 }

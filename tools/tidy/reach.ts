@@ -40,7 +40,7 @@ function checkExports(graph: Graph): Finding[] {
   const findings: Finding[] = []
   for (const [path, { exports }] of graph.modules) {
     if (isConfig(path)) continue
-    // The type of something that is exported belongs to it, whether or not anybody names it.
+    // The type of something that is exported belongs to it, whether or not it is imported by name.
     const values = exports.filter(({ isType }) => !isType)
     const lines = new Map(values.toReversed().map(({ name, line }) => [name, line]))
     for (const [name, line] of lines) {

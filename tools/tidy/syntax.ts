@@ -140,7 +140,7 @@ function skipOf(call: SyntaxNode): Skip | undefined {
   return skipOption(call)
 }
 
-/** `test(name, { skip: true }, …)`; a text is a reason, `false` or a condition is none of ours. */
+/** `test(name, { skip: true }, …)`; a text is a reason, `false` or a condition is not reported. */
 function skipOption(call: SyntaxNode): Skip | undefined {
   const options = nodesAt(call, 'arguments').find(({ type }) => type === 'ObjectExpression')
   const rows = options === undefined ? [] : nodesAt(options, 'properties')

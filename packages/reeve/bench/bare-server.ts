@@ -3,7 +3,7 @@
  *
  *   GET  /bytes/N        answers at once with N bytes
  *   POST /append/N       parses its body, appends N bytes to a file, answers when they are durable
- *   GET  /park           is held until somebody asks for /release
+ *   GET  /park           is held until a request for /release
  *   GET  /release/N      answers everything that is held with N bytes each
  *   GET  /parked         how many are held
  *   GET  /memory         resident bytes of this process

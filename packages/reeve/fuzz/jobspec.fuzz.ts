@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** What one reader did with one text. */
+/** The result of one reader for one text. */
 type Verdict = 'accepted' | 'refused'
 
 interface Reader {

@@ -35,7 +35,7 @@ export class Network {
   }
 
   /**
-   * Connects a node to the leader. Never resolves for a caller that has died, because nobody could
+   * Connects a node to the leader. Never resolves for a caller that has died, because nothing could
    * use or close the connection.
    */
   async dial(nodeId: string, isAlive: () => boolean): Promise<Channel> {

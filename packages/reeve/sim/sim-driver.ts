@@ -38,7 +38,7 @@ export interface SimDriverOptions {
 export class SimDriver {
   readonly #options: SimDriverOptions
   readonly #mock: MockDriver
-  /** Successful starts: an agent that requests a second start is told so, on any boot. */
+  /** Successful starts: a second start is rejected with that reason, on any boot. */
   readonly #started = new Set<string>()
   readonly #exits = new Map<string, TaskExit>()
 

@@ -24,7 +24,7 @@ export function formatSource(text: string, file: string): Result<string, readonl
   return ok(formatted)
 }
 
-/** What is never taken apart: a token, a comment, or a whole string or heredoc. */
+/** A token, a comment, or a whole string or heredoc; never split. */
 interface Atom {
   readonly kind: Punctuation | 'identifier' | 'number' | 'string' | 'heredoc' | 'comment'
   readonly text: string

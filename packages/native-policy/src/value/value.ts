@@ -67,7 +67,7 @@ export interface RuleValue {
   force(): Value
 }
 
-/** What a host function may use during a call. */
+/** The services a host function may use during a call. */
 export interface CallContext {
   /** Position of the call. */
   readonly position: Position

@@ -285,7 +285,7 @@ async function startServer(home: string, port = 0): Promise<RunningProgram> {
   })
 }
 
-/** Whatever it is busy with. */
+/** Kills the process even if its event loop is busy. */
 async function kill(child: Listening): Promise<void> {
   try {
     process.kill(child.pid, 'SIGKILL')

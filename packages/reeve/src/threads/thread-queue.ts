@@ -62,7 +62,7 @@ interface Waiting<Task, Outcome> {
   readonly queuedMs: number
   /** Creates the task when its turn comes: what the thread has by then decides what is sent. */
   readonly task: () => Task
-  /** What of the task is moved to the thread instead of copied. */
+  /** The parts of the task that are moved to the thread instead of copied. */
   readonly transfer: readonly Transferable[]
   readonly settle: (result: ThreadResult<Outcome>) => void
   readonly fail: (thrown: Error) => void

@@ -47,7 +47,7 @@ export function nextCronTime(expression: CronExpression, search: CronSearch): nu
     if (changeMs !== undefined) fromMs = changeMs
     else if (foundMs <= reachMs) return foundMs
     else if (wall === undefined) return undefined
-    // No match in this interval: the offset is constant for two days. Whatever it does afterwards,
+    // No match in this interval: the offset is constant for two days. After that,
     // local time is before `wall` until two days before `wall`.
     else fromMs = Math.max(reachMs, foundMs - REACH_MS)
   }
