@@ -10,7 +10,10 @@ export interface Source {
   readonly text: string
   readonly lines: readonly string[]
   readonly program: SyntaxNode
-  /** The program and all nodes below it, outermost first. Collected once, because many rules read them. */
+  /**
+   * The program and all nodes below it, outermost first. Collected once, because many rules read
+   * them.
+   */
   readonly nodes: readonly PlacedNode[]
   readonly comments: readonly Comment[]
 }
