@@ -33,6 +33,27 @@ const path = Type.String({ description: 'Below the directory of the allocation.'
 const offset = Type.Integer({ minimum: 0 })
 const origin = Type.Enum(STREAM_ORIGINS)
 
+/** A dynamic host volume, as its node must know it. */
+export const VolumeOnNode = Type.Object({
+  id: Uuid(),
+  name: Type.String(),
+  namespace: Type.String(),
+  plugin: Type.String({ description: 'Empty for a directory that was registered.' }),
+  nodePool: Type.String(),
+  capacityMinBytes: Type.Integer({ minimum: 0 }),
+  capacityMaxBytes: Type.Integer({ minimum: 0 }),
+  parameters: MapOf(Type.String()),
+  path: Type.String({ description: 'Where it is; empty while it is not made.' }),
+})
+export type VolumeOnNode = Shape<typeof VolumeOnNode>
+
+/** What a node says of a volume that it has made or found. */
+export const MadeVolume = Type.Object({
+  path: Type.String({ minLength: 1, maxLength: 4096 }),
+  bytes: Type.Integer({ minimum: 0 }),
+})
+export type MadeVolume = Shape<typeof MadeVolume>
+
 /** What has a small answer. The server has checked that the caller may. */
 export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('signal'), allocation, task, signal: Type.String() }),
@@ -66,6 +87,9 @@ export const NodeRequest = Type.Union([
     verb: Type.Literal('rotate-secret'),
     secret: Uuid('Replaces the secret of the node, which stores it before it replies.'),
   }),
+  Type.Object({ verb: Type.Literal('create-volume'), volume: VolumeOnNode }),
+  Type.Object({ verb: Type.Literal('register-volume'), volume: VolumeOnNode }),
+  Type.Object({ verb: Type.Literal('delete-volume'), volume: VolumeOnNode }),
 ])
 export type NodeRequest = Shape<typeof NodeRequest>
 

@@ -68,6 +68,7 @@ export class AgentDisk {
         }),
       keepRegion: (region) => write(() => void (this.#region = region)),
       keepMeta: () => Promise.resolve(),
+      keepVolumes: () => Promise.resolve(),
       keepSecret: (secret) => write(() => void (this.#secret = secret)),
       sweepRecords: () => Promise.resolve(),
       close: () => Promise.resolve(),

@@ -9,6 +9,7 @@ import { AllocationRecord } from './allocation.ts'
 import { ok } from './answer.ts'
 import { Deployment } from './deployment.ts'
 import { Evaluation } from './evaluation.ts'
+import { HostVolumeRecord } from './host-volume.ts'
 import { Job } from './job.ts'
 import { NodePool } from './node-pool.ts'
 import { Node } from './node.ts'
@@ -47,6 +48,7 @@ export const EVENT_TOPICS = [
   'Service',
   'NodePool',
   'Variable',
+  'HostVolume',
   'PolicyVerdict',
   ...GOVERNANCE_TOPICS,
 ] as const
@@ -106,6 +108,8 @@ export const EVENT_TYPES = [
   'NodePoolUpserted',
   'NodePoolDeleted',
   'VariableUpdated',
+  'HostVolumeRegistered',
+  'HostVolumeDeleted',
   'PolicyDenied',
   'PolicyOverridden',
   ...governanceEventTypes(),
@@ -140,6 +144,7 @@ export const EventPayloads = {
   Service: Type.Object({ Service: ServiceRegistration }),
   NodePool: Type.Object({ NodePool: NodePool }),
   Variable: Type.Object({ Metadata: VariableMetadata, Deleted: Type.Boolean() }),
+  HostVolume: Type.Object({ Volume: HostVolumeRecord }),
   PolicyVerdict: Type.Object({ PolicyVerdict: PolicyVerdict }),
   Organization: Type.Object({ Organization: GovernanceRecord }),
   Project: Type.Object({ Project: GovernanceRecord }),
@@ -173,6 +178,7 @@ export const Event = Type.Object(
       EventPayloads.Service,
       EventPayloads.NodePool,
       EventPayloads.Variable,
+      EventPayloads.HostVolume,
       EventPayloads.PolicyVerdict,
       EventPayloads.Organization,
       EventPayloads.Project,
@@ -238,6 +244,7 @@ export const eventRoutes = routes('Event stream', {
     errors: { 400: '`index` or a topic cannot be read.' },
     needs:
       'management for `*`, ACL topics and NodePool; node:read for Node; an organization token (of ' +
-      '`/api/v2`) or management for the governance topics; else namespace:read-job',
+      '`/api/v2`) or management for the governance topics; namespace:host-volume-read for ' +
+      'HostVolume; else namespace:read-job',
   }),
 })

@@ -11,6 +11,7 @@ import { deploymentRoutes } from './deployment.ts'
 import { evaluationRoutes } from './evaluation.ts'
 import { eventRoutes } from './event.ts'
 import { execRoutes } from './exec.ts'
+import { hostVolumeRoutes } from './host-volume.ts'
 import { jobReadRoutes } from './job-read-routes.ts'
 import { jobStatusRoutes } from './job-status.ts'
 import { jobWriteRoutes } from './job-write-routes.ts'
@@ -34,6 +35,7 @@ import { variableRoutes } from './variable.ts'
  * wins.
  */
 export const v1Routes: V1Routes = {
+  ...hostVolumeRoutes,
   ...jobReadRoutes,
   ...jobWriteRoutes,
   ...jobStatusRoutes,
@@ -67,7 +69,8 @@ export const v1Routes: V1Routes = {
 }
 
 /** Named, because declarations would have to repeat every route otherwise. */
-export type V1Routes = typeof jobReadRoutes &
+export type V1Routes = typeof hostVolumeRoutes &
+  typeof jobReadRoutes &
   typeof jobWriteRoutes &
   typeof jobStatusRoutes &
   typeof policyVerdictRoutes &

@@ -33,6 +33,7 @@ import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import { lastOutputHook } from './task/last-output.ts'
 import { taskHooks } from './task/task-hooks.ts'
 import { TemplateRenderer } from './template/template-renderer.ts'
+import { DynamicVolumes, type VolumeSettings } from './volumes/dynamic-volumes.ts'
 import { pause, Slots } from './wait.ts'
 
 interface NodeAgentOptions {
@@ -58,6 +59,8 @@ interface NodeAgentOptions {
   readonly artifacts?: Partial<ArtifactSettings>
   /** The longest that a task may ask for between kill signal and forced end; 30 s unless given. */
   readonly killTimeoutMsMax?: number
+  /** Where volumes are made; without it the node has none but the configured ones. */
+  readonly volumes?: VolumeSettings
   /** When what ended allocations left is removed; the usual limits unless given. */
   readonly garbage?: GarbageThresholds
   /** Undefined where nothing is traced. */
@@ -82,6 +85,7 @@ export class NodeAgent {
   readonly #region: NodeRegion
   readonly #node: NodeDescription
   readonly #meta: NodeMetadata
+  readonly #volumes: DynamicVolumes
   readonly #allocations: NodeAllocations
   readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
@@ -99,6 +103,7 @@ export class NodeAgent {
       keep: (meta) => storage.keepMeta(meta),
       changed: () => this.#link.sendNode(this.#node.registration()),
     })
+    this.#volumes = this.#makeVolumes()
     this.#node = this.#makeDescription()
     this.#allocations = this.#makeAllocations()
     this.#link = new ServerLink({
@@ -153,12 +158,13 @@ export class NodeAgent {
   async start(): Promise<void> {
     const { storage, ids, clock, drivers, log } = this.#options
     this.#identity = await storage.open(ids)
-    const { region, meta, secretsComplaint: reason } = this.#identity
+    const { region, meta, volumes = [], secretsComplaint: reason } = this.#identity
     this.#region.recall(region)
     this.#meta.restore(meta)
     if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
       await this.#node.probe()
+      await this.#volumes.restore(volumes)
       const byName = new Map(drivers.map((driver) => [driver.name, driver]))
       await this.#allocations.restore(this.#makeHost(byName))
     } catch (thrown) {
@@ -198,6 +204,18 @@ export class NodeAgent {
     return this.#identity
   }
 
+  #makeVolumes(): DynamicVolumes {
+    const { settings, storage, log, volumes } = this.#options
+    return new DynamicVolumes({
+      settings: volumes,
+      configured: settings.HostVolumes ?? {},
+      log,
+      nodeId: () => this.nodeId,
+      keep: (kept) => storage.keepVolumes(kept),
+      changed: () => this.#link.sendNode(this.#node.registration()),
+    })
+  }
+
   #makeDescription(): NodeDescription {
     const { settings, drivers, networks, clock, log } = this.#options
     return new NodeDescription({
@@ -209,6 +227,7 @@ export class NodeAgent {
       probe: () => this.#options.probe(),
       nodeId: () => this.nodeId,
       meta: () => this.#meta.values(),
+      volumes: this.#volumes,
       region: () => this.#region.name,
     })
   }
@@ -263,7 +282,7 @@ export class NodeAgent {
   }
 
   #makeTaskHooks(): AgentHost['taskHooks'] {
-    const { settings, artifacts = {} } = this.#options
+    const { artifacts = {} } = this.#options
     const hooks = taskHooks({
       catalog: ({ assignment: { job, group }, task }) =>
         this.#catalog.forTask({
@@ -272,7 +291,7 @@ export class NodeAgent {
           task: task.Name,
         }),
       artifacts,
-      hostVolumes: () => settings.HostVolumes ?? {},
+      hostVolumes: () => this.#volumes.mounts(),
       renderer: this.#renderer,
     })
     const output = lastOutputHook((id) => this.#services.failedChecksOf(id))
@@ -309,6 +328,7 @@ export class NodeAgent {
       keepSecret: (secret) => this.#keepSecret(secret),
       meta: this.#meta,
       feed: this.#options.feed,
+      volumes: this.#volumes,
     })
   }
 

@@ -45,6 +45,11 @@ function aDescription(networks: { offers: readonly NetworkOffer[] | Fault }) {
     probe: () => Promise.resolve({ Attributes: {}, NodeResources: RESOURCES }),
     meta: () => ({}),
     nodeId: () => NODE_ID,
+    volumes: {
+      probe: () => Promise.resolve(),
+      attributes: () => ({}),
+      hostVolumes: () => ({}),
+    },
     region: () => 'global',
   })
   const modes = () => (node.registration().NodeResources.NodeNetworks ?? []).map(({ Mode }) => Mode)

@@ -9,6 +9,7 @@ import { AGENT_LIMITS } from './limits.ts'
 import type { Log } from './log.ts'
 import type { AllocationNetworks, NetworkOffer } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
+import type { DynamicVolumes } from './volumes/dynamic-volumes.ts'
 import { withDeadline } from './wait.ts'
 
 /** What the operator decides about a node; the machine tells the rest. */
@@ -43,6 +44,7 @@ interface NodeDescriptionOptions {
   nodeId(): string
   /** The metadata in force. */
   meta(): Readonly<Record<string, string>>
+  readonly volumes: Pick<DynamicVolumes, 'probe' | 'attributes' | 'hostVolumes'>
   /** The servers decide it where the operator does not. */
   region(): string
 }
@@ -67,6 +69,7 @@ export class NodeDescription {
     this.#fingerprint = await this.#options.probe()
     await this.#options.networks?.open()
     await this.#probeNetworks()
+    await this.#options.volumes.probe()
     await this.#probeDrivers()
   }
 
@@ -79,6 +82,7 @@ export class NodeDescription {
     await this.#probeNetworks().catch((thrown: unknown) => {
       this.#options.log.warn({ error: errorMessage(thrown) }, 'networks not probed')
     })
+    await this.#options.volumes.probe()
     await this.#probeDrivers()
     const node = this.registration()
     return JSON.stringify(node) === before ? undefined : node
@@ -88,7 +92,9 @@ export class NodeDescription {
   registration(): NodeRegistration {
     const { Region: _, aliases: __, Meta: ___, ...settings } = this.#options.settings
     const { Attributes: found } = this.#found()
-    const Attributes: Record<string, string> = { ...found }
+    const { volumes } = this.#options
+    const Attributes: Record<string, string> = { ...found, ...volumes.attributes() }
+    const HostVolumes = volumes.hostVolumes()
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
     return {
       CgroupParent: '',
@@ -98,6 +104,7 @@ export class NodeDescription {
       Attributes,
       NodeResources: this.#resources(),
       Drivers: this.#driverInfo,
+      HostVolumes: Object.keys(HostVolumes).length === 0 ? null : HostVolumes,
       Links: null,
       HostNetworks: null,
     }

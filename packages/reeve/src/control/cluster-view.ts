@@ -1,4 +1,4 @@
-import type { Deployment, Job, SchedulerAlgorithm } from '@reeve/contract'
+import type { Deployment, HostVolumeRecord, Job, SchedulerAlgorithm } from '@reeve/contract'
 import type { AllocationRow, NodeRow } from '../model/index.ts'
 import type { ClusterView, PlacementSettings } from '../scheduler/index.ts'
 import {
@@ -83,6 +83,10 @@ export class StateView implements ClusterView {
 
   findNode(id: string): NodeRow | undefined {
     return this.#store.tables.nodes.find(id)
+  }
+
+  findHostVolume(namespace: string, id: string): HostVolumeRecord | undefined {
+    return this.#store.tables.host_volumes.find(namespacedKey(namespace, id))
   }
 
   readyNodes(pool: string): readonly NodeRow[] {

@@ -19,6 +19,7 @@ export class FreedRoom {
   note({ table, key }: CommittedRow): boolean {
     if (table === 'settings' || table === 'node_pools') return this.noteAnywhere()
     if (table === 'nodes') return this.#noteNode(key)
+    if (table === 'host_volumes') return this.#noteVolume(key)
     if (table !== 'allocations') return false
     const row = this.#tables.allocations.find(key)
     return row !== undefined && isClientTerminal(row) && this.#noteNode(row.NodeID)
@@ -38,6 +39,12 @@ export class FreedRoom {
     return this.#tables.evaluations
       .rowsIn('status', 'blocked')
       .filter((row) => isAnywhere || classes.some((one) => mayUse(row, one)))
+  }
+
+  /** A volume that is ready, or that may be used otherwise than before. */
+  #noteVolume(key: string): boolean {
+    const volume = this.#tables.host_volumes.find(key)
+    return volume?.State === 'ready' && this.#noteNode(volume.NodeID)
   }
 
   #noteNode(nodeId: string): boolean {

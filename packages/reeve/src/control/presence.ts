@@ -14,6 +14,7 @@ import {
   put,
   wholeText,
   withJobRows,
+  withVolumeRows,
   type Commit,
   type CommittedRow,
   type Stamp,
@@ -191,7 +192,11 @@ export class Presence {
         } as const
         const why = { description: 'heartbeat missed', event }
         return withJobRows(tables, [
-          put('nodes', withStatus(node, status, { why, stamp })),
+          ...withVolumeRows(
+            tables,
+            [put('nodes', withStatus(node, status, { why, stamp }))],
+            stamp,
+          ),
           ...nodeLossRows(consequences, stamp, ids),
           ...nodeEvaluations(tables, node, { stamp, ids }),
         ])
@@ -279,7 +284,11 @@ export class Presence {
       cause: 'NodeEvent',
       changes: (stamp) =>
         withJobRows(store.tables, [
-          put('nodes', withStatus(node, status, { why, stamp })),
+          ...withVolumeRows(
+            store.tables,
+            [put('nodes', withStatus(node, status, { why, stamp }))],
+            stamp,
+          ),
           ...(isStatusNews(node.Status, status)
             ? nodeEvaluations(store.tables, node, { stamp, ids })
             : []),

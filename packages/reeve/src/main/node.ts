@@ -97,6 +97,11 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
     garbage: client.garbage,
     networks: createNetworks(client, { dataDir, log: options.log }),
     tracer: options.tracer,
+    volumes: {
+      volumesDir: client.volumesDirectory ?? join(dataDir, 'volumes'),
+      pluginDir: client.volumePluginDirectory ?? join(dataDir, 'volume-plugins'),
+      dataDirectory: config.dataDirectory,
+    },
   })
   return { node, servers }
 }

@@ -131,6 +131,15 @@ export {
   type OffsetAt,
 } from './launch/periodic.ts'
 export { scheduleWindow, type ScheduleWindow } from './launch/task-schedule.ts'
+export {
+  changedHostVolume,
+  hostVolumeProblem,
+  hostVolumeState,
+  newHostVolume,
+  volumePluginAttribute,
+  volumePluginsOf,
+  type VolumeOrigin,
+} from './host-volume/host-volume.ts'
 export { governanceRecord } from './governance/governance-record.ts'
 export {
   policyCheckRecord,

@@ -223,6 +223,19 @@ export const LIMITS = {
   nodeDeviceInstancesMax: 4_096,
   nodeRegistrationBytesMax: 256 * 1024,
   nodeHealthTextCharsMax: 1_000,
+  /**
+   * Dynamic host volumes of one cluster and of one node, where the configured ones count too, and
+   * the length of the path of each: the description of a node names them all.
+   */
+  hostVolumesMax: 100_000,
+  hostVolumesPerNodeMax: 256,
+  hostVolumePathCharsMax: 256,
+  /** Parameters for the plugin of a volume, and the length of each value. */
+  hostVolumeParametersMax: 64,
+  hostVolumeParameterCharsMax: 4_096,
+  hostVolumeConstraintsMax: 64,
+  /** How long a volume plugin may take to make or remove a volume. */
+  volumePluginMsMax: 60_000,
   /** Sums over a million such nodes are still exact. */
   nodeCpuMHzMax: 2 ** 27,
   nodeCoresMax: 2 ** 14,

@@ -22,6 +22,10 @@ export const REFUSAL_CODES = [
   'file-forbidden',
   'file-not-found',
   'file-unreadable',
+  'host-volume-changed',
+  'host-volume-in-use',
+  'host-volume-not-found',
+  'host-volume-unplaced',
   'index-conflict',
   'invalid-input',
   'job-invalid',
@@ -62,6 +66,7 @@ export const REFUSAL_CODES = [
   'too-many-streams',
   'unknown-namespace',
   'variable-not-found',
+  'volume-plugin-failed',
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 

@@ -15,6 +15,7 @@ import {
 import { baseSet, isInBaseSet, type BaseSet } from './feasible/base-set.ts'
 import { distinctReason, distinctRules, type DistinctRule } from './feasible/distinct.ts'
 import { nodeFilter, type NodeFilter } from './feasible/node-filter.ts'
+import { singleWriterRules } from './feasible/single-writer.ts'
 import type { NodeRule } from './feasible/node-rules.ts'
 import { canPreempt } from './preempt/can-preempt.ts'
 import { Preemption, type Preempting } from './preempt/preemption.ts'
@@ -194,8 +195,11 @@ export class Placer {
       const findNode = (id: string): PublicNode | undefined => view.findNode(id)
       work = {
         ask: groupAsk(group, this.#settings),
-        filter: nodeFilter(job, group),
-        distinct: distinctRules({ job, group, proposed, findNode }),
+        filter: nodeFilter(job, group, (id) => view.findHostVolume(job.Namespace, id)),
+        distinct: [
+          ...distinctRules({ job, group, proposed, findNode }),
+          ...singleWriterRules({ job, group, proposed, view }),
+        ],
       }
       this.#work.set(group.Name, work)
     }

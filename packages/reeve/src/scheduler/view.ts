@@ -1,6 +1,7 @@
 import type {
   Deployment,
   Evaluation,
+  HostVolumeRecord,
   Job,
   PreemptionConfig,
   SchedulerAlgorithm,
@@ -31,6 +32,8 @@ export interface ClusterView {
   /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined
+  /** A dynamic volume of the namespace. */
+  findHostVolume(namespace: string, id: string): HostVolumeRecord | undefined
   /** Nodes of the pool that take work: ready, eligible, not draining. `all` is every pool. */
   readyNodes(pool: string): readonly PublicNode[]
   /** What the allocations hold that the node has not said to have ended. */
@@ -47,6 +50,7 @@ export interface ClusterView {
 export type PlacementView = Pick<
   ClusterView,
   | 'findNode'
+  | 'findHostVolume'
   | 'readyNodes'
   | 'usageOn'
   | 'usageColumns'

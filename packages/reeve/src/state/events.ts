@@ -27,6 +27,11 @@ const SOURCES: { readonly [N in TableName]?: EventSource } = {
   allocations: { topic: 'Allocation', key: text('ID'), filterKeys: jobAndDeployment },
   deployments: { topic: 'Deployment', key: text('ID'), filterKeys: (row) => [text('JobID')(row)] },
   evaluations: { topic: 'Evaluation', key: text('ID'), filterKeys: jobAndDeployment },
+  host_volumes: {
+    topic: 'HostVolume',
+    key: text('ID'),
+    filterKeys: (row) => ['ID', 'Name', 'PluginID'].map((name) => text(name)(row)),
+  },
   jobs: { topic: 'Job', key: text('ID'), filterKeys: none },
   node_pools: { topic: 'NodePool', key: text('Name'), filterKeys: none },
   nodes: { topic: 'Node', key: text('ID'), filterKeys: none },
@@ -127,6 +132,7 @@ function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Writ
   // A service goes with its allocation, whatever ended that; a variable knows one type.
   if (topic === 'Service') return isDeleted ? 'ServiceDeregistration' : 'ServiceRegistration'
   if (topic === 'Variable') return 'VariableUpdated'
+  if (topic === 'HostVolume') return isDeleted ? 'HostVolumeDeleted' : 'HostVolumeRegistered'
   if (topic === 'PolicyVerdict')
     return text('Result')(row) === 'denied' ? 'PolicyDenied' : 'PolicyOverridden'
   // What a node says of its allocations reaches a deployment as their health.

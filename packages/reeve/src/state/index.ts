@@ -79,4 +79,5 @@ export {
 export type { NamespacedTable, Row, TableName, TableObserver, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'
 export type { VersionOptions } from './version-rows.ts'
+export { withVolumeRows } from './volume-rows.ts'
 export type { Watches, WatchTarget } from './watches.ts'

@@ -4,6 +4,7 @@ import type {
   AuditRecord,
   Deployment,
   Evaluation,
+  HostVolumeRecord,
   Job,
   JobSummary,
   Namespace,
@@ -50,6 +51,7 @@ export interface TableRows extends GovernanceRows {
   readonly audit_records: AuditRecord
   readonly deployments: Deployment
   readonly evaluations: Evaluation
+  readonly host_volumes: HostVolumeRecord
   readonly job_submissions: JobSubmissionRow
   readonly job_summaries: JobSummary
   readonly job_versions: Job
@@ -241,6 +243,16 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
     writtenRowsMax: WRITTEN_ROWS,
+  },
+  host_volumes: {
+    ...plain,
+    namespace: namespaceOf,
+    key: (row) => namespacedKey(row.Namespace, row.ID),
+    groups: {
+      namespace: (row) => row.Namespace,
+      // Their state follows from that of their node.
+      node: (row) => row.NodeID,
+    },
   },
   job_submissions: {
     ...plain,

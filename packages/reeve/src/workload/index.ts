@@ -107,6 +107,13 @@ export { reportServices } from './services/report-services.ts'
 export { chosenFew } from './services/choose.ts'
 export { deleteService } from './services/delete-service.ts'
 export { serviceNames } from './services/service-names.ts'
+export {
+  deleteHostVolume,
+  HOST_VOLUME_NOT_FOUND,
+  writeHostVolume,
+  type VolumeHost,
+} from './volumes/host-volumes.ts'
+export { mountersOf } from './volumes/mounters.ts'
 export { writeSchedulerConfiguration } from './scheduler-configuration.ts'
 export type { Sealer } from './sealer.ts'
 export { searchFuzzy } from './search/fuzzy-search.ts'

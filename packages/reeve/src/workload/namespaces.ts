@@ -122,6 +122,7 @@ function usesOf(store: Store, namespace: string): readonly string[] {
     ...(hasJobs ? ['non-terminal jobs'] : []),
     ...(hasLiveAllocations(store, namespace) ? ['non-terminal allocations'] : []),
     ...(store.tables.variables.countIn('namespace', namespace) > 0 ? ['variables'] : []),
+    ...(store.tables.host_volumes.countIn('namespace', namespace) > 0 ? ['host volumes'] : []),
   ]
 }
 

@@ -31,6 +31,8 @@ export interface NodeWorld {
   readonly address: string
   readonly agent: NodeAgent
   readonly driver: MockDriver
+  /** Where the agent keeps everything. */
+  readonly dataDir: string
   /** Registers a job of these tasks and waits until its allocation is as said. */
   readonly run: (tasks: readonly Input<Task>[], wish?: RunWish) => Promise<Run>
   /** A request over the network. */
@@ -75,10 +77,15 @@ interface WorldOptions {
   readonly agentInfo?: Partial<AppOptions['agent']>
   /** The log of the node; none unless given. */
   readonly feed?: LogFeed
+  /** Its node makes dynamic volumes: below `volumes` of its directory, by what is in `plugins`. */
+  readonly hasVolumes?: boolean
+  /** What is in its directory before it starts. */
+  readonly prepare?: (dataDir: string) => Promise<void>
 }
 
 export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Promise<NodeWorld> {
   const dataDir = await temporaryDirectory(t)
+  await options.prepare?.(dataDir)
   const server = await createTestServer({
     aclEnabled: options.aclEnabled ?? false,
     ...(options.limits !== undefined && { limits: options.limits }),
@@ -101,6 +108,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     joinToken: 'join',
     ...(options.feed === undefined ? {} : { feed: options.feed }),
     ...(options.allowsExec === undefined ? {} : { allowsExec: options.allowsExec }),
+    ...(options.hasVolumes === true ? { volumes: volumesBelow(dataDir) } : {}),
   })
   // Also when the agent cannot start: a server that goes on listening would keep the file running.
   let isStarted = false
@@ -120,6 +128,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     address,
     agent,
     driver,
+    dataDir,
     async run(tasks, { status = 'running', job = {}, token } = {}) {
       const ID = job.ID ?? `job-${++count}`
       const known = new Set(allocations.keysIn('job', namespacedKey('default', ID)))
@@ -150,6 +159,11 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     webSocket: (path, headers = {}) =>
       new WebSocket(`${address.replace('http', 'ws')}${path}`, { headers }),
   }
+}
+
+function volumesBelow(dataDirectory: string) {
+  const below = (name: string): string => join(dataDirectory, name)
+  return { volumesDir: below('volumes'), pluginDir: below('plugins'), dataDirectory }
 }
 
 async function send(

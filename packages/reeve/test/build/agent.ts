@@ -9,6 +9,7 @@ import {
   type Log,
   type NodeSettings,
   type TaskDriver,
+  type VolumeSettings,
 } from '../../src/agent/index.ts'
 import type {
   AgentAllocation,
@@ -375,13 +376,14 @@ interface AgentFields {
   readonly allowsExec?: boolean
   /** The log that callers may follow; none unless given. */
   readonly feed?: LogFeed
+  readonly volumes?: VolumeSettings
   /** Counting ones unless given; two nodes of one server need their own. */
   readonly ids?: IdSource
 }
 
 /** An agent on the given server and clock; in memory unless a storage is given. */
 export function anAgent(fields: AgentFields): NodeAgent {
-  const { dial, clock, drivers, joinToken, allowsExec, feed } = fields
+  const { dial, clock, drivers, joinToken, allowsExec, feed, volumes } = fields
   return new NodeAgent({
     settings: someSettings,
     storage: fields.storage ?? someMemoryStorage(),
@@ -395,6 +397,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     ...(joinToken === undefined ? {} : { joinToken }),
     ...(allowsExec === undefined ? {} : { allowsExec }),
     ...(feed === undefined ? {} : { feed }),
+    ...(volumes === undefined ? {} : { volumes }),
   })
 }
 

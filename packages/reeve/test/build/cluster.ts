@@ -1,4 +1,4 @@
-import type { Deployment, Evaluation, Job } from '@reeve/contract'
+import type { Deployment, Evaluation, HostVolumeRecord, Job } from '@reeve/contract'
 import {
   addToUsage,
   chargeOf,
@@ -31,6 +31,7 @@ export interface ClusterParts {
   readonly over?: readonly string[]
   /** Evaluations that wait for their time. */
   readonly waiting?: readonly Evaluation[]
+  readonly volumes?: readonly HostVolumeRecord[]
   readonly settings?: Partial<PlacementSettings>
 }
 
@@ -64,6 +65,8 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
     allocationsOf: (namespace, id) =>
       allocations.filter((row) => row.Namespace === namespace && row.JobID === id),
     findNode: (id) => all.find((node) => node.ID === id),
+    findHostVolume: (namespace, id) =>
+      (parts.volumes ?? []).find((one) => one.Namespace === namespace && one.ID === id),
     readyNodes: (pool) => all.filter((node) => isReady(node) && isIn(node, pool)),
     usageOn: (id) =>
       allocations

@@ -84,6 +84,8 @@ client {
   gc_inode_usage_threshold = 85
   gc_max_allocs            = 200
   gc_parallel_destroys     = 4
+  host_volumes_dir         = "/srv/volumes"
+  host_volume_plugin_dir   = "/opt/volume-plugins"
   artifact {
     allow_files = true
     allow_local = true
@@ -276,6 +278,8 @@ export const FULL_CONFIG_JSON = {
     gc_inode_usage_threshold: 85,
     gc_max_allocs: 200,
     gc_parallel_destroys: 4,
+    host_volumes_dir: '/srv/volumes',
+    host_volume_plugin_dir: '/opt/volume-plugins',
     artifact: { allow_files: true, allow_local: true, timeout: '10m', max_entries: 200_000 },
     host_volume: {
       certs: { path: '/etc/ssl/certs', read_only: true },

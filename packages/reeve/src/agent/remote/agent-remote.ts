@@ -11,6 +11,7 @@ import type { Migrations } from '../migrate/migrations.ts'
 import type { NodeMetadata } from '../node-meta.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { readHostData } from './host-data.ts'
+import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
 import { HostUsageReader } from './host-usage.ts'
 import { Remote } from './remote.ts'
 import { UsageReader } from './usage.ts'
@@ -31,6 +32,7 @@ interface AgentRemoteOptions {
   keepSecret(secret: string): Promise<void>
   readonly meta: NodeMetadata
   readonly feed: LogFeed | undefined
+  readonly volumes: DynamicVolumes
 }
 
 /** What callers may reach of this agent, over its runners and directories. */
@@ -56,6 +58,7 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     collectAll: () => removed.collectAll(),
     keepSecret: (secret) => options.keepSecret(secret),
     meta: options.meta,
+    volumes: options.volumes,
   })
 }
 

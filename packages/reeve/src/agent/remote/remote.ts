@@ -42,6 +42,7 @@ import {
 } from './task-actions.ts'
 import { readKept, readOutput } from '../task/last-output.ts'
 import type { UsageReader } from './usage.ts'
+import type { DynamicVolumes } from '../volumes/dynamic-volumes.ts'
 
 /** What the servers may ask about is looked up here. */
 export interface RemoteHost {
@@ -69,6 +70,7 @@ export interface RemoteHost {
   /** Stores the new secret of the node; durable when it resolves. */
   keepSecret(secret: string): Promise<void>
   readonly meta: Pick<NodeMetadata, 'read' | 'apply'>
+  readonly volumes: Pick<DynamicVolumes, 'create' | 'register' | 'remove'>
 }
 
 const requestChecker = Compile(NodeRequest)
@@ -179,6 +181,12 @@ export class Remote {
         return await this.#host.meta.apply(request.meta)
       case 'rotate-secret':
         return await this.#host.keepSecret(request.secret)
+      case 'create-volume':
+        return await this.#host.volumes.create(request.volume)
+      case 'register-volume':
+        return await this.#host.volumes.register(request.volume)
+      case 'delete-volume':
+        return await this.#host.volumes.remove(request.volume)
       case 'collect':
         return await this.#collect(request.allocation)
       case 'list':

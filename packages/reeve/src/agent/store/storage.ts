@@ -1,10 +1,12 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { VolumeOnNode } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { IdSource } from '@reeve/kit/clock.ts'
 import { assert, Fault, errorMessage } from '@reeve/kit/fault.ts'
+import type { KeptVolume } from '../volumes/dynamic-volumes.ts'
 import { lockAgentDirectory, type AgentLock } from './agent-lock.ts'
 import { DiskStore } from './disk-store.ts'
 import { isMissing, readStateFile, writeStateFile } from './state-file.ts'
@@ -25,6 +27,8 @@ export interface AgentStorage {
   keepSecret(secret: string): Promise<void>
   /** Replaces what requests have set of the node's metadata. Only while it is open. */
   keepMeta(meta: NonNullable<KeptIdentity['meta']>): Promise<void>
+  /** Replaces the dynamic volumes of the node. Only while it is open. */
+  keepVolumes(volumes: NonNullable<KeptIdentity['volumes']>): Promise<void>
   /** Removes the drivers' records of starts that are over. */
   sweepRecords(keep: ReadonlySet<string>): Promise<void>
   close(): Promise<void>
@@ -38,6 +42,8 @@ interface KeptIdentity {
   readonly region?: string
   /** What requests have set of the node's metadata; null hides a value of the configuration. */
   readonly meta?: Readonly<Record<string, string | null>>
+  /** Those that requests have made or registered. */
+  readonly volumes?: readonly KeptVolume[]
 }
 
 export interface StorageIdentity extends KeptIdentity {
@@ -101,6 +107,7 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
     keepRegion: (region) => changeIdentity({ region }),
     keepSecret: (secret) => changeIdentity({ secret }),
     keepMeta: (meta) => changeIdentity({ meta }),
+    keepVolumes: (volumes) => changeIdentity({ volumes }),
     async sweepRecords(keep) {
       for (const name of await namesIn(recordsDir)) {
         const path = join(recordsDir, name)
@@ -135,6 +142,10 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
       kept = { ...kept, meta }
       return Promise.resolve()
     },
+    keepVolumes: (volumes) => {
+      kept = { ...kept, volumes }
+      return Promise.resolve()
+    },
     sweepRecords: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
@@ -147,6 +158,9 @@ const identityFile = Compile(
     secret: Type.String(),
     region: Type.Optional(Type.String()),
     meta: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]))),
+    volumes: Type.Optional(
+      Type.Array(Type.Object({ ...VolumeOnNode.properties, bytes: Type.Integer() })),
+    ),
   }),
 )
 

@@ -40,6 +40,7 @@ const TOPICS: Readonly<Record<TopicName, true>> = {
   ACLRole: true,
   ACLRoles: true,
   Allocation: true,
+  HostVolume: true,
   Job: true,
   Evaluation: true,
   Deployment: true,

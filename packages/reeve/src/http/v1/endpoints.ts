@@ -39,6 +39,7 @@ import { snapshotEndpoints } from './snapshot.ts'
 import { systemEndpoints } from './system.ts'
 import { topologyEndpoints } from './topology.ts'
 import { variableEndpoints } from './variables.ts'
+import { volumeEndpoints } from './volumes.ts'
 import type { Endpoint } from './endpoint.ts'
 
 export interface WorkloadHost {
@@ -98,6 +99,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...operatorEndpoints(context, agent),
     ...searchEndpoints(context),
     ...serviceEndpoints(context),
+    ...volumeEndpoints({ context, gateway: requests }),
     ...variableEndpoints(context, aliases.http.variableDirectories),
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),

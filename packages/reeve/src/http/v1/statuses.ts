@@ -16,6 +16,10 @@ export const STATUS_OF = {
   'file-forbidden': 403,
   'file-not-found': 404,
   'file-unreadable': 400,
+  'host-volume-changed': 409,
+  'host-volume-in-use': 409,
+  'host-volume-not-found': 404,
+  'host-volume-unplaced': 400,
   'index-conflict': 409,
   'invalid-input': 400,
   'job-invalid': 400,
@@ -56,4 +60,5 @@ export const STATUS_OF = {
   'too-many-streams': 429,
   'unknown-namespace': 400,
   'variable-not-found': 404,
+  'volume-plugin-failed': 400,
 } as const satisfies Record<RefusalCode, number>

@@ -106,6 +106,9 @@ interface ClientConfig {
   readonly reserved: ReservedConfig
   /** Directories of the machine that jobs may mount, by name. */
   readonly hostVolumes: Readonly<Record<string, HostVolumeConfig>>
+  /** Undefined: below the data directory. */
+  readonly volumesDirectory: string | undefined
+  readonly volumePluginDirectory: string | undefined
   readonly artifacts: ArtifactConfig
   /** Whether the secrets of tasks stay off the disk, where the agent may mount. */
   readonly secretsInMemory: boolean

@@ -102,6 +102,8 @@ function tlsConfig(settings: Settings): AgentConfig['tls'] {
 function nodeConfig(settings: Settings) {
   return {
     hostVolumes: settings.hostVolumes,
+    volumesDirectory: settings.volumesDirectory,
+    volumePluginDirectory: settings.volumePluginDirectory,
     artifacts: {
       allowsFiles: settings.fileArtifacts,
       allowsLocal: settings.localArtifacts,

@@ -87,6 +87,20 @@ export const clientOptions = {
       '`read_only` (default `false`).',
     read: (config) => config.client.hostVolumes,
   }),
+  volumesDirectory: option({
+    kind: path,
+    file: ['client', 'host_volumes_dir'],
+    byDefault: always(undefined, '`client/volumes` below `data_dir`'),
+    help: 'Where volumes are made that requests create on the node.',
+    read: (config) => config.client.volumesDirectory,
+  }),
+  volumePluginDirectory: option({
+    kind: path,
+    file: ['client', 'host_volume_plugin_dir'],
+    byDefault: always(undefined, '`client/volume-plugins` below `data_dir`'),
+    help: 'Every program in it is a plugin that makes volumes, named as its file.',
+    read: (config) => config.client.volumePluginDirectory,
+  }),
   fileArtifacts: option({
     kind: bool,
     file: ['client', 'artifact', 'allow_files'],

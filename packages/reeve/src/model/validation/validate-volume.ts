@@ -1,16 +1,25 @@
-import type { Job, TaskGroup, VolumeRequest } from '@reeve/contract'
+import {
+  HOST_VOLUME_ACCESS_MODES,
+  VOLUME_ATTACHMENT_MODES,
+  type Job,
+  type TaskGroup,
+  type VolumeRequest,
+} from '@reeve/contract'
 import { isSystemType } from '../job/job-type.ts'
 import { checkUnsupportedVolume } from './unsupported.ts'
 import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
 
-const ACCESS_MODES = [
+const CSI_ACCESS_MODES: readonly string[] = [
   'single-node-reader-only',
   'single-node-writer',
   'multi-node-reader-only',
   'multi-node-single-writer',
   'multi-node-multi-writer',
 ]
-const ATTACHMENT_MODES = ['file-system', 'block-device']
+
+/** Those of several nodes are accepted too: a volume of a host is on one. */
+const HOST_ACCESS_MODES: readonly string[] = [...HOST_VOLUME_ACCESS_MODES, ...CSI_ACCESS_MODES]
+const ATTACHMENT_MODES: readonly string[] = VOLUME_ATTACHMENT_MODES
 
 export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([label, volume]) => {
@@ -49,8 +58,8 @@ function checkVolume(volume: VolumeRequest, path: string): readonly Finding[] {
     ),
     when(
       (external
-        ? !ACCESS_MODES.includes(access)
-        : access !== '' && !ACCESS_MODES.includes(access)) &&
+        ? !CSI_ACCESS_MODES.includes(access)
+        : access !== '' && !HOST_ACCESS_MODES.includes(access)) &&
         finding(`${path}.AccessMode`, `volume has unrecognized access mode ${quote(access)}`),
     ),
     when(

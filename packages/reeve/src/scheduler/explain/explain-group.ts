@@ -195,6 +195,7 @@ function* placeAll(
           group,
           ...placer.rulesOf(group),
           usageOn: (id) => proposed.usageOn(id),
+          findVolume: (id) => view.findHostVolume(job.Namespace, id),
           index: failed?.missing.index ?? 0,
         }),
       ),

@@ -3,7 +3,7 @@ import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import { isInDatacenters, isInPool } from '../feasible/base-set.ts'
 import type { DistinctRule } from '../feasible/distinct.ts'
 import type { NodeRule } from '../feasible/node-rules.ts'
-import { perAllocationVolumeCheck } from '../feasible/volume-check.ts'
+import { perAllocationVolumeCheck, type FindVolume } from '../feasible/volume-check.ts'
 import type { GroupAsk } from '../rank/group-ask.ts'
 import { shortages, type Shortage } from '../rank/room.ts'
 
@@ -14,6 +14,7 @@ export interface ReasonOptions {
   readonly rules: readonly NodeRule[]
   readonly distinct: readonly DistinctRule[]
   readonly usageOn: (nodeId: string) => NodeUsage
+  readonly findVolume: FindVolume
   /** Index of the instance that is explained. */
   readonly index: number
 }
@@ -21,7 +22,7 @@ export interface ReasonOptions {
 /** Every rule that a node does not meet for one instance, in the order in which they are tried. */
 export function nodeReasons(node: PublicNode, options: ReasonOptions): readonly PlacementReason[] {
   const { group, ask, rules, distinct, usageOn, index } = options
-  const ownVolume = perAllocationVolumeCheck(group)?.(node, index)
+  const ownVolume = perAllocationVolumeCheck(group, options.findVolume)?.(node, index)
   const unmet = rules.filter((rule) => rule.check(node) !== undefined)
   return [
     ...standingReasons(node, options.job),
@@ -89,12 +90,16 @@ function distinctReason(rule: DistinctRule, node: PublicNode): PlacementReason {
     Level: rule.level,
     Constraint: rule.constraint,
     Found: found,
-    Text:
-      rule.rule === 'distinct-hosts'
-        ? `hosts must be distinct, and the node has ${found} of the ${rule.level}`
-        : `${rule.constraint.LTarget} must be distinct, and ` +
-          (found === '' ? 'the node has none' : `${found} has as many as it may have`),
+    Text: distinctText(rule, found, node),
   })
+}
+
+function distinctText(rule: DistinctRule, found: string, node: PublicNode): string {
+  if (rule.rule === 'volume') return rule.check(node) ?? ''
+  if (rule.rule === 'distinct-hosts')
+    return `hosts must be distinct, and the node has ${found} of the ${rule.level}`
+  const what = found === '' ? 'the node has none' : `${found} has as many as it may have`
+  return `${rule.constraint?.LTarget ?? ''} must be distinct, and ${what}`
 }
 
 function roomReason(shortage: Shortage): PlacementReason {

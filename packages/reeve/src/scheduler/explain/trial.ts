@@ -64,6 +64,7 @@ export function changedView(
   const ready = all.filter(takesWork)
   return {
     findNode: (id) => byId.get(id),
+    findHostVolume: (namespace, id) => view.findHostVolume(namespace, id),
     readyNodes: (pool) =>
       pool === ALL_NODE_POOL ? ready : ready.filter((one) => one.NodePool === pool),
     usageOn: (id) => {

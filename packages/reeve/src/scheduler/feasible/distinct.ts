@@ -9,9 +9,10 @@ import { constraintText, type NodeCheck } from './node-rules.ts'
  * it says changes as the plan grows.
  */
 export interface DistinctRule {
-  readonly rule: 'distinct-hosts' | 'distinct-property'
+  readonly rule: 'distinct-hosts' | 'distinct-property' | 'volume'
   readonly level: RuleLevel
-  readonly constraint: Constraint
+  /** Null for a rule that no constraint sets. */
+  readonly constraint: Constraint | null
   readonly check: NodeCheck
   readonly found: (node: PublicNode) => string
   /**

@@ -1,6 +1,7 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
 import { nodeRules, type NodeCheck, type NodeRule } from './node-rules.ts'
+import type { FindVolume } from './volume-check.ts'
 
 /** What decides whether nodes can run a group, whatever room they have. */
 export interface NodeFilter {
@@ -25,8 +26,8 @@ interface Refused {
  * Asks the rules once for each class of nodes where the class decides them; the reason is kept, so
  * that every node is counted under it.
  */
-export function nodeFilter(job: Job, group: TaskGroup): NodeFilter {
-  const rules = nodeRules(job, group)
+export function nodeFilter(job: Job, group: TaskGroup, findVolume: FindVolume): NodeFilter {
+  const rules = nodeRules(job, group, findVolume)
   const ordered = rules.map((rule, order) => ({ rule, order }))
   const ofClass = ordered.filter(({ rule }) => rule.ofClass)
   const ofNode = ordered.filter(({ rule }) => !rule.ofClass)

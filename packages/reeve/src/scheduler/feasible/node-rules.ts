@@ -2,7 +2,7 @@ import type { Constraint, Job, PlacementRule, RuleLevel, Task, TaskGroup } from 
 import { isUniqueTarget, operandTest, targetReader, type PublicNode } from '../../model/index.ts'
 import { deviceAsks, offerDevices } from '../rank/devices.ts'
 import { networkCheck } from './network-check.ts'
-import { volumeCheck } from './volume-check.ts'
+import { volumeCheck, type FindVolume } from './volume-check.ts'
 
 /** Says why a node cannot run the group; undefined when it can. */
 export type NodeCheck = (node: PublicNode) => string | undefined
@@ -29,7 +29,7 @@ export interface NodeRule {
 }
 
 /** The rules of feasibility, in the order in which they are checked. */
-export function nodeRules(job: Job, group: TaskGroup): readonly NodeRule[] {
+export function nodeRules(job: Job, group: TaskGroup, findVolume: FindVolume): readonly NodeRule[] {
   return [
     ...constraintRules(job.Constraints, 'job'),
     ...group.Tasks.map(driverRule),
@@ -38,7 +38,7 @@ export function nodeRules(job: Job, group: TaskGroup): readonly NodeRule[] {
     ...deviceRules(group),
     ...numaRules(group),
     ...optional('network', networkCheck(group)),
-    ...optional('volume', volumeCheck(group), volumeSources(group).join(', ')),
+    ...optional('volume', volumeCheck(group, findVolume), volumeSources(group).join(', ')),
   ]
 }
 

@@ -86,7 +86,8 @@ export class Candidates {
     this.#standing = new Uint8Array(table.size)
     this.#sharing = distinct.map((rule) => nodesByValue(rule, table))
     this.#isParticular = isParticular(ask)
-    this.#perIndex = perAllocationVolumeCheck(group)
+    const { job } = options
+    this.#perIndex = perAllocationVolumeCheck(group, (id) => view.findHostVolume(job.Namespace, id))
     this.scores = new NodeScores({ ...options, table, findNode: (id) => view.findNode(id) })
     this.#follow(() => undefined)
     for (const rule of distinct) rule.flipped()
@@ -307,7 +308,7 @@ function nodesByValue(
   rule: DistinctRule,
   table: NodeTable,
 ): ReadonlyMap<string, readonly number[]> {
-  if (rule.rule === 'distinct-hosts') return new Map()
+  if (rule.rule !== 'distinct-property' || rule.constraint === null) return new Map()
   const { values, codes } = table.propertyOf(rule.constraint.LTarget)
   const nodes = values.map((): number[] => [])
   for (const [at, code] of codes.entries()) nodes[code]?.push(at)

@@ -15,6 +15,7 @@ export type GarbageCursor =
   | WalkCursor<'evaluations'>
   | WalkCursor<'deployments'>
   | ListCursor<'nodes'>
+  | ListCursor<'volumes'>
 
 /** Few rows, known by an index: their keys, and how far the collection is. */
 interface ListCursor<S extends string> {
@@ -53,7 +54,7 @@ export function decideGarbage(
   return { slice, next }
 }
 
-/** Nodes come last: by then what was on them may be gone. */
+/** Nodes come late: by then what was on them may be gone. Last are the volumes of those gone. */
 function advance(round: Round, cursor: GarbageCursor): GarbageCursor | undefined {
   const { tables } = round
   switch (cursor.stage) {
@@ -70,7 +71,15 @@ function advance(round: Round, cursor: GarbageCursor): GarbageCursor | undefined
         }
       )
     case 'nodes':
-      return advanceNodes(round, cursor)
+      return (
+        advanceNodes(round, cursor) ?? {
+          stage: 'volumes',
+          keys: [...tables.host_volumes.keys()],
+          at: 0,
+        }
+      )
+    case 'volumes':
+      return advanceVolumes(round, cursor)
   }
 }
 
@@ -140,6 +149,18 @@ function advanceNodes(round: Round, cursor: ListCursor<'nodes'>): GarbageCursor 
   const node = tables.nodes.find(id)
   const isOld = node?.Status === 'down' && node.StatusUpdatedAt * 1000 <= nowMs - ages.nodeMs
   if (isOld && !isUsed(round, 'node', id)) slice.remove('nodes', id)
+  return { ...cursor, at: cursor.at + 1 }
+}
+
+/** A volume whose node was forgotten long ago, and its data with it. */
+function advanceVolumes(round: Round, cursor: ListCursor<'volumes'>): GarbageCursor | undefined {
+  const { tables, slice, nowMs, ages } = round
+  const key = cursor.keys[cursor.at]
+  if (key === undefined) return undefined
+  slice.decode()
+  const row = tables.host_volumes.find(key)
+  const isLost = row !== undefined && !tables.nodes.has(row.NodeID)
+  if (isLost && msFromNs(row.ModifyTime) <= nowMs - ages.nodeMs) slice.remove('host_volumes', key)
   return { ...cursor, at: cursor.at + 1 }
 }
 

@@ -1,6 +1,7 @@
 import type { Job } from '@reeve/contract'
 import { purgedJobRows } from '../purged-job.ts'
 import { withServiceRows } from '../service-rows.ts'
+import { withVolumeRows } from '../volume-rows.ts'
 import { remove, type Change, type CommitRequest } from '../store.ts'
 import type { TableName, Tables } from '../tables.ts'
 
@@ -9,6 +10,8 @@ const REMOVED_MAX = 1_000
 /** What one slice may cost, in looks at a row's header; to decode a row costs ten of them. */
 const COST_MAX = 5_000
 const DECODE_COST = 10
+
+type CollectedTable = 'evaluations' | 'allocations' | 'deployments' | 'nodes' | 'host_volumes'
 
 /** How much was collected. */
 export type GarbageCounts = {
@@ -43,7 +46,7 @@ export class Slice {
     this.#cost += DECODE_COST
   }
 
-  remove(table: 'evaluations' | 'allocations' | 'deployments' | 'nodes', key: string): void {
+  remove(table: CollectedTable, key: string): void {
     const keys = this.#removed.get(table) ?? new Set<string>()
     if (keys.has(key)) return
     this.#removed.set(table, keys.add(key))
@@ -96,7 +99,11 @@ export class Slice {
           ...this.#orphanedVersions(),
         ],
       },
-      { cause: 'NodeDeregistration', changes: () => withServiceRows(tables, gone('nodes')) },
+      {
+        cause: 'NodeDeregistration',
+        changes: (stamp) =>
+          withVolumeRows(tables, withServiceRows(tables, gone('nodes', 'host_volumes')), stamp),
+      },
     ]
   }
 

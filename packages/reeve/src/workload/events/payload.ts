@@ -59,6 +59,7 @@ export function payloadText(commit: Commit, topic: string, row: number): string 
   const view = viewText(topic, body)
   if (topic === 'Variable')
     return `{"Metadata":${view},"Deleted":${committed?.header === undefined}}`
+  if (topic === 'HostVolume') return `{"Volume":${view}}`
   const deleted = topic === 'Job' && committed?.header === undefined ? ',"Deleted":true' : ''
   return `{"${topic}":${view}${deleted}}`
 }

@@ -50,13 +50,14 @@ export function selects(selector: TopicSelector, event: EventMark): boolean {
   return event.FilterKeys?.includes(selector.key) ?? false
 }
 
-type TopicRule = 'read-job' | 'node-read' | 'variables' | 'management'
+type TopicRule = 'read-job' | 'host-volume-read' | 'node-read' | 'variables' | 'management'
 
 /** What is not listed needs management. */
 const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   Allocation: 'read-job',
   Deployment: 'read-job',
   Evaluation: 'read-job',
+  HostVolume: 'host-volume-read',
   Job: 'read-job',
   Service: 'read-job',
   Node: 'node-read',
@@ -104,5 +105,5 @@ export function mayRead(caller: Caller, topic: string, namespaces: readonly stri
   // Some access opens the stream; each event is asked for by its own path.
   if (rule === 'variables')
     return namespaces.every((namespace) => grants.variableSomewhere(namespace, 'list'))
-  return namespaces.every((namespace) => grants.allows(namespace, 'read-job'))
+  return namespaces.every((namespace) => grants.allows(namespace, rule))
 }

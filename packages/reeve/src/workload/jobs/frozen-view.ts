@@ -41,6 +41,7 @@ export class FreezableView {
       evaluationsDueAt: (namespace, id, timeMs) => now().evaluationsDueAt(namespace, id, timeMs),
       allocationsOf: (namespace, id) => now().allocationsOf(namespace, id),
       findNode: (id) => now().findNode(id),
+      findHostVolume: (namespace, id) => now().findHostVolume(namespace, id),
       readyNodes: (pool) => now().readyNodes(pool),
       usageOn: (id) => now().usageOn(id),
       get usageColumns() {
@@ -84,6 +85,7 @@ function frozenView(live: ClusterView, job: Job): ClusterView {
     allocationsOf: (otherNamespace, id) =>
       isOwn(otherNamespace, id) ? rows : live.allocationsOf(otherNamespace, id),
     findNode: (id) => nodes.get(id) ?? live.findNode(id),
+    findHostVolume: (other, id) => live.findHostVolume(other, id),
     readyNodes: (other) => (other === readyPool ? ready : live.readyNodes(other)),
     usageOn: (id) => usages.get(id) ?? live.usageOn(id),
     usageColumns,

@@ -37,6 +37,12 @@ function ruleProblem(namespace: Namespace, job: Job): string | undefined {
     : `used group network mode "${mode}" is not allowed ${where}`
 }
 
+/** Whether work of a namespace may be on nodes of the pool. */
+export function isPoolAllowed(namespace: Namespace | undefined, pool: string): boolean {
+  const pools = namespace?.NodePoolConfiguration
+  return isAllowed(pool, pools?.Allowed, pools?.Denied)
+}
+
 type Patterns = readonly string[] | null | undefined
 
 /** Without a list of what is allowed everything is; what is denied never is. */

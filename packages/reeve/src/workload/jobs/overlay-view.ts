@@ -40,6 +40,7 @@ export function overlayView(
     evaluationsDueAt: (namespace, jobId, timeMs) => view.evaluationsDueAt(namespace, jobId, timeMs),
     allocationsOf: (namespace, jobId) => view.allocationsOf(namespace, jobId),
     findNode: (id) => view.findNode(id),
+    findHostVolume: (namespace, id) => view.findHostVolume(namespace, id),
     readyNodes: (pool) => view.readyNodes(pool),
     usageOn: (nodeId) => view.usageOn(nodeId),
     ...(usageColumns === undefined ? {} : { usageColumns }),

@@ -49,6 +49,7 @@ const NODE_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
   'secret-file',
   'signal-unknown',
   'task-not-running',
+  'volume-plugin-failed',
 ])
 
 function isNodeCode(code: string | undefined): code is Refusal['code'] {

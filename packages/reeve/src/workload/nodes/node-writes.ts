@@ -5,6 +5,7 @@ import {
   put,
   remove,
   withJobRows,
+  withVolumeRows,
   type Author,
   type Cause,
   type Change,
@@ -65,7 +66,8 @@ export async function commitNode(
       const evaluations = evaluates ? nodeEvaluations(store.tables, node, { stamp, ids }) : []
       for (const { table, row } of evaluations)
         if (table === 'evaluations' && row) evalIds.push(row.ID)
-      return withJobRows(store.tables, [...nodeChanges(node, next, stamp), ...also, ...evaluations])
+      const changes = withVolumeRows(store.tables, nodeChanges(node, next, stamp), stamp)
+      return withJobRows(store.tables, [...changes, ...also, ...evaluations])
     },
   })
   await durable

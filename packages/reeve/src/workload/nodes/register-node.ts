@@ -18,6 +18,7 @@ import {
   nodeEvaluations,
   put,
   withJobRows,
+  withVolumeRows,
   type Change,
   type Stamp,
   type Tables,
@@ -173,7 +174,8 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const isNews =
     isStatusNews(known?.Status, row.Status) || (known !== undefined && mattersToJobs(known, row))
   const evaluations = isNews ? nodeEvaluations(tables, row, { stamp, ids: context.ids }) : []
-  return withJobRows(tables, [put('nodes', row), ...pool, ...evaluations])
+  const changes = withVolumeRows(tables, [put('nodes', row)], stamp)
+  return withJobRows(tables, [...changes, ...pool, ...evaluations])
 }
 
 /** What it says on a channel that is new: the status follows from whether it was away. */

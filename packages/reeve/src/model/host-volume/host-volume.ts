@@ -1,0 +1,204 @@
+import {
+  DEFAULT_NAMESPACE,
+  HOST_VOLUME_ACCESS_MODES,
+  VOLUME_ATTACHMENT_MODES,
+  VOLUME_PLUGIN_ATTRIBUTE,
+  type HostVolumeInput,
+  type HostVolumeRecord,
+  type HostVolumeState,
+  type VolumeCapability,
+} from '@reeve/contract'
+import { nodeRules } from '../canonical/canonicalize-constraint.ts'
+import { LIMITS } from '../limits.ts'
+import { isNodePoolName } from '../node/registration-problem.ts'
+import type { NodeRow } from '../node-row.ts'
+import { findingsText } from '../validation/finding.ts'
+import { checkConstraints } from '../validation/validate-constraint.ts'
+
+/** Where a volume comes from: its plugin makes it, or it is a directory that is there. */
+export type VolumeOrigin = 'created' | 'registered'
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
+const PLUGIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+const PATH = /^\/[^\p{Cc}]*$/u
+const DOTS = /(^|\/)\.\.?(\/|$)/
+
+/** What a request leaves out, for a volume that is new. */
+export function newHostVolume(
+  input: HostVolumeInput,
+  { id, origin }: { readonly id: string; readonly origin: VolumeOrigin },
+): HostVolumeRecord {
+  return {
+    ...requestedFields(input),
+    Namespace: input.Namespace || DEFAULT_NAMESPACE,
+    ID: id,
+    Name: input.Name ?? '',
+    PluginID: origin === 'created' ? input.PluginID || 'mkdir' : '',
+    NodePool: input.NodePool ?? '',
+    NodeID: input.NodeID ?? '',
+    CapacityBytes: origin === 'registered' ? (input.CapacityBytes ?? 0) : 0,
+    HostPath: origin === 'registered' ? (input.HostPath ?? '') : '',
+    State: 'pending',
+    CreateIndex: 0,
+    CreateTime: 0,
+    ModifyIndex: 0,
+    ModifyTime: 0,
+  }
+}
+
+function requestedFields(input: HostVolumeInput) {
+  const capabilities = (input.RequestedCapabilities ?? []).map((one) => ({
+    AttachmentMode: one.AttachmentMode || 'file-system',
+    AccessMode: one.AccessMode || 'single-node-writer',
+  }))
+  const parameters = Object.entries(input.Parameters ?? {})
+  return {
+    Constraints: nodeRules({ Constraints: input.Constraints }).Constraints,
+    RequestedCapacityMinBytes: input.RequestedCapacityMinBytes ?? 0,
+    RequestedCapacityMaxBytes: input.RequestedCapacityMaxBytes ?? 0,
+    RequestedCapabilities: capabilities.length === 0 ? [DEFAULT_CAPABILITY] : capabilities,
+    Parameters: Object.fromEntries(parameters.map(([name, value]) => [name, value ?? ''])),
+  }
+}
+
+const DEFAULT_CAPABILITY: VolumeCapability = {
+  AttachmentMode: 'file-system',
+  AccessMode: 'single-node-writer',
+}
+
+/** The fields that are the same for as long as the volume is there. */
+const FIXED = ['Name', 'PluginID', 'NodePool', 'NodeID', 'HostPath'] as const
+
+/** A volume with what a request changes of it; a text says why it may not. */
+export function changedHostVolume(
+  known: HostVolumeRecord,
+  input: HostVolumeInput,
+): HostVolumeRecord | string {
+  for (const field of FIXED) {
+    const asked = input[field]
+    if (asked && asked !== known[field])
+      return `${field} of a volume cannot be changed: it is "${known[field]}"`
+  }
+  const requested = requestedFields({ ...known, ...withoutUnset(input) })
+  const { RequestedCapacityMaxBytes: max } = requested
+  if (max > 0 && max < known.CapacityBytes)
+    return `RequestedCapacityMaxBytes is below the ${known.CapacityBytes} bytes that the volume has`
+  return { ...known, ...requested }
+}
+
+function withoutUnset(input: HostVolumeInput): HostVolumeInput {
+  return Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== null && value !== undefined),
+  )
+}
+
+/** Why a volume cannot be stored; undefined when it can. */
+export function hostVolumeProblem(volume: HostVolumeRecord): string | undefined {
+  return (
+    nameProblem(volume) ??
+    capacityProblem(volume) ??
+    capabilityProblem(volume.RequestedCapabilities ?? []) ??
+    parameterProblem(Object.entries(volume.Parameters ?? {})) ??
+    constraintProblem(volume)
+  )
+}
+
+function nameProblem({ Name, PluginID, NodePool, HostPath }: HostVolumeRecord): string | undefined {
+  const max = LIMITS.hostVolumePathCharsMax
+  if (!NAME.test(Name))
+    return (
+      'Name must be 1 to 128 letters, digits, ".", "_" and "-", the first a letter or digit; ' +
+      'an index such as [0] may follow'
+    )
+  if (PluginID !== '' && !PLUGIN.test(PluginID))
+    return 'PluginID must be 1 to 64 letters, digits, ".", "_" and "-"'
+  if (NodePool !== '' && !isNodePoolName(NodePool))
+    return 'NodePool must be 1 to 128 letters, digits, "_" and "-", but not "all"'
+  if (HostPath !== '' && (HostPath.length > max || !PATH.test(HostPath) || DOTS.test(HostPath)))
+    return `HostPath must be an absolute path of at most ${max} characters without "." or ".."`
+  return undefined
+}
+
+function capacityProblem(volume: HostVolumeRecord): string | undefined {
+  const { RequestedCapacityMinBytes: min, RequestedCapacityMaxBytes: max } = volume
+  for (const [field, value] of Object.entries({
+    RequestedCapacityMinBytes: min,
+    RequestedCapacityMaxBytes: max,
+    CapacityBytes: volume.CapacityBytes,
+  }))
+    if (!Number.isSafeInteger(value) || value < 0)
+      return `${field} must be a whole number of bytes from 0 to ${Number.MAX_SAFE_INTEGER}`
+  if (max > 0 && max < min)
+    return `RequestedCapacityMaxBytes (${max}) is below RequestedCapacityMinBytes (${min})`
+  return undefined
+}
+
+function capabilityProblem(capabilities: readonly VolumeCapability[]): string | undefined {
+  const max = HOST_VOLUME_ACCESS_MODES.length * VOLUME_ATTACHMENT_MODES.length
+  if (capabilities.length > max) return `a volume has at most ${max} capabilities`
+  for (const { AccessMode, AttachmentMode } of capabilities) {
+    if (!isOneOf(HOST_VOLUME_ACCESS_MODES, AccessMode))
+      return unknownWord('AccessMode', AccessMode, HOST_VOLUME_ACCESS_MODES)
+    if (!isOneOf(VOLUME_ATTACHMENT_MODES, AttachmentMode))
+      return unknownWord('AttachmentMode', AttachmentMode, VOLUME_ATTACHMENT_MODES)
+  }
+  return undefined
+}
+
+function isOneOf(words: readonly string[], word: string): boolean {
+  return words.includes(word)
+}
+
+function unknownWord(field: string, word: string, words: readonly string[]): string {
+  const shown = JSON.stringify(word.slice(0, LIMITS.shownNameCharsMax))
+  return `${field} ${shown} is unknown: it must be one of ${words.join(', ')}`
+}
+
+function parameterProblem(parameters: readonly (readonly [string, string])[]): string | undefined {
+  const { hostVolumeParametersMax: max, hostVolumeParameterCharsMax: charsMax } = LIMITS
+  if (parameters.length > max) return `a volume has at most ${max} parameters`
+  if (parameters.some(([name]) => name === '' || name.length > 128))
+    return 'the name of a parameter has 1 to 128 characters'
+  const long = parameters.find(([, value]) => value.length > charsMax)
+  return long && `parameter ${JSON.stringify(long[0])} has more than ${charsMax} characters`
+}
+
+function constraintProblem({ Constraints }: HostVolumeRecord): string | undefined {
+  const constraints = Constraints ?? []
+  const max = LIMITS.hostVolumeConstraintsMax
+  if (constraints.length > max) return `a volume has at most ${max} constraints`
+  const distinct = constraints.find(({ Operand }) => Operand.startsWith('distinct_'))
+  if (distinct !== undefined)
+    return `a constraint of a volume cannot use ${distinct.Operand}: it is about one node alone`
+  const findings = checkConstraints(constraints, 'Constraints')
+  return findings.length === 0 ? undefined : findingsText(findings)
+}
+
+/** What a node says of a volume decides whether it can be used. */
+export function hostVolumeState(
+  { ID, Name }: Pick<HostVolumeRecord, 'ID' | 'Name'>,
+  node: Pick<NodeRow, 'Status' | 'HostVolumes'> | undefined,
+): HostVolumeState {
+  if (node === undefined || node.Status === 'down' || node.Status === 'disconnected')
+    return 'unavailable'
+  const volumes = node.HostVolumes ?? {}
+  const found = Object.hasOwn(volumes, Name) ? volumes[Name] : undefined
+  return found?.ID === ID ? 'ready' : 'pending'
+}
+
+/** The attribute by which a node says that it has a volume plugin. */
+export function volumePluginAttribute(plugin: string): string {
+  return `${VOLUME_PLUGIN_ATTRIBUTE.prefix}${plugin}${VOLUME_PLUGIN_ATTRIBUTE.suffix}`
+}
+
+/** The volume plugins that a node has, each with its version. */
+export function volumePluginsOf(
+  attributes: Readonly<Record<string, string>>,
+): ReadonlyMap<string, string> {
+  const { prefix, suffix } = VOLUME_PLUGIN_ATTRIBUTE
+  const plugins = new Map<string, string>()
+  for (const [name, version] of Object.entries(attributes))
+    if (name.startsWith(prefix) && name.endsWith(suffix))
+      plugins.set(name.slice(prefix.length, name.length - suffix.length), version)
+  return plugins
+}

@@ -1,0 +1,33 @@
+import { nsFromMs } from '@reeve/kit/duration.ts'
+import { hostVolumeState, type NodeRow } from '../model/index.ts'
+import { put, type Change, type Stamp } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * Completes changes of nodes by the states of the volumes on them: a volume can be used while its
+ * node is there and says that it has it.
+ */
+export function withVolumeRows(
+  { host_volumes: volumes }: Pick<Tables, 'host_volumes'>,
+  changes: readonly Change[],
+  { timeMs }: Pick<Stamp, 'timeMs'>,
+): Change[] {
+  if (volumes.size === 0) return [...changes]
+  const states = changes.flatMap((change) => {
+    if (change.table !== 'nodes') return []
+    const node = change.row
+    const id = change.row === undefined ? change.key : change.row.ID
+    return volumes.rowsIn('node', id).flatMap((row) => {
+      const State = hostVolumeState(row, node)
+      // Also of a volume whose node has made it and could not say so.
+      const HostPath = row.HostPath || (State === 'ready' && pathOn(node, row.Name)) || ''
+      if (State === row.State && HostPath === row.HostPath) return []
+      return [put('host_volumes', { ...row, State, HostPath, ModifyTime: nsFromMs(timeMs) })]
+    })
+  })
+  return [...changes, ...states]
+}
+
+function pathOn(node: NodeRow | undefined, name: string): string | undefined {
+  return node?.HostVolumes?.[name]?.Path
+}
