@@ -65,6 +65,15 @@ function listFilter(values: string) {
   return Type.Optional(Type.String({ description: `${values}, separated by commas.` }))
 }
 
+/** What queued a run: a request, an upload of files, another run, or an idle workspace. */
+export const RUN_TRIGGER_REASONS = [
+  'manual',
+  'configuration-upload',
+  'run-trigger',
+  'auto-destroy',
+] as const
+export type RunTriggerReason = (typeof RUN_TRIGGER_REASONS)[number]
+
 /** What an external executor reports of a confirmed run. */
 export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
@@ -107,6 +116,7 @@ export const Run = ResourceOf('Run', 'runs', {
     status: OneOf(RUN_STATUSES),
     'status-timestamps': StatusTimestamps(),
     source: Type.String(),
+    'trigger-reason': OneOf(RUN_TRIGGER_REASONS),
     'commit-sha': Nullable(Type.String()),
     'is-destroy': Type.Boolean(),
     refresh: Type.Boolean(),

@@ -1,5 +1,4 @@
 export { AuditLoop } from './audit-loop.ts'
-export { AutoDestroyLoop } from './auto-destroy-loop.ts'
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { ClockLoop } from './clock-loop.ts'
 export { StateView } from './cluster-view.ts'

@@ -111,6 +111,15 @@ function serviceUserId(ownerId: string): string {
   return `user-${suffixPart(ownerId)}`
 }
 
+/** Who is named where the organization itself acts, and no caller does. */
+export function organizationAuthor(
+  context: Pick<GovernanceContext, 'store'>,
+  organizationId: string,
+): { readonly userId: string; readonly username: string } {
+  const userId = serviceUserId(organizationId)
+  return { userId, username: usernameOf(context, { userId }) }
+}
+
 /** What the site's own administrator is called: it is no user. */
 const SITE_USERNAME = 'administrator'
 const TEAM_USERNAME_PREFIX = 'api-team_'

@@ -277,6 +277,7 @@ export {
   overrideStage,
 } from './runs/override-policies.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
+export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
 export { RunLoop } from './runs/run-loop.ts'
 export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
 export {

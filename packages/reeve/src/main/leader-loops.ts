@@ -1,6 +1,5 @@
 import {
   AuditLoop,
-  AutoDestroyLoop,
   CheckpointLoop,
   ClockLoop,
   DeploymentLoop,
@@ -14,7 +13,7 @@ import {
   type EvaluationBroker,
   type Presence,
 } from '../control/index.ts'
-import { RunLoop } from '../governance/index.ts'
+import { AutoDestroyLoop, RunLoop } from '../governance/index.ts'
 import { RunController, type RunControllerOptions } from '../infrastructure/index.ts'
 import type { AuditLimits, GarbageAges } from '../state/index.ts'
 import type { WorkloadContext } from '../workload/index.ts'
@@ -61,7 +60,7 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new ExpiryLoop({ ...shared, checkClock }),
     new AuditLoop({ ...shared, limits: audit }),
     new LockLoop({ ...shared, checkClock }),
-    new AutoDestroyLoop(shared),
+    new AutoDestroyLoop({ context, log }),
     new RunLoop({ context, log }),
     new RunController({ context, log, ...options.execution }),
     new CheckpointLoop({ ...shared, retention }),

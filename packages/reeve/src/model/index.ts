@@ -152,7 +152,7 @@ export type * from './governance/configuration-rows.ts'
 export type * from './governance/run-rows.ts'
 export type * from './governance/state-rows.ts'
 export type * from './governance/variable-rows.ts'
-export { invalid, REFUSAL_REASONS, UNSEEN } from './governance/refusal.ts'
+export { invalid, REFUSAL_REASONS, refusalText, UNSEEN } from './governance/refusal.ts'
 export type {
   AttributeProblem,
   GovernanceRefusal,

@@ -88,7 +88,7 @@ export function configurationsOf(
 }
 
 /** What a run plans that names no configuration; undefined when nothing was uploaded. */
-function currentConfiguration(
+export function currentConfiguration(
   tables: Tables,
   workspaceId: string,
 ): ConfigurationVersionRow | undefined {

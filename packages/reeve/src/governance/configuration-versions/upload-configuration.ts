@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
+import {
+  refusalText,
+  UNSEEN,
+  type ConfigurationVersionRow,
+  type GovernanceRefusal,
+} from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
 import { findUploader, uploadOnce } from '../blobs/pending-uploads.ts'
 import { storeBlob, type StoredBlob } from '../blobs/sealed-blobs.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
+import { queuedRun } from '../runs/queued-run.ts'
 import { stamped } from '../runs/run-states.ts'
+import { executesHere } from '../workspaces/find-workspace.ts'
 import { findArchiveProblem } from './archive-check.ts'
 import { findConfiguration } from './configuration-versions.ts'
 
@@ -76,8 +83,50 @@ async function store(
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
   }
-  await commitUpload(context, caller, configuration, blob)
-  return ok(configuration)
+  const run = runOfUpload(context, caller, configuration)
+  const queued = { ...configuration, error: run.problem }
+  await commitUpload(context, caller, queued, {
+    ...blob,
+    changes: [...blob.changes, ...run.changes],
+    runIds: run.ids,
+  })
+  return ok(queued)
+}
+
+interface RunOfUpload {
+  readonly ids: readonly string[]
+  readonly changes: readonly Change[]
+  /** Why no run was queued although one was asked for. */
+  readonly problem: string | null
+}
+
+const NO_RUN: RunOfUpload = { ids: [], changes: [], problem: null }
+
+/**
+ * The run that an upload asks for. Files that were uploaded are kept also where no run can be
+ * queued: the version says why, and a run can be created from it later.
+ */
+function runOfUpload(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  configuration: ConfigurationVersionRow,
+): RunOfUpload {
+  if (!configuration.autoQueueRuns) return NO_RUN
+  const configurationId = configuration.id
+  const seen = findConfiguration(context, caller, { configurationId, right: 'queuePlan' })
+  if (!seen.ok || !executesHere(seen.value)) return NO_RUN
+  const { workspace, rights } = seen.value
+  const queued = queuedRun(context, {
+    workspace,
+    configuration,
+    author: { userId: caller.userId, username: callerName(context, caller) },
+    attributes: { 'save-plan': configuration.provisional },
+    autoApply: rights.queueApply && workspace.autoApply,
+    trigger: 'configuration-upload',
+  })
+  if (!queued.ok) return { ...NO_RUN, problem: `No run was queued. ${refusalText(queued.error)}` }
+  const { run, changes } = queued.value
+  return { ids: [run.id], changes, problem: null }
 }
 
 async function refuse(
@@ -96,20 +145,25 @@ async function refuse(
   return err({ code: 'unprocessable', detail: problem })
 }
 
-const NOTHING: StoredBlob = { changes: [], blobs: [] }
+/** What is stored with a version besides its row. */
+interface StoredUpload extends StoredBlob {
+  readonly runIds: readonly string[]
+}
+
+const NOTHING: StoredUpload = { changes: [], blobs: [], runIds: [] }
 
 async function commitUpload(
   context: GovernanceContext,
   caller: GovernanceCaller,
   row: ConfigurationVersionRow,
-  { changes, blobs }: StoredBlob = NOTHING,
+  { changes, blobs, runIds }: StoredUpload = NOTHING,
 ): Promise<void> {
   const written: Change = put('configuration_versions', row)
   await commitWrite(context, {
     action: 'ConfigurationVersionUploaded',
     caller,
     organizationId: row.organizationId,
-    subjects: [row.id],
+    subjects: [row.id, ...runIds],
     changes: [written, ...changes],
     blobs,
   })

@@ -1,3 +1,4 @@
+import type { v2 } from '@reeve/contract'
 import type { ProjectRow, WorkspaceRow } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -45,6 +46,24 @@ export function afterApply(
   const duration = workspace.autoDestroyActivityDuration
   // A time that was set directly is not moved by activity.
   return duration === null ? changed : withDeadline(changed, nowMs + durationMs(duration))
+}
+
+/**
+ * A workspace after the run ended that was queued to destroy it and has applied nothing. Without
+ * changes nothing was left to destroy. Whoever cancels or discards the run is active: the duration
+ * counts from now.
+ */
+export function afterDestroyAttempt(
+  workspace: WorkspaceRow,
+  status: v2.RunStatus,
+  nowMs: number,
+): WorkspaceRow {
+  if (workspace.autoDestroyStatus !== 'destroying') return workspace
+  if (status === 'planned_and_finished') return { ...workspace, autoDestroyStatus: 'destroyed' }
+  if (status !== 'canceled' && status !== 'discarded')
+    return { ...workspace, autoDestroyStatus: 'errored' }
+  const duration = workspace.autoDestroyActivityDuration
+  return withDeadline(workspace, duration === null ? null : nowMs + durationMs(duration))
 }
 
 /** All workspaces of the project get its duration, unless an override was configured earlier. */

@@ -12,12 +12,18 @@ export interface FrozenSet extends AppliedSet {
 }
 
 /** The sets that apply to a workspace now, by name. */
-export function freezeSets(context: GovernanceContext, workspaceId: string): readonly FrozenSet[] {
+export function freezeSets(
+  context: Pick<GovernanceContext, 'store' | 'sealer'>,
+  workspaceId: string,
+): readonly FrozenSet[] {
   if (!hasPolicies(context.store.tables)) return []
   return setsForWorkspace(context, workspaceId).map((set) => frozenSet(context, set))
 }
 
-export function frozenSet({ store }: GovernanceContext, set: AppliedSet): FrozenSet {
+export function frozenSet(
+  { store }: Pick<GovernanceContext, 'store'>,
+  set: AppliedSet,
+): FrozenSet {
   const { agentEnabled, policyToolVersion } = store.tables.policy_sets.get(set.id)
   const isInStage = set.kind === 'opa' || agentEnabled
   return {

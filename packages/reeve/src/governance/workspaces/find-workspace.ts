@@ -67,6 +67,14 @@ export function findWorkspaceWith(
   return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
 }
 
+/** Whether runs of the workspace execute as jobs of this cluster, by its own or inherited mode. */
+export function executesHere({
+  workspace: { overwritesExecutionMode, executionMode },
+  organization: { defaultExecutionMode },
+}: Pick<SeenWorkspace, 'workspace' | 'organization'>): boolean {
+  return (overwritesExecutionMode ? executionMode : defaultExecutionMode) === 'remote'
+}
+
 /** A workspace with what a member of its organization may do with it, be it nothing. */
 export function seenWorkspace(
   context: GovernanceContext,

@@ -52,3 +52,9 @@ export const UNSEEN: GovernanceRefusal = { code: 'unseen' }
 export function invalid(pointer: string, detail: string): GovernanceRefusal {
   return { code: 'invalid', problems: [{ pointer, detail }] }
 }
+
+/** What a refusal says, for a record that outlasts the request. */
+export function refusalText(refusal: GovernanceRefusal): string {
+  if (refusal.code === 'invalid') return refusal.problems.map(({ detail }) => detail).join('; ')
+  return 'detail' in refusal ? refusal.detail : refusal.code
+}

@@ -53,6 +53,8 @@ export interface RunRow {
 /** What is known of a run that is planned and applied as jobs of this cluster. */
 export interface RunExecution {
   readonly applyId: string
+  /** What queued it; absent in rows of earlier versions, which somebody asked for. */
+  readonly trigger?: v2.RunTriggerReason
   readonly savePlan: boolean
   readonly allowConfigGeneration: boolean
   readonly generatedConfiguration: boolean

@@ -5,7 +5,7 @@ import { v2 } from '@reeve/contract'
 import { aTar, type TarEntry } from '../../build/archive.ts'
 import { aBody, aGovernanceServer, NOT_FOUND, type GovernanceServer } from './harness.ts'
 import { giveProject } from './rows.ts'
-import { newWorkspace } from './workspace-calls.ts'
+import { newWorkspace, patchWorkspace } from './workspace-calls.ts'
 
 const FILES = gzipSync(aTar([{ path: 'main.tf', text: 'output "a" { value = 1 }\n' }]))
 
@@ -218,4 +218,54 @@ test('the oldest versions of a workspace make room, and all go with the workspac
   assert.equal(tables.blob_parts.size, 0)
   await it.done('deleteWorkspace', { params })
   assert.equal(tables.configuration_versions.size, 0)
+})
+
+async function runsOf({ it, params }: World) {
+  return (await it.ok('listWorkspaceRuns', { params })).data
+}
+
+test('C27 an upload queues exactly one run, of whoever created the version', async () => {
+  const world = await aWorld()
+  const writer = await world.it.team('acme', 'writers')
+  await giveProject(world.it, { teamId: writer.id, projectId: world.projectId }, 'write')
+  const made = await newVersion(world, {}, writer.token)
+  await putBytes(world.it, made.attributes['upload-url'], FILES)
+  await putBytes(world.it, made.attributes['upload-url'], FILES)
+  const [run, ...others] = await runsOf(world)
+  assert.equal(others.length, 0)
+  const { attributes, relationships } = run ?? assert.fail('no run was queued')
+  assert.deepEqual(
+    [attributes.status, attributes['trigger-reason'], attributes['plan-only']],
+    ['pending', 'configuration-upload', false],
+  )
+  assert.equal(relationships['configuration-version'].data?.id, made.id)
+})
+
+const quietUploads: readonly (readonly [string, object, object])[] = [
+  ['that asks for none', { 'auto-queue-runs': false }, {}],
+  ['of a workspace that executes elsewhere', {}, { 'execution-mode': 'local' }],
+]
+for (const [what, attributes, settings] of quietUploads)
+  test(`an upload ${what} queues no run`, async () => {
+    const world = await aWorld()
+    await patchWorkspace(world.it, world.workspaceId, { attributes: settings })
+    const made = await newVersion(world, attributes)
+    await putBytes(world.it, made.attributes['upload-url'], FILES)
+    assert.deepEqual(await runsOf(world), [])
+  })
+
+test('uploads queue runs that only plan, or that save their plan, as the version says', async () => {
+  const world = await aWorld()
+  for (const attributes of [{ speculative: true }, { provisional: true }]) {
+    const made = await newVersion(world, attributes)
+    await putBytes(world.it, made.attributes['upload-url'], FILES)
+  }
+  const facts = (await runsOf(world)).map(({ attributes }) => [
+    attributes['plan-only'],
+    attributes['save-plan'],
+  ])
+  assert.deepEqual(facts, [
+    [false, true],
+    [true, false],
+  ])
 })

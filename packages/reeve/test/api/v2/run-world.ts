@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { RunLoop } from '../../../src/governance/index.ts'
+import { aTar } from '../../build/archive.ts'
 import { aBody, aGovernanceServer, type Call, type GovernanceServer } from './harness.ts'
 
 /** Made by a planning tool from two buckets, one of them open; names of the tool are neutral. */
@@ -138,4 +140,24 @@ export async function aRunWorld(
     },
   }
   return world
+}
+
+/** A configuration version of a workspace whose archive was uploaded. */
+export async function uploadedConfiguration(
+  it: GovernanceServer,
+  workspaceId: string,
+  attributes: object = {},
+  as?: string,
+): Promise<v2.ConfigurationVersion> {
+  const { data } = await it.created('createConfigurationVersion', {
+    params: { workspace_id: workspaceId },
+    body: aBody('configuration-versions', attributes),
+    ...(as !== undefined && { as }),
+  })
+  const { pathname } = new URL(data.attributes['upload-url'] ?? '')
+  const files = gzipSync(aTar([{ path: 'main.tf', text: 'output "a" { value = 1 }\n' }]))
+  const headers = { 'content-type': 'application/octet-stream' }
+  const reply = await it.server.send('PUT', pathname, { body: files, headers })
+  assert.equal(reply.status, 200, reply.text)
+  return data
 }

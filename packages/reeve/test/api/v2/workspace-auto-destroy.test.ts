@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
-import { AutoDestroyLoop } from '../../../src/control/index.ts'
+import { AutoDestroyLoop } from '../../../src/governance/index.ts'
 import { aBody, aGovernanceServer, type GovernanceServer } from './harness.ts'
+import { uploadedConfiguration } from './run-world.ts'
 import { aWorkspaceBody, inProject, newWorkspace, patchWorkspace } from './workspace-calls.ts'
 
 const HOUR_MS = 3_600_000
@@ -143,9 +144,8 @@ for (const { project, given, found } of INHERITED_CASES)
   })
 
 function aLoop(it: GovernanceServer): AutoDestroyLoop {
-  const silent = (): void => undefined
-  const { store, clock } = it.server.context
-  return new AutoDestroyLoop({ store, clock, log: { info: silent, warn: silent, error: silent } })
+  const log = { warn: (fields: object, what: string) => assert.fail(`${what} ${JSON.stringify(fields)}`) }
+  return new AutoDestroyLoop({ context: it.server.context, log })
 }
 
 test('loop: what is due is marked within a minute, once, and the event stream tells it', async () => {
@@ -205,4 +205,48 @@ test('loop: more than one commit’s worth is marked in one round', async () => 
   loop.mark()
   const rows = [...it.server.context.store.tables.workspaces.rows()]
   assert.ok(rows.every(({ autoDestroyStatus }) => autoDestroyStatus === 'destroying'))
+})
+
+/** A workspace of the project with a duration, whose files were uploaded, an hour after its time. */
+async function aDueWorkspace(attributes: object = {}) {
+  const { it, three } = await aWorld()
+  const { id } = await newWorkspace(it, 'web', { projectId: three, attributes })
+  await uploadedConfiguration(it, id, { 'auto-queue-runs': false })
+  it.server.clock.advance(73 * HOUR_MS)
+  const loop = aLoop(it)
+  const runs = async () => (await it.ok('listWorkspaceRuns', { params: { workspace_id: id } })).data
+  const status = () => it.server.context.store.tables.workspaces.get(id).autoDestroyStatus
+  return { it, id, loop, runs, status }
+}
+
+test('loop: where runs execute here, one that destroys is queued once and confirms itself', async () => {
+  const { loop, runs, status } = await aDueWorkspace()
+  loop.mark()
+  loop.mark()
+  const [run, ...others] = await runs()
+  assert.deepEqual([others.length, status()], [0, 'destroying'])
+  const { attributes, relationships } = run ?? assert.fail('no run was queued')
+  assert.deepEqual(
+    [attributes.status, attributes['is-destroy'], attributes['auto-apply']],
+    ['pending', true, true],
+  )
+  assert.equal(attributes['trigger-reason'], 'auto-destroy')
+  assert.match(attributes.message ?? '', /idle for 3d/)
+  assert.match(relationships['created-by'].data.id, /^user-/)
+})
+
+test('loop: nothing is queued where runs execute elsewhere', async () => {
+  const { loop, runs, status } = await aDueWorkspace({ 'execution-mode': 'local' })
+  loop.mark()
+  assert.deepEqual([(await runs()).length, status()], [0, 'destroying'])
+})
+
+test('loop: whoever cancels the run that destroys is active: the duration begins anew', async () => {
+  const { it, id, loop, runs, status } = await aDueWorkspace()
+  loop.mark()
+  const [run] = await runs()
+  await it.call('cancelRun', { params: { run_id: run?.id ?? '' } })
+  assert.equal(status(), 'scheduled')
+  const { autoDestroyAtMs } = it.server.context.store.tables.workspaces.get(id)
+  assert.equal(((autoDestroyAtMs ?? 0) - START) / HOUR_MS, 73 + 72)
 })

@@ -1,35 +1,32 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { invalid, type GovernanceRefusal, type RunRow } from '../../../model/index.ts'
+import {
+  invalid,
+  type ConfigurationVersionRow,
+  type GovernanceRefusal,
+  type RunRow,
+  type WorkspaceRow,
+} from '../../../model/index.ts'
 import type { GovernanceContext } from '../../context.ts'
 import { newId } from '../../ids.ts'
-import type { SeenWorkspace } from '../../workspaces/find-workspace.ts'
 import { capacityOf } from './queue.ts'
 
-type Attributes = NonNullable<v2.RunCreateRequest['data']['attributes']>
+export type RunAttributes = NonNullable<v2.RunCreateRequest['data']['attributes']>
 
 export interface ExecutionWish {
-  readonly seen: SeenWorkspace
-  readonly attributes: Attributes
-  readonly configurationId: string
+  readonly workspace: WorkspaceRow
+  readonly attributes: RunAttributes
+  readonly configuration: ConfigurationVersionRow
+  readonly trigger: v2.RunTriggerReason
 }
 
 type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'planOnly' | 'source'>
 
 /** What a run has more that is executed here; else why it cannot be. */
 export function checkExecution(
-  context: GovernanceContext,
-  { seen, attributes, configurationId }: ExecutionWish,
+  host: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
+  { workspace, attributes, configuration, trigger }: ExecutionWish,
 ): Result<ExecutedFields, GovernanceRefusal> {
-  const { workspace, organization } = seen
-  const configuration = context.store.tables.configuration_versions.find(configurationId)
-  if (configuration === undefined || configuration.workspaceId !== workspace.id)
-    return err(
-      invalid(
-        '/data/relationships/configuration-version',
-        'Configuration version must be one of the workspace',
-      ),
-    )
   if (configuration.status !== 'uploaded') {
     const detail = `The configuration version is ${configuration.status}; a run needs an uploaded one`
     return err({ code: 'unprocessable', detail })
@@ -38,21 +35,22 @@ export function checkExecution(
     return err(
       invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'),
     )
-  const { pending } = capacityOf(context.store.tables, organization.id)
+  const { pending } = capacityOf(host.store.tables, workspace.organizationId)
   if (pending >= v2.RUNS_PENDING_MAX) {
     const detail = `${pending} runs of the organization wait already; cancel some first`
     return err({ code: 'unprocessable', detail })
   }
   return ok({
-    configurationVersionId: configurationId,
+    configurationVersionId: configuration.id,
     planOnly: attributes['plan-only'] === true || configuration.speculative,
     source: attributes.source ?? 'configuration-version',
     execution: {
-      applyId: newId(context.ids, 'applies'),
+      applyId: newId(host.ids, 'applies'),
       savePlan: attributes['save-plan'] ?? false,
+      trigger,
       allowConfigGeneration: attributes['allow-config-generation'] ?? false,
       generatedConfiguration: false,
-      variables: sealedVariables(context, attributes),
+      variables: sealedVariables(host, attributes),
       canceledMs: null,
       reason: null,
       keepsLock: false,
@@ -62,7 +60,7 @@ export function checkExecution(
 
 function sealedVariables(
   { sealer }: Pick<GovernanceContext, 'sealer'>,
-  { variables }: Attributes,
+  { variables }: RunAttributes,
 ): string | null {
   const given = variables ?? []
   return given.length === 0 ? null : sealer.seal(JSON.stringify(given))

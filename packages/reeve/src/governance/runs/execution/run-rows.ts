@@ -1,7 +1,7 @@
 import type { RunRow, WorkspaceLock, WorkspaceRow } from '../../../model/index.ts'
 import { put, remove, type Change, type Tables } from '../../../state/index.ts'
 import { blobEnd } from '../../blobs/sealed-blobs.ts'
-import { afterApply } from '../../projects/auto-destroy.ts'
+import { afterApply, afterDestroyAttempt } from '../../projects/auto-destroy.ts'
 import { isEnded } from '../run-states.ts'
 
 /**
@@ -26,10 +26,13 @@ function workspaceRows(tables: Tables, run: RunRow, nowMs: number): readonly Cha
 
 /** Only what an apply did changes the workspace; a plan that failed does not. */
 function appliedWorkspace(workspace: WorkspaceRow, run: RunRow, nowMs: number): WorkspaceRow {
-  const { status, isDestroy } = run
+  const { status, isDestroy, execution } = run
   const hasApplied = run.statusMs['applying-at'] !== undefined
   const isOver = status === 'applied' || status === 'errored'
-  return hasApplied && isOver ? afterApply(workspace, { status, isDestroy }, nowMs) : workspace
+  if (hasApplied && isOver) return afterApply(workspace, { status, isDestroy }, nowMs)
+  return execution?.trigger === 'auto-destroy'
+    ? afterDestroyAttempt(workspace, status, nowMs)
+    : workspace
 }
 
 function withoutLock(workspace: WorkspaceRow, run: RunRow): WorkspaceRow {

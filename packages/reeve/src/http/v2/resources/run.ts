@@ -37,6 +37,7 @@ export function runResource(
       status: run.status,
       'status-timestamps': timesOf(run.statusMs),
       source: run.source,
+      'trigger-reason': execution?.trigger ?? 'manual',
       'commit-sha': run.commitSha,
       'is-destroy': run.isDestroy,
       refresh: run.refresh,

@@ -1,0 +1,167 @@
+import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
+import { refusalText, type WorkspaceRow } from '../../model/index.ts'
+import { put, SCHEDULED_WORKSPACES, type Change } from '../../state/index.ts'
+import { organizationAuthor } from '../caller.ts'
+import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
+import type { GovernanceHost } from '../context.ts'
+import { queuedRun } from '../runs/queued-run.ts'
+import { executesHere } from '../workspaces/find-workspace.ts'
+
+/** Durations are hours at least; a minute late is not late. */
+const MARK_EVERY_MS = 60_000
+
+/** Marked in one commit; the rest waits for the next one. */
+const MARKED_MAX = 500
+
+export interface AutoDestroyLog {
+  warn(fields: object, message: string): void
+}
+
+export interface AutoDestroyLoopOptions {
+  readonly context: GovernanceHost
+  readonly log: AutoDestroyLog
+}
+
+interface Deadline {
+  readonly atMs: number
+  readonly id: string
+}
+
+/**
+ * Destroys what workspaces keep when their time has come: the status becomes `destroying`, the time
+ * is spent, and a run is queued that destroys everything and confirms itself. Where runs execute
+ * elsewhere, or nothing was ever uploaded, the event stream tells the change and nothing is queued:
+ * whoever keeps the infrastructure destroys it.
+ *
+ * The deadlines are kept in order beside the table, so that a round costs what is due.
+ */
+export class AutoDestroyLoop {
+  readonly #options: AutoDestroyLoopOptions
+  /** Undefined until a round needs it, and after the store took writes back. */
+  #deadlines: SortedList<Deadline> | undefined
+  #cancelTimer: () => void = () => undefined
+
+  constructor(options: AutoDestroyLoopOptions) {
+    this.#options = options
+    options.context.store.observe('workspaces', {
+      changed: (before, after) => this.#changed(before, after),
+      reset: () => {
+        this.#deadlines = undefined
+      },
+    })
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#options.context.clock.after(MARK_EVERY_MS, () => {
+      this.start()
+      this.mark()
+    })
+  }
+
+  stop(): void {
+    this.#cancelTimer()
+  }
+
+  /** One round; also what the tests call. */
+  mark(): void {
+    const { context, log } = this.#options
+    const { store, clock } = context
+    const nowMs = clock.nowMs()
+    const waiting = new Set<string>()
+    try {
+      for (let due = this.#due(nowMs, waiting); due.length > 0; due = this.#due(nowMs, waiting)) {
+        const changes = due.flatMap((id) => this.#marked(id, { nowMs, waiting }))
+        if (changes.length > 0)
+          store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
+      }
+    } catch (thrown) {
+      // The storage has failed: the next start marks them.
+      if (!(thrown instanceof Fault)) throw thrown
+      log.warn({ err: errorMessage(thrown) }, 'due workspaces could not be marked')
+    }
+  }
+
+  /** The first of those whose time has come. A marked one has no time, so it is not due again. */
+  #due(nowMs: number, waiting: ReadonlySet<string>): readonly string[] {
+    const due: string[] = []
+    for (const { atMs, id } of this.#ready().ascending()) {
+      if (atMs > nowMs || due.length === MARKED_MAX) break
+      if (!waiting.has(id)) due.push(id)
+    }
+    return due
+  }
+
+  #ready(): SortedList<Deadline> {
+    if (this.#deadlines !== undefined) return this.#deadlines
+    const { workspaces } = this.#options.context.store.tables
+    const deadlines = new SortedList<Deadline>(compareDeadlines)
+    deadlines.assign(workspaces.rowsIn('scheduled', SCHEDULED_WORKSPACES).flatMap(deadlineOf))
+    this.#deadlines = deadlines
+    return deadlines
+  }
+
+  #changed(before: WorkspaceRow | undefined, after: WorkspaceRow | undefined): void {
+    const deadlines = this.#deadlines
+    if (deadlines === undefined) return
+    for (const one of deadlineOf(before)) deadlines.delete(one)
+    for (const one of deadlineOf(after)) deadlines.add(one)
+  }
+
+  /** Nothing where its run cannot be queued now: the next round tries again. */
+  #marked(id: string, { nowMs, waiting }: MarkingRound): readonly Change[] {
+    const { context, log } = this.#options
+    const row = context.store.tables.workspaces.get(id)
+    const run = destroyRun(context, row)
+    if (!run.ok) {
+      waiting.add(id)
+      log.warn({ workspace: id, err: run.error }, 'a run that destroys could not be queued')
+      return []
+    }
+    const marked = {
+      ...row,
+      autoDestroyAtMs: null,
+      autoDestroyStatus: 'destroying',
+      updatedMs: nowMs,
+    } as const
+    return [put('workspaces', marked), ...run.value]
+  }
+}
+
+interface MarkingRound {
+  readonly nowMs: number
+  /** Workspaces whose run could not be queued in this round. */
+  readonly waiting: Set<string>
+}
+
+/** The rows of the run that destroys a workspace: none where something else destroys it. */
+function destroyRun(
+  context: GovernanceHost,
+  workspace: WorkspaceRow,
+): Result<readonly Change[], string> {
+  const { tables } = context.store
+  const organization = tables.organizations.get(workspace.organizationId)
+  const configuration = currentConfiguration(tables, workspace.id)
+  if (configuration === undefined || !executesHere({ workspace, organization })) return ok([])
+  const duration = workspace.autoDestroyActivityDuration
+  const why = duration === null ? 'its time has come' : `it was idle for ${duration}`
+  const queued = queuedRun(context, {
+    workspace,
+    configuration,
+    author: organizationAuthor(context, organization.id),
+    attributes: { 'is-destroy': true, message: `Destroys what the workspace keeps: ${why}.` },
+    autoApply: true,
+    trigger: 'auto-destroy',
+  })
+  return queued.ok ? ok(queued.value.changes) : err(refusalText(queued.error))
+}
+
+function deadlineOf(row: WorkspaceRow | undefined): readonly Deadline[] {
+  if (row === undefined || row.autoDestroyAtMs === null) return []
+  return [{ atMs: row.autoDestroyAtMs, id: row.id }]
+}
+
+function compareDeadlines(a: Deadline, b: Deadline): number {
+  return a.atMs - b.atMs || compareText(a.id, b.id)
+}
