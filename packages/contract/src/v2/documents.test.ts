@@ -111,6 +111,7 @@ const workspace = {
     'locked-reason': 'audit',
     'execution-mode': 'remote',
     'auto-apply': false,
+    'auto-apply-run-trigger': false,
     'auto-destroy-at': null,
     'auto-destroy-activity-duration': '14d',
     'auto-destroy-status': null,

@@ -111,6 +111,12 @@ export const VARIABLES_MAX = 500
 /** Variable sets of one organization. */
 export const VARIABLE_SETS_MAX = 1_000
 
+/** Notification configurations of one workspace. */
+export const NOTIFICATION_CONFIGURATIONS_MAX = 20
+
+/** Workspaces whose applied runs queue a run in one workspace. */
+export const RUN_TRIGGERS_MAX = 20
+
 /** Configuration versions of one workspace that are kept; the oldest that no run needs go first. */
 export const CONFIGURATION_VERSIONS_KEPT_MAX = 100
 

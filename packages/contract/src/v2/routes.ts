@@ -1,5 +1,6 @@
 import { auditTrailRoutes } from './audit-trail.ts'
 import { configurationVersionRoutes } from './configuration-version.ts'
+import { notificationConfigurationRoutes } from './notification-configuration.ts'
 import { organizationMembershipRoutes } from './organization-membership.ts'
 import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
@@ -18,6 +19,7 @@ import { runEventRoutes } from './run-event.ts'
 import { runPhaseRoutes } from './run-phase.ts'
 import { runPlanRoutes } from './run-plan.ts'
 import { runQueueRoutes } from './run-queue.ts'
+import { runTriggerRoutes } from './run-trigger.ts'
 import { runRoutes } from './run.ts'
 import { stateVersionRoutes } from './state-version.ts'
 import { tagBindingRoutes } from './tag-binding.ts'
@@ -50,6 +52,8 @@ export const v2Routes: V2Routes = {
   ...runApplyRoutes,
   ...runEventRoutes,
   ...runQueueRoutes,
+  ...runTriggerRoutes,
+  ...notificationConfigurationRoutes,
   ...runPhaseRoutes,
   ...policyCheckRoutes,
   ...taskStageRoutes,
@@ -84,6 +88,8 @@ export type V2Routes = typeof projectRoutes &
   typeof runApplyRoutes &
   typeof runEventRoutes &
   typeof runQueueRoutes &
+  typeof runTriggerRoutes &
+  typeof notificationConfigurationRoutes &
   typeof runPhaseRoutes &
   typeof policyCheckRoutes &
   typeof taskStageRoutes &

@@ -75,6 +75,9 @@ export const Workspace = ResourceOf('Workspace', 'workspaces', {
     'locked-reason': Nullable(Type.String()),
     'execution-mode': OneOf(EXECUTION_MODES),
     'auto-apply': Type.Boolean(),
+    'auto-apply-run-trigger': Type.Boolean({
+      description: 'Runs that run triggers queue are confirmed if all policies pass.',
+    }),
     'auto-destroy-at': Nullable(Timestamp()),
     // Mirrors the project's value while it inherits.
     'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
@@ -121,6 +124,7 @@ const line = Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
   'auto-apply': Type.Optional(Type.Boolean()),
+  'auto-apply-run-trigger': Type.Optional(Type.Boolean()),
   'execution-mode': Type.Optional(OneOf(EXECUTION_MODES)),
   'setting-overwrites': Type.Optional(
     Type.Object({ 'execution-mode': Type.Optional(Type.Boolean()) }),

@@ -1,3 +1,4 @@
+export { hostOf, policyLookup, requireAllowed } from './artifact/address-policy.ts'
 export { readTar } from './artifact/tar.ts'
 export { unpack, UnpackBudget } from './artifact/unpack.ts'
 export { canDial, websocketDial } from './dial-websocket.ts'

@@ -32,6 +32,8 @@ export interface HttpAliases {
 export interface GovernanceAliases {
   /** Headers with fixed values that are added to every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** From Reeve's name to the other one, in lower case: notifications of runs carry both. */
+  readonly notificationHeaders: Readonly<Record<string, string>>
   /** Kinds of policies, which are also the suffixes of policy files. */
   readonly policyKinds: Readonly<Record<string, string>>
   /** Members of `attributes`. */
@@ -98,6 +100,7 @@ export const NO_ALIASES: Aliases = {
   },
   governance: {
     responseHeaders: {},
+    notificationHeaders: {},
     policyKinds: {},
     members: {},
     values: {},

@@ -11,6 +11,7 @@ export const GOVERNANCE: GovernanceAliases = {
     // Clients show the structured log of a plan from this version on.
     'x-tfe-version': 'v202302-1',
   },
+  notificationHeaders: { 'x-reeve-notification-signature': 'x-tfe-notification-signature' },
   policyKinds: { sentinel: 'native' },
   members: {
     'terraform-version': 'tool-version',

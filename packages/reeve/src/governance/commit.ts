@@ -17,6 +17,8 @@ export type GovernanceAction =
   | `ConfigurationVersion${'Created' | 'Uploaded' | 'Archived'}`
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
+  | `NotificationConfiguration${'Created' | 'Updated' | 'Verified' | 'Deleted'}`
+  | `RunTrigger${'Created' | 'Deleted'}`
   | `Variable${'Created' | 'Updated' | 'Deleted'}`
   | `VariableSet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
   | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`

@@ -277,6 +277,32 @@ export {
   overrideStage,
 } from './runs/override-policies.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
+export {
+  createRunTrigger,
+  deleteRunTrigger,
+  findRunTrigger,
+  listRunTriggers,
+  type SeenRunTrigger,
+} from './run-triggers/run-triggers.ts'
+export {
+  createNotificationConfiguration,
+  deleteNotificationConfiguration,
+  findNotificationConfiguration,
+  listNotificationConfigurations,
+  updateNotificationConfiguration,
+  verifyNotificationConfiguration,
+  type NotifyingContext,
+} from './notifications/configurations.ts'
+export { NotificationLoop } from './notifications/notification-loop.ts'
+export {
+  NO_WEBHOOKS,
+  signature,
+  SIGNATURE_HEADER,
+  type Notifier,
+  type WebhookAnswer,
+  type WebhookRequest,
+  type WebhookSender,
+} from './notifications/send-notification.ts'
 export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
 export { RunLoop } from './runs/run-loop.ts'
 export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'

@@ -9,9 +9,11 @@ import {
   findSecretOwner,
   findStreamReader,
   ListWarmer,
+  NO_WEBHOOKS,
   openGovernance,
   siteCaller,
   type GovernanceContext,
+  type WebhookSender,
 } from '../governance/index.ts'
 import { NO_ALIASES, type Aliases } from '../compat/index.ts'
 import type { Clock, Random } from '@reeve/kit/clock.ts'
@@ -66,6 +68,7 @@ import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints, runReadEndpoints } from './v2/endpoints.ts'
+import { notificationConfigurationEndpoints } from './v2/notification-configurations.ts'
 import { LargeBodies } from './v2/large-bodies.ts'
 import { mountV2 } from './v2/mount.ts'
 
@@ -111,6 +114,8 @@ export interface AppOptions {
   readonly regions?: RegionRouter
   /** HTTPS in place of HTTP, and who may speak as a node. */
   readonly security?: PortSecurity
+  /** Sends notifications of runs; none are sent unless given. */
+  readonly webhooks?: WebhookSender
   /** What else is measured, and told with the rest. */
   readonly metrics?: MetricSources
   /** Other names that clients may use; none unless given. */
@@ -336,6 +341,14 @@ function mountGovernance(
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
     ...runReadEndpoints({ context: governance, lifecycle, parked }),
+    ...notificationConfigurationEndpoints({
+      context: governance,
+      notifier: {
+        context: governance,
+        webhooks: options.webhooks ?? NO_WEBHOOKS,
+        address: () => options.externalUrl ?? '',
+      },
+    }),
   ]
   const { store } = governance
   mountV2(

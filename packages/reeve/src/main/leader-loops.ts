@@ -13,7 +13,7 @@ import {
   type EvaluationBroker,
   type Presence,
 } from '../control/index.ts'
-import { AutoDestroyLoop, RunLoop } from '../governance/index.ts'
+import { AutoDestroyLoop, NotificationLoop, RunLoop, type Notifier } from '../governance/index.ts'
 import { RunController, type RunControllerOptions } from '../infrastructure/index.ts'
 import type { AuditLimits, GarbageAges } from '../state/index.ts'
 import type { WorkloadContext } from '../workload/index.ts'
@@ -36,6 +36,8 @@ export interface LeaderLoopsOptions {
   readonly ages?: GarbageAges
   /** Global tokens are copies of those of another region, which corrects them. */
   readonly copiesGlobalTokens: boolean
+  /** How notifications of runs are sent; none are unless given. */
+  readonly notifier?: Pick<Notifier, 'webhooks' | 'address'>
   /** How infrastructure runs execute. */
   readonly execution: Pick<RunControllerOptions, 'settings' | 'address' | 'authorities'>
 }
@@ -63,6 +65,9 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new AutoDestroyLoop({ context, log }),
     new RunLoop({ context, log }),
     new RunController({ context, log, ...options.execution }),
+    ...(options.notifier === undefined
+      ? []
+      : [new NotificationLoop({ notifier: { context, ...options.notifier }, log })]),
     new CheckpointLoop({ ...shared, retention }),
   ]
 }

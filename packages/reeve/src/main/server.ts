@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { aliasesOf } from '../compat/index.ts'
 import { EvaluationBroker, Presence, StateView } from '../control/index.ts'
+import type { WebhookSender } from '../governance/index.ts'
 import { createApp, snapshotChunks, type App } from '../http/index.ts'
 import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import { EXECUTION_DEFAULTS, type ExecutionSettings } from '../infrastructure/index.ts'
@@ -39,6 +40,7 @@ import type { ServerSecrets } from './server-secrets.ts'
 import type { Shortage } from './server-storage.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 import type { Tracing } from './tracing/tracing.ts'
+import { createWebhookSender } from './webhook-sender.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
 import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 
@@ -73,6 +75,7 @@ export class Server {
   readonly backups: BackupLoop | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThreads
+  readonly #webhooks: WebhookSender
   /** Where runners on nodes reach this server; known when it listens. */
   #address = ''
   readonly #broker: EvaluationBroker
@@ -101,6 +104,11 @@ export class Server {
     const { store } = context
     const { config, log } = options
     this.#options = options
+    this.#webhooks = createWebhookSender({
+      allowsLocal: config.dev,
+      version: options.version,
+      otherHeaders: aliasesOf(config.compatibility).governance.notificationHeaders,
+    })
     this.context = context
     this.store = store
     this.regions = regions
@@ -126,6 +134,7 @@ export class Server {
       log,
       version: options.version,
       aliases: aliasesOf(config.compatibility),
+      webhooks: this.#webhooks,
       webFolder: installation.web,
       docsFolder: installation.docs,
       corsOrigins: config.http.corsOrigins,
@@ -175,6 +184,7 @@ export class Server {
         audit: config.audit,
         retention: config.eventLog,
         copiesGlobalTokens: this.regions?.replication !== undefined,
+        notifier: { webhooks: this.#webhooks, address: () => config.http.externalUrl },
         execution: {
           settings: executionSettings(config),
           address: () => this.#address,

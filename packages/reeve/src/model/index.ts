@@ -149,6 +149,7 @@ export {
 } from './governance/run-records.ts'
 export * from './governance/rows.ts'
 export type * from './governance/configuration-rows.ts'
+export type * from './governance/notification-rows.ts'
 export type * from './governance/run-rows.ts'
 export type * from './governance/state-rows.ts'
 export type * from './governance/variable-rows.ts'

@@ -25,20 +25,24 @@ export type { Cause } from './events.ts'
 export {
   broadSetGroup,
   foldName,
-  isOpenPhase,
-  KILLED_PHASES,
-  OPEN_PHASES,
-  blobPartKey,
-  planKey,
-  planPartKey,
-  runLogPartKey,
-  WAITING_RUNS,
   policyCodeKey,
   policySetMemberGroup,
   SCHEDULED_WORKSPACES,
-  scopedKey,
   tagKey,
 } from './governance-tables.ts'
+export {
+  blobPartKey,
+  ENABLED_NOTIFICATIONS,
+  isOpenPhase,
+  KILLED_PHASES,
+  OPEN_PHASES,
+  planKey,
+  planPartKey,
+  RETRIED_NOTIFICATIONS,
+  runLogPartKey,
+  scopedKey,
+  WAITING_RUNS,
+} from './run-tables.ts'
 export type { GovernanceRows } from './governance-tables.ts'
 export { withJobRows } from './job-rows.ts'
 export { childRows, type ChildOptions } from './child-rows.ts'

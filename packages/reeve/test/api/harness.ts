@@ -15,6 +15,7 @@ import {
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { EvaluationBroker, StateView } from '../../src/control/index.ts'
+import type { WebhookSender } from '../../src/governance/index.ts'
 import {
   createApp,
   type App,
@@ -123,6 +124,8 @@ interface TestServerOptions {
   readonly externalUrl?: string
   /** Asks policies; the thread of all tests unless given. */
   readonly policyAsker?: PolicyAsker
+  /** Sends notifications; none are sent unless given. */
+  readonly webhooks?: WebhookSender
   /** Reads job files; the thread of all tests unless given. */
   readonly jobFiles?: JobFileReader
   /** What the agent says about itself, where it is not `AGENT`. */
@@ -220,6 +223,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     requestsPerSecond: options.requestsPerSecond ?? 0,
     ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',
+    ...(options.webhooks !== undefined && { webhooks: options.webhooks }),
     heartbeatMs: () => 10_000,
     seen: (nodeId) => options.seen?.(nodeId),
     aliases,

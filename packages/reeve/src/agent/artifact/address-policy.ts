@@ -13,6 +13,8 @@ export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
 export interface AddressPolicy {
   /** Whether loopback, link-local and unspecified addresses may be reached. */
   readonly allowsLocal: boolean
+  /** Ends the refusal of a local address; says how to permit one for artifacts unless given. */
+  readonly hint?: string
   /** The system's resolver unless given. */
   readonly resolve?: Resolve
 }
@@ -87,7 +89,7 @@ function toError(thrown: unknown): Error {
  * so a host that may be an address is checked here first.
  */
 export function requireAllowed(host: string, policy: AddressPolicy, describe: string): void {
-  if (!policy.allowsLocal && isLocalAddress(host)) throw localFault(describe, host)
+  if (!policy.allowsLocal && isLocalAddress(host)) throw localFault(policy, describe, host)
 }
 
 /** Without the brackets that an IPv6 address has in a URL. */
@@ -99,9 +101,10 @@ function systemResolve(host: string): Promise<readonly ResolvedAddress[]> {
   return resolveName(host, { all: true })
 }
 
+const ARTIFACT_HINT = 'client.artifact.allow_local = true permits it'
+
 /** The beginning of the message names the source: `Artifact source http://host/file`. */
-function localFault(describe: string, address: string): Fault {
-  const hint = 'client.artifact.allow_local = true permits it'
+function localFault({ hint = ARTIFACT_HINT }: AddressPolicy, describe: string, address: string) {
   const why = `which this node does not allow (${hint})`
   return new Fault('task-artifact', `${describe} resolves to ${address}, ${why}`)
 }

@@ -6,6 +6,7 @@ import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { afterApply } from '../projects/auto-destroy.ts'
+import { triggeredRows } from '../run-triggers/triggered-runs.ts'
 import { findRun, type SeenRun } from './find-run.ts'
 import { endedRows } from './ended-rows.ts'
 import { interruptedRows } from './execution/cancel-run.ts'
@@ -117,7 +118,11 @@ export async function reportRun(
     caller,
     organizationId: run.organizationId,
     subjects: [run.id],
-    changes: [put('runs', run), ...(after === workspace ? [] : [put('workspaces', after)])],
+    changes: [
+      put('runs', run),
+      ...(after === workspace ? [] : [put('workspaces', after)]),
+      ...(report.status === 'applied' ? triggeredRows(context, run) : []),
+    ],
   })
   return ok({ ...seen.value, run })
 }

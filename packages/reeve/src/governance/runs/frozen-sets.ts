@@ -20,10 +20,7 @@ export function freezeSets(
   return setsForWorkspace(context, workspaceId).map((set) => frozenSet(context, set))
 }
 
-export function frozenSet(
-  { store }: Pick<GovernanceContext, 'store'>,
-  set: AppliedSet,
-): FrozenSet {
+export function frozenSet({ store }: Pick<GovernanceContext, 'store'>, set: AppliedSet): FrozenSet {
   const { agentEnabled, policyToolVersion } = store.tables.policy_sets.get(set.id)
   const isInStage = set.kind === 'opa' || agentEnabled
   return {

@@ -48,6 +48,8 @@ function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes
     name: attributes.name ?? before.name,
     description: textOr(attributes.description, before.description),
     autoApply: attributes['auto-apply'] ?? before.autoApply,
+    autoApplyRunTrigger:
+      attributes['auto-apply-run-trigger'] ?? before.autoApplyRunTrigger ?? false,
     executionMode: mode ?? before.executionMode,
     overwritesExecutionMode: overwrites,
     workingDirectory: textOr(attributes['working-directory'], before.workingDirectory),

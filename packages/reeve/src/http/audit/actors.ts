@@ -40,6 +40,7 @@ export function governanceActor(context: GovernanceContext, caller: CallerIdenti
 /** Where an id in a path is found, by the parameter's name. */
 const TABLE_OF = {
   configuration_version_id: 'configuration_versions',
+  notification_configuration_id: 'notification_configurations',
   organization_membership_id: 'organization_memberships',
   policy_id: 'run_policies',
   policy_set_id: 'policy_sets',
@@ -47,6 +48,7 @@ const TABLE_OF = {
   policy_set_version_id: 'policy_set_versions',
   project_id: 'projects',
   reserved_tag_key_id: 'reserved_tag_keys',
+  run_trigger_id: 'run_triggers',
   state_version_id: 'state_versions',
   team_id: 'teams',
   team_project_id: 'team_projects',

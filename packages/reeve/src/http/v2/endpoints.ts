@@ -20,6 +20,7 @@ import type { WaitHost } from './row-waits.ts'
 import { runApplyEndpoints } from './run-applies.ts'
 import { runPhaseEndpoints } from './run-phases.ts'
 import { runQueueEndpoints } from './run-queues.ts'
+import { runTriggerEndpoints } from './run-triggers.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
 import { runEndpoints } from './runs.ts'
 import { taskStageEndpoints } from './task-stages.ts'
@@ -56,6 +57,7 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...stateVersionEndpoints(context),
     ...planEndpoints(context),
     ...runQueueEndpoints(context),
+    ...runTriggerEndpoints(context),
     ...policyCheckEndpoints(context),
     ...taskStageEndpoints(context),
     ...policyEvaluationEndpoints(context),

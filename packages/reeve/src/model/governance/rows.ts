@@ -142,6 +142,8 @@ export interface WorkspaceRow {
   readonly executionMode: ExecutionMode
   readonly overwritesExecutionMode: boolean
   readonly autoApply: boolean
+  /** Absent in rows of earlier versions, which had no run triggers. */
+  readonly autoApplyRunTrigger?: boolean
   readonly autoDestroyAtMs: number | null
   /** Mirrors the project's value while it inherits. */
   readonly autoDestroyActivityDuration: string | null

@@ -68,6 +68,17 @@ export interface RunExecution {
   readonly keepsLock: boolean
 }
 
+/** When a run of the source is applied, a run is queued in the workspace. */
+export interface RunTriggerRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly sourceId: string
+  readonly createdMs: number
+  /** Why the latest apply of the source queued no run. */
+  readonly problem: string | null
+}
+
 /** One half of an executed run: a batch job. */
 export interface RunPhaseRow {
   /** `<run id>-<plan or apply>`, which is the id of its job too. */

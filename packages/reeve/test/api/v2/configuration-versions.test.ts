@@ -19,7 +19,7 @@ async function aWorld() {
 type World = Awaited<ReturnType<typeof aWorld>>
 
 async function newVersion({ it, params }: World, attributes?: object, as?: string) {
-  const body = aBody('configuration-versions', attributes)
+  const body = aBody('configuration-versions', { 'auto-queue-runs': false, ...attributes })
   const call = { params, body, ...(as !== undefined && { as }) }
   return (await it.created('createConfigurationVersion', call)).data
 }
@@ -228,7 +228,8 @@ test('C27 an upload queues exactly one run, of whoever created the version', asy
   const world = await aWorld()
   const writer = await world.it.team('acme', 'writers')
   await giveProject(world.it, { teamId: writer.id, projectId: world.projectId }, 'write')
-  const made = await newVersion(world, {}, writer.token)
+  const queues = { 'auto-queue-runs': true }
+  const made = await newVersion(world, queues, writer.token)
   await putBytes(world.it, made.attributes['upload-url'], FILES)
   await putBytes(world.it, made.attributes['upload-url'], FILES)
   const [run, ...others] = await runsOf(world)
@@ -243,7 +244,11 @@ test('C27 an upload queues exactly one run, of whoever created the version', asy
 
 const quietUploads: readonly (readonly [string, object, object])[] = [
   ['that asks for none', { 'auto-queue-runs': false }, {}],
-  ['of a workspace that executes elsewhere', {}, { 'execution-mode': 'local' }],
+  [
+    'of a workspace that executes elsewhere',
+    { 'auto-queue-runs': true },
+    { 'execution-mode': 'local' },
+  ],
 ]
 for (const [what, attributes, settings] of quietUploads)
   test(`an upload ${what} queues no run`, async () => {
@@ -257,7 +262,7 @@ for (const [what, attributes, settings] of quietUploads)
 test('uploads queue runs that only plan, or that save their plan, as the version says', async () => {
   const world = await aWorld()
   for (const attributes of [{ speculative: true }, { provisional: true }]) {
-    const made = await newVersion(world, attributes)
+    const made = await newVersion(world, { ...attributes, 'auto-queue-runs': true })
     await putBytes(world.it, made.attributes['upload-url'], FILES)
   }
   const facts = (await runsOf(world)).map(({ attributes }) => [

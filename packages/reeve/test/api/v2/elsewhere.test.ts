@@ -96,6 +96,24 @@ async function aFullOrganization(t: TestContext) {
     ...inWorkspace,
     body: aBody('configuration-versions'),
   })
+  const { data: source } = await it.created('createWorkspace', {
+    params: ACME,
+    body: aBody('workspaces', { name: 'source' }),
+  })
+  const runTrigger = await it.created('createRunTrigger', {
+    ...inWorkspace,
+    body: aBody('run-triggers', undefined, {
+      sourceable: { data: { type: 'workspaces', id: source.id } },
+    }),
+  })
+  const notifications = await it.created('createNotificationConfiguration', {
+    ...inWorkspace,
+    body: aBody('notification-configurations', {
+      name: 'hook',
+      'destination-type': 'generic',
+      url: 'https://receiver.example',
+    }),
+  })
   await it.ok('lockWorkspace', inWorkspace)
   const state = await it.created('createStateVersion', {
     ...inWorkspace,
@@ -123,6 +141,8 @@ async function aFullOrganization(t: TestContext) {
     parameter_id: parameter.data.id,
     policy_set_version_id: version.data.id,
     run_id: judged.id,
+    run_trigger_id: runTrigger.data.id,
+    notification_configuration_id: notifications.data.id,
     plan_id: judged.relationships.plan.data.id,
     policy_check_id: check.id,
     task_stage_id: stage.id,

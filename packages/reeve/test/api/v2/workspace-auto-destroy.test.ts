@@ -144,7 +144,9 @@ for (const { project, given, found } of INHERITED_CASES)
   })
 
 function aLoop(it: GovernanceServer): AutoDestroyLoop {
-  const log = { warn: (fields: object, what: string) => assert.fail(`${what} ${JSON.stringify(fields)}`) }
+  const log = {
+    warn: (fields: object, what: string) => assert.fail(`${what} ${JSON.stringify(fields)}`),
+  }
   return new AutoDestroyLoop({ context: it.server.context, log })
 }
 
@@ -207,7 +209,7 @@ test('loop: more than one commit’s worth is marked in one round', async () => 
   assert.ok(rows.every(({ autoDestroyStatus }) => autoDestroyStatus === 'destroying'))
 })
 
-/** A workspace of the project with a duration, whose files were uploaded, an hour after its time. */
+/** A workspace of the project with a duration, with files, an hour after its time. */
 async function aDueWorkspace(attributes: object = {}) {
   const { it, three } = await aWorld()
   const { id } = await newWorkspace(it, 'web', { projectId: three, attributes })
@@ -219,7 +221,7 @@ async function aDueWorkspace(attributes: object = {}) {
   return { it, id, loop, runs, status }
 }
 
-test('loop: where runs execute here, one that destroys is queued once and confirms itself', async () => {
+test('loop: where runs execute here, one that destroys is queued and confirms itself', async () => {
   const { loop, runs, status } = await aDueWorkspace()
   loop.mark()
   loop.mark()

@@ -7,6 +7,7 @@ import { readBlob, storeBlob } from '../../blobs/sealed-blobs.ts'
 import { GOVERNANCE_CAUSE } from '../../commit.ts'
 import { readConfigurationArchive } from '../../configuration-versions/configuration-versions.ts'
 import type { GovernanceContext } from '../../context.ts'
+import { triggeredRows } from '../../run-triggers/triggered-runs.ts'
 import { freezeSets, pinCode, sealSets } from '../frozen-sets.ts'
 import { storePlanParts } from '../plan-blobs.ts'
 import { waitingRows } from '../policy-rows.ts'
@@ -172,7 +173,7 @@ function phaseEnd(
   if (end.outcome === 'finished')
     return phase.phase === 'plan'
       ? plannedRows(context, { phase, run }, { end, nowMs })
-      : appliedRows(tables, { phase, run }, nowMs)
+      : [...appliedRows(tables, { phase, run }, nowMs), ...triggeredRows(context, run)]
   // A tool that was interrupted fails; that is what was asked for.
   const outcome = phase.cancellation === 'none' ? end.outcome : 'canceled'
   const keepsLock = end.stateUncertain === true

@@ -62,15 +62,7 @@ export function runResource(
         'is-discardable': isDiscardable(run.status),
         'is-force-cancelable': forceCancelAtMs !== null && forceCancelAtMs <= clock.nowMs(),
       },
-      permissions: {
-        'can-apply': rights.queueApply,
-        'can-cancel': rights.queueApply || (rights.queuePlan && run.createdById === callerId),
-        'can-discard': rights.queueApply,
-        'can-force-cancel': rights.forceUnlock,
-        'can-force-execute': rights.forceUnlock,
-        'can-override-policy-check': rights.overridePolicies,
-        'can-upload-plan': rights.queuePlan && execution === undefined,
-      },
+      permissions: permissionsOf({ run, rights }, callerId),
     },
     relationships: {
       workspace: toOne('workspaces', run.workspaceId),
@@ -88,6 +80,21 @@ export function runResource(
       self: pathOf('runs', run.id),
       ...(isWaiting ? { 'plan-upload': pathOf('plans', plan.id, 'upload') } : {}),
     },
+  }
+}
+
+function permissionsOf(
+  { run, rights }: Pick<SeenRun, 'run' | 'rights'>,
+  callerId: string,
+): v2.Run['attributes']['permissions'] {
+  return {
+    'can-apply': rights.queueApply,
+    'can-cancel': rights.queueApply || (rights.queuePlan && run.createdById === callerId),
+    'can-discard': rights.queueApply,
+    'can-force-cancel': rights.forceUnlock,
+    'can-force-execute': rights.forceUnlock,
+    'can-override-policy-check': rights.overridePolicies,
+    'can-upload-plan': rights.queuePlan && run.execution === undefined,
   }
 }
 

@@ -46,6 +46,7 @@ function attributesOf(
       ? workspace.executionMode
       : organization.defaultExecutionMode,
     'auto-apply': workspace.autoApply,
+    'auto-apply-run-trigger': workspace.autoApplyRunTrigger ?? false,
     'auto-destroy-at': optionalTime(workspace.autoDestroyAtMs),
     'auto-destroy-activity-duration': workspace.autoDestroyActivityDuration,
     'auto-destroy-status': workspace.autoDestroyStatus,

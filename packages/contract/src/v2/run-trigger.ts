@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import { routes } from '../route.ts'
+import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { create, list, read, remove } from './define.ts'
+import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
+import { RUN_TRIGGERS_MAX } from './limits.ts'
+import { fieldsQuery, includeQuery } from './query.ts'
+
+export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const
+
+/** Which end of its run triggers a workspace is. */
+export const RUN_TRIGGER_DIRECTIONS = ['inbound', 'outbound'] as const
+
+/** When a run of the source is applied, a run is queued in the workspace. */
+export const RunTrigger = ResourceOf('RunTrigger', 'run-triggers', {
+  attributes: Type.Object({
+    'workspace-name': Type.String(),
+    'sourceable-name': Type.String({ description: 'The name of the source.' }),
+    'created-at': Timestamp(),
+    'error-message': Nullable(
+      Type.String({ description: 'Why the latest apply of the source queued no run.' }),
+    ),
+  }),
+  relationships: Type.Object({
+    workspace: ToOne('workspaces'),
+    sourceable: ToOne('workspaces'),
+  }),
+  links: SelfLink(),
+})
+export type RunTrigger = Shape<typeof RunTrigger>
+
+export const RunTriggerDocument = DocumentOf(RunTrigger)
+export const RunTriggerPage = PageOf(RunTrigger)
+
+export const RunTriggerCreateRequest = RequestOf('RunTriggerCreateRequest', 'run-triggers', {
+  relationships: Type.Object({ sourceable: ToOne('workspaces') }),
+})
+export type RunTriggerCreateRequest = Shape<typeof RunTriggerCreateRequest>
+
+const reads = 'Read access to the workspace.'
+const writes = 'Permission to update the workspace.'
+const shown = { ...includeQuery(RUN_TRIGGER_INCLUDES), ...fieldsQuery('run-triggers') }
+
+export const runTriggerRoutes = routes('Run triggers', {
+  listRunTriggers: list('/workspaces/:workspace_id/run-triggers', {
+    summary: 'List the run triggers of a workspace, oldest first.',
+    query: {
+      'filter[run-trigger][type]': Type.Optional(
+        OneOf(
+          RUN_TRIGGER_DIRECTIONS,
+          '`inbound`, the default, queue runs in the workspace; `outbound` are those it sets off.',
+        ),
+      ),
+      ...shown,
+    },
+    returns: RunTriggerPage,
+    needs: `${reads} Of outbound ones, those whose workspace the caller may read.`,
+  }),
+  createRunTrigger: create('/workspaces/:workspace_id/run-triggers', {
+    summary: 'Queue a run in a workspace whenever a run of another one is applied.',
+    body: RunTriggerCreateRequest,
+    returns: RunTriggerDocument,
+    errors: {
+      422: `The source does not exist, is the workspace itself or is a source already, or there are ${RUN_TRIGGERS_MAX}.`,
+    },
+    needs: 'Permission to update the workspace, and read access to the source.',
+  }),
+  readRunTrigger: read('/run-triggers/:run_trigger_id', {
+    summary: 'Show a run trigger.',
+    query: shown,
+    returns: RunTriggerDocument,
+    needs: reads,
+  }),
+  deleteRunTrigger: remove('/run-triggers/:run_trigger_id', {
+    summary: 'Delete a run trigger.',
+    needs: writes,
+  }),
+})

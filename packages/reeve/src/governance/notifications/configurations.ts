@@ -1,0 +1,232 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import {
+  invalid,
+  isEqual,
+  UNSEEN,
+  type GovernanceRefusal,
+  type NotificationConfigurationRow,
+} from '../../model/index.ts'
+import { put, remove, type Change, type Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { oldestFirst } from '../variables/oldest-first.ts'
+import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
+import { sendNotification, type Notifier } from './send-notification.ts'
+
+/** What the use cases need that send something. */
+export interface NotifyingContext {
+  readonly context: GovernanceContext
+  readonly notifier: Notifier
+}
+
+/** The notification configurations of a workspace, oldest first. */
+export function listNotificationConfigurations(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  workspaceId: string,
+): Result<readonly NotificationConfigurationRow[], GovernanceRefusal> {
+  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
+  if (!seen.ok) return seen
+  const { notification_configurations: configurations } = context.store.tables
+  return ok(oldestFirst(configurations, 'workspace', workspaceId))
+}
+
+export function findNotificationConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  id: string,
+): Result<NotificationConfigurationRow, GovernanceRefusal> {
+  const row = context.store.tables.notification_configurations.find(id)
+  if (row === undefined) return err(UNSEEN)
+  const address = { workspaceId: row.workspaceId }
+  const seen = findWorkspaceWith(context, caller, { address, right: 'update' })
+  return seen.ok ? ok(row) : seen
+}
+
+type Attributes = NonNullable<v2.NotificationConfigurationUpdateRequest['data']['attributes']>
+
+/** An enabled one is tested first: its receiver has to answer with 2xx. */
+export async function createNotificationConfiguration(
+  host: NotifyingContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly workspaceId: string
+    readonly data: v2.NotificationConfigurationCreateRequest['data']
+  },
+): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
+  const { context } = host
+  const { workspaceId, data } = request
+  const find = () =>
+    findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'update' })
+  const seen = find()
+  if (!seen.ok) return seen
+  const { attributes } = data
+  const nowMs = context.clock.nowMs()
+  const blank: NotificationConfigurationRow = {
+    id: newId(context.ids, 'notification-configurations'),
+    organizationId: seen.value.organization.id,
+    workspaceId,
+    name: attributes.name,
+    destinationType: attributes['destination-type'],
+    url: '',
+    token: null,
+    enabled: false,
+    triggers: [],
+    createdMs: nowMs,
+    updatedMs: nowMs,
+    enabledMs: nowMs,
+    lastDelivery: null,
+  }
+  const problem = urlProblem(attributes.url) ?? roomProblem(context.store.tables, workspaceId)
+  if (problem !== undefined) return err(problem)
+  const tested = await testedRow(host, changedRow(context, blank, attributes))
+  if (!tested.ok) return tested
+  // The test takes a while: the workspace may be gone.
+  const still = find()
+  if (!still.ok) return still
+  await write(context, caller, { action: 'NotificationConfigurationCreated', row: tested.value })
+  return tested
+}
+
+function roomProblem(
+  { notification_configurations: configurations }: Tables,
+  workspaceId: string,
+): GovernanceRefusal | undefined {
+  const most = v2.NOTIFICATION_CONFIGURATIONS_MAX
+  if (configurations.countIn('workspace', workspaceId) < most) return undefined
+  return invalid('/data', `A workspace has at most ${most} notification configurations`)
+}
+
+function urlProblem(url: string | undefined): GovernanceRefusal | undefined {
+  if (url === undefined) return undefined
+  const parsed = URL.parse(url)
+  if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return undefined
+  return invalid('/data/attributes/url', 'Url must begin with http:// or https://')
+}
+
+/** What is omitted stays; an empty token takes the signature away. */
+function changedRow(
+  { sealer, clock }: Pick<GovernanceContext, 'sealer' | 'clock'>,
+  before: NotificationConfigurationRow,
+  attributes: Attributes,
+): NotificationConfigurationRow {
+  const { name, url, token, enabled, triggers } = attributes
+  const isNewUrl = url !== undefined && (before.url === '' || sealer.open(before.url) !== url)
+  const isEnabled = enabled ?? before.enabled
+  return {
+    ...before,
+    name: name ?? before.name,
+    url: isNewUrl ? sealer.seal(url) : before.url,
+    token: token === undefined ? before.token : token ? sealer.seal(token) : null,
+    enabled: isEnabled,
+    triggers: triggers === undefined ? before.triggers : [...new Set(triggers)],
+    enabledMs: isEnabled && !before.enabled ? clock.nowMs() : before.enabledMs,
+  }
+}
+
+/** The row with what became of its test, where it has to be tested. */
+async function testedRow(
+  { notifier }: NotifyingContext,
+  row: NotificationConfigurationRow,
+): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
+  if (!row.enabled) return ok(row)
+  const lastDelivery = await sendNotification(notifier, row, undefined)
+  return lastDelivery.successful ? ok({ ...row, lastDelivery }) : err(refusedBy(lastDelivery))
+}
+
+function refusedBy({
+  code,
+  body,
+}: NonNullable<NotificationConfigurationRow['lastDelivery']>): GovernanceRefusal {
+  const said = code === null ? `did not answer: ${body}` : `answered ${code}`
+  return invalid('/data/attributes/url', `Url was tested, and its server ${said}`)
+}
+
+export async function updateNotificationConfiguration(
+  host: NotifyingContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly id: string
+    readonly data: v2.NotificationConfigurationUpdateRequest['data']
+  },
+): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
+  const { context } = host
+  const { id, data } = request
+  const { attributes = {} } = data
+  const found = findNotificationConfiguration(context, caller, id)
+  if (!found.ok) return found
+  const problem = urlProblem(attributes.url)
+  if (problem !== undefined) return err(problem)
+  const changed = changedRow(context, found.value, attributes)
+  if (isEqual(changed, found.value)) return found
+  const tested = await testedRow(host, changed)
+  if (!tested.ok) return tested
+  const still = findNotificationConfiguration(context, caller, id)
+  if (!still.ok) return still
+  const row = { ...tested.value, updatedMs: context.clock.nowMs() }
+  await write(context, caller, { action: 'NotificationConfigurationUpdated', row })
+  return ok(row)
+}
+
+/** Sends a test, and keeps what became of it whatever it was. */
+export async function verifyNotificationConfiguration(
+  { context, notifier }: NotifyingContext,
+  caller: GovernanceCaller,
+  id: string,
+): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
+  const found = findNotificationConfiguration(context, caller, id)
+  if (!found.ok) return found
+  const lastDelivery = await sendNotification(notifier, found.value, undefined)
+  const still = findNotificationConfiguration(context, caller, id)
+  if (!still.ok) return still
+  const row = { ...still.value, lastDelivery }
+  await write(context, caller, { action: 'NotificationConfigurationVerified', row })
+  return lastDelivery.successful ? ok(row) : err(refusedBy(lastDelivery))
+}
+
+export async function deleteNotificationConfiguration(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  id: string,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findNotificationConfiguration(context, caller, id)
+  if (!found.ok) return found
+  await commitWrite(context, {
+    action: 'NotificationConfigurationDeleted',
+    caller,
+    organizationId: found.value.organizationId,
+    subjects: [id],
+    changes: configurationEnd(context.store.tables, id),
+  })
+  return ok(undefined)
+}
+
+function configurationEnd(tables: Tables, id: string): readonly Change[] {
+  const told = [...tables.notifications.keysIn('configuration', id)]
+  return [
+    ...told.map((key) => remove('notifications', key)),
+    remove('notification_configurations', id),
+  ]
+}
+
+interface ConfigurationWrite {
+  readonly action: `NotificationConfiguration${'Created' | 'Updated' | 'Verified'}`
+  readonly row: NotificationConfigurationRow
+}
+
+async function write(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { action, row }: ConfigurationWrite,
+): Promise<void> {
+  await commitWrite(context, {
+    action,
+    caller,
+    organizationId: row.organizationId,
+    subjects: [row.id],
+    changes: [put('notification_configurations', row)],
+  })
+}

@@ -1,0 +1,86 @@
+import type { v2 } from '@reeve/contract'
+import type { NotificationConfigurationRow, RunRow, WorkspaceRow } from '../../model/index.ts'
+import type { Tables } from '../../state/index.ts'
+import { isEnded, isResting } from '../runs/run-states.ts'
+
+/** Something that happened and may be told. */
+export interface Occurrence {
+  /** The same whenever it is looked at. */
+  readonly key: string
+  readonly trigger: v2.NotificationTrigger
+  readonly atMs: number
+  /** Undefined where it is about the workspace. */
+  readonly run: RunRow | undefined
+  readonly message: string
+}
+
+const HOUR_MS = 3_600_000
+
+/** What happened longer ago is not news. */
+export const OCCURRENCE_MS_MAX = HOUR_MS
+
+/** How long before it is destroyed a workspace is told of, twice. */
+const REMINDED_HOURS = [24, 12] as const
+
+/** What the receiver of a configuration wants to know of its workspace, oldest first. */
+export function occurrencesFor(
+  tables: Tables,
+  configuration: NotificationConfigurationRow,
+  nowMs: number,
+): readonly Occurrence[] {
+  const { workspaceId, triggers, enabledMs } = configuration
+  const workspace = tables.workspaces.find(workspaceId)
+  if (workspace === undefined) return []
+  const since = Math.max(enabledMs, nowMs - OCCURRENCE_MS_MAX)
+  const ofRuns = [...tables.runs.keysIn('workspace', workspaceId)].flatMap((id) =>
+    runOccurrences(tables.runs.get(id)),
+  )
+  return [...ofRuns.filter(({ atMs }) => atMs >= since), ...reminders(workspace, nowMs)]
+    .filter(({ trigger }) => triggers.includes(trigger))
+    .toSorted((a, b) => a.atMs - b.atMs)
+}
+
+/** What happened to a run, by the times at which it entered its statuses. */
+function runOccurrences(run: RunRow): readonly Occurrence[] {
+  const { status, statusMs } = run
+  const rests = isResting(status) && !isEnded(status) && status !== 'planned_and_saved'
+  const lastMs = Math.max(run.createdMs, ...Object.values(statusMs))
+  const times: readonly (readonly [v2.NotificationTrigger, number | undefined, string])[] = [
+    ['run:created', run.createdMs, 'Run created'],
+    ['run:planning', statusMs['planning-at'], 'Run is planning'],
+    ['run:needs_attention', rests ? lastMs : undefined, `Run needs attention (${status})`],
+    ['run:applying', statusMs['applying-at'], 'Run is applying'],
+    ['run:completed', COMPLETED.has(status) ? lastMs : undefined, `Run completed (${status})`],
+    ['run:errored', FAILED.has(status) ? lastMs : undefined, `Run did not complete (${status})`],
+  ]
+  return times.flatMap(([trigger, atMs, message]) =>
+    atMs === undefined
+      ? []
+      : [{ key: `${run.id} ${trigger}${keyTail(trigger, status)}`, trigger, atMs, run, message }],
+  )
+}
+
+/** A run may need attention twice: once for its policies, once for its confirmation. */
+function keyTail(trigger: v2.NotificationTrigger, status: v2.RunStatus): string {
+  return trigger === 'run:needs_attention' ? ` ${status}` : ''
+}
+
+const COMPLETED: ReadonlySet<v2.RunStatus> = new Set(['applied', 'planned_and_finished'])
+const FAILED: ReadonlySet<v2.RunStatus> = new Set(['errored', 'canceled', 'policy_soft_failed'])
+
+/** That a workspace is to be destroyed, while there is time to keep it: the latest that is due. */
+function reminders(workspace: WorkspaceRow, nowMs: number): readonly Occurrence[] {
+  const { autoDestroyAtMs: atMs } = workspace
+  if (atMs === null || atMs <= nowMs) return []
+  const due = REMINDED_HOURS.findLast((hours) => atMs - hours * HOUR_MS <= nowMs)
+  if (due === undefined) return []
+  return [
+    {
+      key: `${workspace.id} auto-destroy ${atMs} ${due}`,
+      trigger: 'workspace:auto_destroy_reminder',
+      atMs: nowMs,
+      run: undefined,
+      message: `Workspace ${workspace.name} is destroyed at ${new Date(atMs).toISOString()}`,
+    },
+  ]
+}

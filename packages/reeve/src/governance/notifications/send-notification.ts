@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto'
+import type { NotificationConfigurationRow, NotificationDelivery } from '../../model/index.ts'
+import { usernameOf } from '../caller.ts'
+import type { GovernanceHost } from '../context.ts'
+import type { Occurrence } from './occurrences.ts'
+
+/** A request to the receiver of notifications. */
+export interface WebhookRequest {
+  readonly url: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What became of it. */
+export interface WebhookAnswer {
+  /** Null where there was no answer. */
+  readonly code: number | null
+  /** The beginning of the answer, or why there was none. */
+  readonly body: string
+}
+
+/** Sends requests to receivers, within limits of time and size, and never fails. */
+export interface WebhookSender {
+  send(request: WebhookRequest): Promise<WebhookAnswer>
+}
+
+/** Where nothing can be sent. */
+export const NO_WEBHOOKS: WebhookSender = {
+  send: async () => ({ code: null, body: 'This server sends no notifications' }),
+}
+
+/** The header with the signature of the body. */
+export const SIGNATURE_HEADER = 'x-reeve-notification-signature'
+
+export interface Notifier {
+  readonly context: Pick<GovernanceHost, 'store' | 'clock' | 'sealer'>
+  readonly webhooks: WebhookSender
+  /** Where people open the web interface; empty where that is not known. */
+  readonly address: () => string
+}
+
+type Receiver = Pick<NotificationConfigurationRow, 'id' | 'workspaceId' | 'url' | 'token'>
+
+/** Tells a receiver something once; undefined stands for a test. */
+export async function sendNotification(
+  { context, webhooks, address }: Notifier,
+  receiver: Receiver,
+  occurrence: Occurrence | undefined,
+): Promise<NotificationDelivery> {
+  const { sealer, clock } = context
+  const payload = payloadOf(context, receiver, { occurrence, address: address() })
+  const body = JSON.stringify(payload)
+  const answer = await webhooks.send({
+    url: sealer.open(receiver.url),
+    body,
+    headers: {
+      'content-type': 'application/json',
+      ...(receiver.token === null
+        ? {}
+        : { [SIGNATURE_HEADER]: signature(sealer.open(receiver.token), body) }),
+    },
+  })
+  const successful = answer.code !== null && answer.code >= 200 && answer.code < 300
+  return { ...answer, atMs: clock.nowMs(), successful }
+}
+
+/** HMAC-SHA512 of the body in hexadecimal. */
+export function signature(token: string, body: string): string {
+  return createHmac('sha512', token).update(body).digest('hex')
+}
+
+interface PayloadParts {
+  readonly occurrence: Occurrence | undefined
+  readonly address: string
+}
+
+/** The first version of the payload, of which receivers know every member. */
+function payloadOf(
+  context: Notifier['context'],
+  { id, workspaceId }: Receiver,
+  { occurrence, address }: PayloadParts,
+): object {
+  const { tables } = context.store
+  const workspace = tables.workspaces.get(workspaceId)
+  const organization = tables.organizations.get(workspace.organizationId)
+  const run = occurrence?.run
+  const createdBy =
+    run && usernameOf(context, { userId: run.createdById, nameThen: run.createdByName })
+  return {
+    payload_version: 1,
+    notification_configuration_id: id,
+    run_url:
+      run === undefined || address === ''
+        ? null
+        : `${address}/ui/organizations/${encodeURIComponent(organization.name)}/runs/${run.id}`,
+    run_id: run?.id ?? null,
+    run_message: run?.message ?? null,
+    run_created_at: timeText(run?.createdMs),
+    run_created_by: createdBy ?? null,
+    workspace_id: workspace.id,
+    workspace_name: workspace.name,
+    organization_name: organization.name,
+    notifications: [
+      {
+        message: occurrence?.message ?? `Verification of ${id}`,
+        trigger: occurrence?.trigger ?? 'verification',
+        run_status: run?.status ?? null,
+        run_updated_at: timeText(occurrence?.run && occurrence.atMs),
+        run_updated_by: run?.decision?.byName ?? createdBy ?? null,
+      },
+    ],
+  }
+}
+
+function timeText(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}

@@ -1,0 +1,98 @@
+import { request as plainRequest, type IncomingMessage } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import { errorMessage } from '@reeve/kit/fault.ts'
+import { hostOf, policyLookup, requireAllowed } from '../agent/index.ts'
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../governance/index.ts'
+
+/** From the first byte that is sent to the last one that is read. */
+const ANSWER_MS_MAX = 10_000
+
+/** Of an answer, whose beginning is kept. */
+const ANSWER_CHARS_MAX = 1_024
+
+export interface WebhookSenderOptions {
+  /** Whether receivers may be on this machine or its link. */
+  readonly allowsLocal: boolean
+  readonly version: string
+  /** Names under which receivers know headers of ours: both are sent. */
+  readonly otherHeaders: Readonly<Record<string, string>>
+}
+
+/**
+ * Sends notifications over HTTP. Whoever may configure one chooses its address, so addresses that
+ * only this machine or its cloud provider answers at are refused, and redirects are not followed.
+ */
+export function createWebhookSender({
+  allowsLocal,
+  version,
+  otherHeaders,
+}: WebhookSenderOptions): WebhookSender {
+  const policy = { allowsLocal, hint: 'receivers of notifications are elsewhere' }
+  return {
+    async send(request) {
+      try {
+        const url = new URL(request.url)
+        const describe = `The receiver ${url.host}`
+        requireAllowed(hostOf(url.hostname), policy, describe)
+        const lookup = policyLookup(policy, describe)
+        const headers = {
+          'user-agent': `reeve/${version}`,
+          ...withOtherNames(request.headers, otherHeaders),
+        }
+        return await exchange(url, { ...request, headers }, lookup)
+      } catch (thrown) {
+        return { code: null, body: errorMessage(thrown).slice(0, ANSWER_CHARS_MAX) }
+      }
+    },
+  }
+}
+
+function withOtherNames(
+  headers: WebhookRequest['headers'],
+  otherNames: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const others = Object.entries(headers).flatMap(([name, value]) => {
+    const other = otherNames[name]
+    return other === undefined ? [] : [[other, value] as const]
+  })
+  return { ...headers, ...Object.fromEntries(others) }
+}
+
+async function exchange(
+  url: URL,
+  { body, headers }: WebhookRequest,
+  lookup: ReturnType<typeof policyLookup>,
+): Promise<WebhookAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const options = {
+    method: 'POST',
+    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+    lookup,
+    // One connection for each: receivers are many, and notifications are rare.
+    agent: false,
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  }
+  const request =
+    url.protocol === 'https:'
+      ? secureRequest(url, options, resolve)
+      : plainRequest(url, options, resolve)
+  request.on('error', reject)
+  request.end(body)
+  const response = await promise
+  return { code: response.statusCode ?? null, body: await beginningOf(response) }
+}
+
+/** What has come when it is enough, or when the receiver breaks off: the status says more. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  response.setEncoding('utf8')
+  try {
+    for await (const piece of response) {
+      text += String(piece)
+      if (text.length >= ANSWER_CHARS_MAX) break
+    }
+  } catch {
+    // What has come is kept.
+  }
+  return text.slice(0, ANSWER_CHARS_MAX)
+}
