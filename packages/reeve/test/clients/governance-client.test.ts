@@ -20,6 +20,6 @@ test('the unmodified Go client of the governance API works', async (t) => {
   await runGoClient(t, {
     program: built.program,
     environment: { ...environment, EXECUTE_RUNS: String(SKIPPED === false) },
-    stepsMin: 15,
+    stepsMin: 17,
   })
 })

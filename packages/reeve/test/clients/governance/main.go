@@ -58,6 +58,8 @@ var steps = []step{
 	{"policy sets: create, attach a workspace, parameters", policySets, false},
 	{"policy set versions: create, upload a directory and read", policySetVersions, false},
 	{"state: lock, create a version, read outputs, download and unlock", states, false},
+	{"run triggers: create, list by direction and delete", runTriggers, false},
+	{"notifications: create, list, update and delete", notifications, false},
 	{"runs: upload a configuration, plan with its log and JSON", planned, true},
 	{"runs: the policy check fails softly, is overridden, and the run is applied", applied, true},
 	{"runs: list, read with includes, and a destroy run is discarded", discarded, true},
@@ -456,6 +458,52 @@ func states(c *client) error {
 		check(current.ID == version.ID && current.Serial == 1, "current %q, serial %d", current.ID, current.Serial),
 		check(string(text) == state, "downloaded %d bytes", len(text)),
 		check(len(outputs.Items) == 1 && outputs.Items[0].Value == "10.0.0.1", "outputs %+v", outputs.Items),
+	)
+}
+
+func runTriggers(c *client) error {
+	source, err := c.Workspaces.Read(c.ctx, organization, "stored")
+	if err != nil {
+		return err
+	}
+	trigger, err := c.RunTriggers.Create(c.ctx, c.workspace.ID, tfe.RunTriggerCreateOptions{Sourceable: source})
+	if err != nil {
+		return err
+	}
+	inbound, err1 := c.RunTriggers.List(c.ctx, c.workspace.ID, &tfe.RunTriggerListOptions{RunTriggerType: tfe.RunTriggerInbound})
+	outbound, err2 := c.RunTriggers.List(c.ctx, source.ID, &tfe.RunTriggerListOptions{RunTriggerType: tfe.RunTriggerOutbound})
+	if err := first(err1, err2); err != nil {
+		return err
+	}
+	return first(
+		check(len(inbound.Items) == 1 && len(outbound.Items) == 1, "%d inbound, %d outbound", len(inbound.Items), len(outbound.Items)),
+		check(trigger.SourceableName == "stored", "source %q", trigger.SourceableName),
+		c.RunTriggers.Delete(c.ctx, trigger.ID),
+	)
+}
+
+func notifications(c *client) error {
+	created, err := c.NotificationConfigurations.Create(c.ctx, c.workspace.ID, tfe.NotificationConfigurationCreateOptions{
+		DestinationType: tfe.NotificationDestination(tfe.NotificationDestinationTypeGeneric),
+		Enabled:         tfe.Bool(false),
+		Name:            tfe.String("hook"),
+		URL:             tfe.String("http://127.0.0.1:9/hook"),
+		Triggers:        []tfe.NotificationTriggerType{tfe.NotificationTriggerCreated, tfe.NotificationTriggerErrored},
+	})
+	if err != nil {
+		return err
+	}
+	updated, err1 := c.NotificationConfigurations.Update(c.ctx, created.ID, tfe.NotificationConfigurationUpdateOptions{
+		Name: tfe.String("renamed"),
+	})
+	list, err2 := c.NotificationConfigurations.List(c.ctx, c.workspace.ID, nil)
+	if err := first(err1, err2); err != nil {
+		return err
+	}
+	return first(
+		check(updated.Name == "renamed" && len(updated.Triggers) == 2, "updated %+v", updated),
+		check(len(list.Items) == 1, "%d configurations", len(list.Items)),
+		c.NotificationConfigurations.Delete(c.ctx, created.ID),
 	)
 }
 
