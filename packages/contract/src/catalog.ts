@@ -4,24 +4,27 @@ import { Uuid } from './v1/identifier.ts'
 import { ServiceRegistration } from './v1/service-registration.ts'
 
 /**
- * What an agent says of the services of its allocations, and what it may ask for to fill templates.
+ * Service registrations that an agent reports, and watches that it opens to render templates.
  *
  *   agent                               server
- *     services ────────────────────────►           what allocations offer; the next one waits for
+ *     services ────────────────────────►           offered services; the next waits for the ack
  *            ◄──────────────────────── services-ack
  *     watch  ──────────────────────────►           with an id
  *            ◄──────────────────────── facts       with the same id: at once, and after each change
  *     unwatch ─────────────────────────►
  */
 
-/** One instance as its agent knows it; the servers know the rest of a ServiceRegistration. */
+/**
+ * A service instance as its agent knows it; the servers add the other fields of a
+ * ServiceRegistration.
+ */
 export const OfferedService = Type.Object(
   Type.Pick(ServiceRegistration, ['ID', 'ServiceName', 'Tags', 'Address', 'Port', 'Checks'])
     .properties,
 )
 export type OfferedService = Shape<typeof OfferedService>
 
-/** All that one allocation offers now: what is not named is not offered any more. */
+/** All services that one allocation offers now. Services that are not listed are deregistered. */
 export const AllocationServices = Type.Object({
   allocation: Uuid(),
   services: Type.Array(OfferedService),
@@ -35,7 +38,7 @@ export const ServicesMessage = Type.Object({
   all: Type.Optional(
     Type.Array(Uuid(), {
       description:
-        'Ends what a new channel begins with: every allocation that offers something. The services of others go.',
+        'Ends the full report of a new channel: every allocation that offers a service. The services of all other allocations are deregistered.',
     }),
   ),
 })
@@ -47,7 +50,7 @@ export const ServicesAck = Type.Object({
 })
 export type ServicesAck = Shape<typeof ServicesAck>
 
-/** What can be followed. A node sees only what its own allocations may. */
+/** Topics of a watch. A node sees only what its own allocations may read. */
 export const WatchTopic = Type.Union([
   Type.Object({ topic: Type.Literal('service'), namespace: Type.String(), name: Type.String() }),
   Type.Object({ topic: Type.Literal('services'), namespace: Type.String() }),
@@ -55,7 +58,7 @@ export const WatchTopic = Type.Union([
   Type.Object({
     topic: Type.Literal('variables'),
     namespace: Type.String(),
-    path: Type.String({ description: 'What the paths begin with.' }),
+    path: Type.String({ description: 'Prefix of the paths.' }),
   }),
 ])
 export type WatchTopic = Shape<typeof WatchTopic>
@@ -71,7 +74,7 @@ export const UnwatchMessage = Type.Object({
   id: Type.Integer({ minimum: 1 }),
 })
 
-/** How it stands; the field is that of the topic. */
+/** Current value of a watch. One field is set, depending on the topic. */
 export const FactsMessage = Type.Object({
   kind: Type.Literal('facts'),
   id: Type.Integer(),

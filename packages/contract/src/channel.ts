@@ -22,15 +22,15 @@ import { Node } from './v1/node.ts'
 import { TaskEvent, TaskState } from './v1/task-state.ts'
 
 /**
- * What an agent and a server say to each other: one WebSocket per node, dialled by the agent, one
- * JSON object per text frame, told apart by `kind`. Either side ignores kinds and fields that it
+ * Messages between an agent and a server: one WebSocket per node, dialled by the agent, one
+ * JSON object per text frame, distinguished by `kind`. Either side ignores kinds and fields that it
  * does not know.
  *
  *   agent                               server
  *     hello  ──────────────────────────►           first, once
  *            ◄──────────────────────── welcome     or refuse, then close
  *            ◄──────────────────────── desired     everything (full), in one part or several
- *     status ──────────────────────────►           how every allocation stands
+ *     status ──────────────────────────►           state of every allocation
  *            ◄──────────────────────── ack         then the next status may follow
  *     heartbeat ───────────────────────►
  *            ◄──────────────────────── heartbeat   always answered
@@ -43,18 +43,19 @@ import { TaskEvent, TaskState } from './v1/task-state.ts'
  */
 export const NODE_CHANNEL_PATH = '/v1/internal/node'
 
-/** What a hello says first; the range that it may be in is in channel-version.ts. */
+/** Channel version that a hello announces first; channel-version.ts holds the supported range. */
 export const CHANNEL_VERSION = CHANNEL_VERSIONS.newest
 
-/** The reason a server that stops in order closes the channel with: it may be back in a moment. */
+/** Close reason of a server that shuts down in order; it may be back in a moment. */
 export const SERVER_STOPS = 'the server stops'
 
 /**
- * A longer message ends the channel. A job may be 4 MiB, so an allocation with its job always fits.
+ * Maximum size of a message; a larger one closes the channel. A job may be 4 MiB, so an allocation
+ * with its job always fits.
  */
 export const CHANNEL_MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 
-/** What a node says about itself; the servers add the rest of a Node. */
+/** Attributes that a node reports about itself; the servers add the rest of a Node. */
 export const NodeRegistration = Type.Object(
   Type.Pick(Node, [
     'ID',
@@ -101,15 +102,15 @@ export type HelloMessage = Shape<typeof HelloMessage>
 export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
 
 /**
- * A TaskState without the fields that have their zero value: most have, and there are hundreds in a
- * state with its events.
+ * A TaskState without the fields that have their zero value. Most have, and a state with events
+ * has hundreds of them.
  */
 export const ReportedTaskState = Type.Partial(
   Type.Object({ ...TaskState.properties, Events: Type.Array(Type.Partial(TaskEvent)) }),
 )
 export type ReportedTaskState = Shape<typeof ReportedTaskState>
 
-/** How one allocation stands. What is not said has not changed. */
+/** Status update of one allocation. Absent fields are unchanged. */
 export const AllocationUpdate = Type.Object({
   ID: Uuid(),
   ClientStatus: Type.Enum(CLIENT_STATUSES),
@@ -118,7 +119,7 @@ export const AllocationUpdate = Type.Object({
   DeploymentStatus: Type.Optional(Nullable(AllocationDeploymentStatus)),
   DeploymentID: Type.Optional(
     Type.String({
-      description: 'What the health was judged for; another deployment makes nothing of it.',
+      description: 'Deployment that the health was measured for; any other deployment ignores it.',
     }),
   ),
   NetworkStatus: Type.Optional(AllocationNetworkStatus),
@@ -126,8 +127,8 @@ export const AllocationUpdate = Type.Object({
 export type AllocationUpdate = Shape<typeof AllocationUpdate>
 
 /**
- * At most one is on its way; what changes meanwhile is merged into the next, the latest per
- * allocation.
+ * Status updates of a node. At most one message is unacknowledged; later changes are merged into
+ * the next one, the latest per allocation.
  */
 export const StatusMessage = Type.Object({
   kind: Type.Literal('status'),
@@ -157,21 +158,25 @@ export const WelcomeMessage = Type.Object({
     Type.Integer({ description: 'The version of the channel that both sides speak from now on.' }),
   ),
   heartbeatMs: Type.Integer({ minimum: 1, description: 'Time between two heartbeats.' }),
-  serverTimeMs: Type.Integer({ description: 'To notice a clock that is wrong.' }),
+  serverTimeMs: Type.Integer({ description: 'Used to detect clock skew.' }),
   region: Type.Optional(
-    Type.String({ description: 'Of the servers; a node that was told none is in it.' }),
+    Type.String({
+      description: 'Region of the servers; a node without a configured region belongs to it.',
+    }),
   ),
 })
 export type WelcomeMessage = Shape<typeof WelcomeMessage>
 
-/** The answer to a heartbeat. The time to the next one changes with the number of nodes. */
+/** Response to a heartbeat. The time to the next one changes with the number of nodes. */
 export const HeartbeatReply = Type.Object({
   kind: Type.Literal('heartbeat'),
   heartbeatMs: Type.Integer({ minimum: 1 }),
 })
 export type HeartbeatReply = Shape<typeof HeartbeatReply>
 
-/** What an agent may know of an allocation, and needs: not how the servers came to place it. */
+/**
+ * Fields of an allocation that an agent needs and may read; placement metrics are not among them.
+ */
 export const AssignedAllocation = Type.Pick(AllocationRecord, [
   'ID',
   'Name',
@@ -193,13 +198,16 @@ export const AssignedAllocation = Type.Pick(AllocationRecord, [
 ])
 export type AssignedAllocation = Shape<typeof AssignedAllocation>
 
-/** What an agent should run. */
+/** An allocation that the agent should run. */
 export interface DesiredAllocation {
   readonly allocation: AssignedAllocation
   readonly job: Job
 }
 
-/** The same on its way. One of the two says what the allocation runs. */
+/**
+ * Wire form of DesiredAllocation. Either `job` or `jobOf` gives the job, so that a message carries
+ * each job once.
+ */
 export const DesiredEntry = Type.Object({
   allocation: AssignedAllocation,
   job: Type.Optional(Job),
@@ -213,9 +221,9 @@ export const DesiredEntry = Type.Object({
 export type DesiredEntry = Shape<typeof DesiredEntry>
 
 /**
- * What the node should run. `full`: everything, so that whatever is not named may be removed; a
- * listing too long for one message continues (`more`) and counts only when its last part has come.
- * Otherwise: changes.
+ * Allocations that the node should run. With `full` the listing is complete, so allocations that
+ * it does not name may be removed. A listing too long for one message continues (`more`) and takes
+ * effect only when its last part has arrived. Without `full` the message holds changes.
  */
 export const DesiredMessage = Type.Object({
   kind: Type.Literal('desired'),
@@ -229,7 +237,7 @@ export const DesiredMessage = Type.Object({
     ),
   ),
   removed: Type.Array(Type.String(), {
-    description: 'Allocations that the servers have forgotten: the node ends and removes them.',
+    description: 'Allocations that the servers have purged: the node stops and removes them.',
   }),
 })
 export type DesiredMessage = Shape<typeof DesiredMessage>
@@ -237,7 +245,10 @@ export type DesiredMessage = Shape<typeof DesiredMessage>
 export const AckMessage = Type.Object({ kind: Type.Literal('ack'), seq: Type.Integer() })
 export type AckMessage = Shape<typeof AckMessage>
 
-/** The server closes after it. The agent tries again later: the reason may have been mended. */
+/**
+ * Rejection of a node; the server closes the channel after it. The agent retries later, because
+ * the cause may have been fixed.
+ */
 export const RefuseMessage = Type.Object({ kind: Type.Literal('refuse'), message: Type.String() })
 export type RefuseMessage = Shape<typeof RefuseMessage>
 

@@ -7,21 +7,21 @@ import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
 import { Uuid } from './v1/identifier.ts'
 
 /**
- * What a server asks of a node on behalf of a caller. A small answer comes back on the node's own
+ * Requests of a server to a node on behalf of a caller. A small response uses the node's own
  * channel; a stream gets a WebSocket of its own, dialled by the node, so that each has its own
  * back-pressure.
  *
  *   agent                               server
- *            ◄──────────────────────── request     with an id; many may be under way
+ *            ◄──────────────────────── request     with an id; many may be in flight
  *     reply  ──────────────────────────►           with the same id
- *            ◄──────────────────────── open        with an id and a secret that is good for once
+ *            ◄──────────────────────── open        with an id and a single-use secret
  *     dials NODE_STREAM_PATH/<id>, the secret as its bearer token
  *     stream: opening ─────────────────►           one text: open, or why not
- *             then what the verb says, until either end closes
+ *             then the data of the verb, until either end closes
  */
 export const NODE_STREAM_PATH = '/v1/internal/stream'
 
-/** One message of a stream; a longer one ends it. */
+/** Maximum size of one message of a stream; a larger one closes the stream. */
 export const STREAM_MESSAGE_BYTES_MAX = 256 * 1024
 
 /** Bytes of a file or log in one message. At most 64 KiB. */
@@ -33,7 +33,7 @@ const path = Type.String({ description: 'Below the directory of the allocation.'
 const offset = Type.Integer({ minimum: 0 })
 const origin = Type.Enum(STREAM_ORIGINS)
 
-/** A dynamic host volume, as its node must know it. */
+/** Definition of a dynamic host volume that its node receives. */
 export const VolumeOnNode = Type.Object({
   id: Uuid(),
   name: Type.String(),
@@ -43,18 +43,18 @@ export const VolumeOnNode = Type.Object({
   capacityMinBytes: Type.Integer({ minimum: 0 }),
   capacityMaxBytes: Type.Integer({ minimum: 0 }),
   parameters: MapOf(Type.String()),
-  path: Type.String({ description: 'Where it is; empty while it is not made.' }),
+  path: Type.String({ description: 'Path on the node; empty until the volume is created.' }),
 })
 export type VolumeOnNode = Shape<typeof VolumeOnNode>
 
-/** What a node says of a volume that it has made or found. */
+/** Result of a node that created or found a volume. */
 export const MadeVolume = Type.Object({
   path: Type.String({ minLength: 1, maxLength: 4096 }),
   bytes: Type.Integer({ minimum: 0 }),
 })
 export type MadeVolume = Shape<typeof MadeVolume>
 
-/** What has a small answer. The server has checked that the caller may. */
+/** Requests with a small response. The server has already checked the caller's permission. */
 export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('signal'), allocation, task, signal: Type.String() }),
   Type.Object({ verb: Type.Literal('restart'), allocation, task, allTasks: Type.Boolean() }),
@@ -93,7 +93,7 @@ export const NodeRequest = Type.Union([
 ])
 export type NodeRequest = Shape<typeof NodeRequest>
 
-/** What a task wrote last, and the checks that failed then. */
+/** Latest output of a task, and the checks that failed at that time. */
 export const LastOutput = Type.Object({
   Type: Nullable(Type.Enum(LOG_TYPES, { description: 'Null when it wrote nothing.' })),
   Text: Type.String({ maxLength: 64 * 1024 }),
@@ -109,15 +109,15 @@ export type LastOutput = Shape<typeof LastOutput>
 export const LISTED_FILES_MAX = 10_000
 export const LISTED_NAME_CHARS_MAX = 1024 * 1024
 
-/** What a name counts: a control character is six characters in JSON. */
+/** Number of characters that a name takes as JSON: a control character takes six. */
 export function listedNameChars(name: string): number {
   return JSON.stringify(name).length
 }
 
 /**
- * What is a stream. `exec` carries exec frames as texts, both ways; the others carry bytes
- * from the node only, in frames on request; `take-data` carries those of
- * another node's `data` to this one (migrate.ts).
+ * Requests that open a stream. `exec` carries exec frames as text, both ways; the others carry
+ * bytes from the node only, in frames on request; `take-data` carries the bytes of another node's
+ * `data` to this one (migrate.ts).
  */
 export const NodeStreamRequest = Type.Union([
   Type.Object({
@@ -171,7 +171,7 @@ export const NodeStreamRequest = Type.Union([
 ])
 export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
 
-/** Why a node does not do what it was asked: as the caller is told. */
+/** Error of a node, as it is reported to the caller. */
 export const RemoteError = Type.Object({
   status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status it means.' }),
   message: Type.String({ maxLength: 64 * 1024 }),
@@ -191,11 +191,11 @@ export const RequestMessage = Type.Object({
 })
 export type RequestMessage = Shape<typeof RequestMessage>
 
-/** Also said of a stream that the node cannot dial. */
+/** Response to a request; also the error of a stream that the node cannot dial. */
 export const ReplyMessage = Type.Object({
   kind: Type.Literal('reply'),
   id: Type.String({ maxLength: 64 }),
-  ok: Type.Optional(Type.Unknown({ description: 'What the route answers.' })),
+  ok: Type.Optional(Type.Unknown({ description: 'Response body of the route.' })),
   error: Type.Optional(RemoteError),
 })
 export type ReplyMessage = Shape<typeof ReplyMessage>

@@ -42,7 +42,7 @@ export const AclToken = Type.Object(
     SecretID: Type.String({ description: 'Proves that the caller holds the token.' }),
     ExpirationTTL: Type.String({ description: 'Empty, or a duration such as `2h0m0s`.' }),
   },
-  { $id: 'AclToken', description: 'What a caller presents, and what it may do.' },
+  { $id: 'AclToken', description: 'A credential of a caller, with its permissions.' },
 )
 export type AclToken = Shape<typeof AclToken>
 

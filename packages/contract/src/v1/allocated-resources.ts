@@ -43,6 +43,6 @@ export const AllocatedResources = Type.Object(
     TaskLifecycles: MapOf(Nullable(TaskLifecycle)),
     Shared: AllocatedSharedResources,
   },
-  { $id: 'AllocatedResources', description: 'What an allocation holds of its node.' },
+  { $id: 'AllocatedResources', description: 'Resources of a node that an allocation holds.' },
 )
 export type AllocatedResources = Shape<typeof AllocatedResources>

@@ -28,7 +28,10 @@ export const DesiredTransition = Type.Object(
     NoShutdownDelay: Nullable(Type.Boolean()),
     MigrateDisablePlacement: Nullable(Type.Boolean()),
   },
-  { $id: 'DesiredTransition', description: 'What the servers want to happen to the allocation.' },
+  {
+    $id: 'DesiredTransition',
+    description: 'Transition that the servers request for the allocation.',
+  },
 )
 export type DesiredTransition = Shape<typeof DesiredTransition>
 
@@ -72,7 +75,7 @@ export const AllocationNetworkStatus = Named('AllocationNetworkStatus', {
 })
 export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
 
-/** What lists show too. */
+/** Fields that lists include too. */
 const listedFields = {
   ID: Uuid(),
   EvalID: Type.String(),
@@ -152,7 +155,7 @@ export const AllocationSignalRequest = Named('AllocationSignalRequest', {
   Task: Type.String({ description: 'Every task of the allocation when empty.' }),
 })
 
-/** `TaskName` wins over the older `Task`. */
+/** `TaskName` takes precedence over the older `Task`. */
 export const AllocationRestartRequest = Named('AllocationRestartRequest', {
   TaskName: Type.String({ description: 'Every running task when empty.' }),
   Task: Type.String({ description: 'Older name of `TaskName`.' }),

@@ -1,13 +1,13 @@
 import { Type, type TSchema } from 'typebox'
 
-/** Every refusal of this API is a bare line of text. */
+/** Media type of errors: every error of this API is one line of plain text. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 export function ok<S extends TSchema>(schema: S, description: string) {
   return { description, schema }
 }
 
-/** A handler with no object answers 200 with an empty body. */
+/** Response without a body: status 200. */
 export function done(description: string) {
   return { description }
 }
@@ -22,10 +22,10 @@ export function refused(description: string) {
 
 export const denied = refused('`Permission denied`: the token does not hold what the route needs.')
 
-/** Of routes that ask a node. */
+/** Error of routes that forward to a node. */
 export const silent = refused('The node did not answer in time.')
 
-/** What every route may answer besides its own errors: `define.ts` adds them to each. */
+/** Errors that every route may return besides its own; `define.ts` adds them to each. */
 export const USUAL_ERRORS = {
   400: refused('A query parameter or the body cannot be read; the text names it.'),
   403: denied,
@@ -34,5 +34,5 @@ export const USUAL_ERRORS = {
   503: refused('`No cluster leader`'),
 } as const
 
-/** What a path answers to a method that none of its routes has. */
+/** Error of a path for a method that none of its routes has. */
 export const METHOD_NOT_ALLOWED = refused('`Invalid method`')

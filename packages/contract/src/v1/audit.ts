@@ -5,7 +5,7 @@ import { Timestamp, type Shape } from '../shape.ts'
 import { ok } from './answer.ts'
 import { Text } from './query.ts'
 
-/** Who may stand behind a write: a token of `/v1`, or a caller of `/api/v2`. */
+/** Kinds of authors: a token of `/v1`, or a caller of `/api/v2`. */
 export const AUDIT_ACTOR_TYPES = [
   'management',
   'client',
@@ -23,11 +23,14 @@ export const AuditActor = Type.Object(
     Name: Type.String(),
     TokenID: Type.String({ description: 'The token that was shown; never its secret.' }),
   },
-  { $id: 'AuditActor', description: 'Who made a write.' },
+  { $id: 'AuditActor', description: 'Author of a write.' },
 )
 export type AuditActor = Shape<typeof AuditActor>
 
-/** Regions trust each other with nothing (decision 0041): what one says is told as its word. */
+/**
+ * Reported by the forwarding region and not verified: regions do not trust each other (decision
+ * 0041).
+ */
 export const AuditVia = Type.Object(
   {
     Region: Type.String({ description: 'The region whose server says that it passed it on.' }),
@@ -39,7 +42,7 @@ export const AuditVia = Type.Object(
 )
 export type AuditVia = Shape<typeof AuditVia>
 
-/** One write on one of the two APIs, or the refusal of one. */
+/** One write on either API, or a rejected attempt. */
 export const AuditRecord = Type.Object(
   {
     ID: Type.String({ description: 'Sorts by time.' }),
@@ -53,17 +56,17 @@ export const AuditRecord = Type.Object(
     Action: Type.String({ description: 'The operation id of the contract, such as `stopJob`.' }),
     Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
     OrganizationID: Type.String({ description: '`org-…`; empty for what is in none.' }),
-    Resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
+    Resources: Type.Array(Type.String(), { description: 'Objects written, by id or name.' }),
     Status: Type.Integer({
       description: 'The HTTP status of the answer; 101 for a session inside a task.',
     }),
     Command: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What a session inside a task was asked to run, with its arguments.',
+        description: 'Command of a session inside a task, with its arguments.',
       }),
     ),
   },
-  { $id: 'AuditRecord', description: 'Who wrote what, when and from where.' },
+  { $id: 'AuditRecord', description: 'A write: its author, objects, time and source address.' },
 )
 export type AuditRecord = Shape<typeof AuditRecord>
 

@@ -51,7 +51,7 @@ export const AllocationUsage = Type.Object(
     Tasks: MapOf(TaskUsage),
     Timestamp: Nanoseconds(),
   },
-  { $id: 'AllocationUsage', description: 'What an allocation uses now.' },
+  { $id: 'AllocationUsage', description: 'Current resource usage of an allocation.' },
 )
 export type AllocationUsage = Shape<typeof AllocationUsage>
 
@@ -113,7 +113,7 @@ export const HostUsage = Type.Object(
     Timestamp: Nanoseconds(),
     CPUTicksConsumed: Type.Number(),
   },
-  { $id: 'HostUsage', description: 'What a node uses now.' },
+  { $id: 'HostUsage', description: 'Current resource usage of a node.' },
 )
 export type HostUsage = Shape<typeof HostUsage>
 

@@ -11,20 +11,20 @@ import { refused, USUAL_ERRORS } from './answer.ts'
 import { V1_ROOT } from './names.ts'
 import { blocking, common, consistency, listing } from './query.ts'
 
-/** What a route says itself. Everything else follows from its path and its kind. */
+/** Fields of a route that its definition states. All others follow from its path and its kind. */
 interface Definition extends Partial<RouteHandling> {
   readonly summary: string
-  /** Parameters besides those that all routes of the kind take. */
+  /** Parameters besides those that every route of the kind takes. */
   readonly query?: TProperties
   readonly body?: TSchema
   readonly bodyType?: string
   readonly bodyBytesMax?: number
   readonly streams?: boolean
-  /** The response with status 200. */
+  /** Response with status 200. */
   readonly returns?: Answer
-  /** Responses with other statuses, or that several routes share. */
+  /** Responses with other statuses, or responses shared by several routes. */
   readonly answers?: { readonly [status: number]: Answer }
-  /** Why the route fails, by status, besides the usual errors. They are text. */
+  /** Causes of failure by status, besides the usual errors. Bodies are text. */
   readonly errors?: Errors
   readonly needs: string
 }
@@ -50,7 +50,7 @@ type ErrorsPart<D> = D extends { readonly errors: infer E extends Errors }
   ? { readonly [Status in keyof E]: Answer }
   : unknown
 
-/** A route of the kind `K` as its definition and its path make it. */
+/** Type of a route of kind `K`, built from its definition and its path. */
 type Built<K extends Kind<TProperties>, P extends string, D extends Definition> = Omit<D, Written> &
   ParamsPart<P> &
   BlockingPart<K> & {
@@ -60,7 +60,7 @@ type Built<K extends Kind<TProperties>, P extends string, D extends Definition> 
     readonly answers: UsualPart<D> & SuccessPart<D> & AnswersPart<D> & ErrorsPart<D>
   }
 
-/** Text about parameters of paths that the name does not tell. */
+/** Descriptions of path parameters whose name is not enough. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   job_id: 'Id of the job; may hold slashes.',
   alloc_id: 'The full UUID of the allocation.',
@@ -72,15 +72,18 @@ function parameter(name: string) {
   return Type.String(description === undefined ? {} : { description })
 }
 
-/** A route that needs nothing does not look at the token, so it rejects none. */
+/**
+ * Returns the errors common to all routes. A route without a required capability does not read the
+ * token, so it never rejects one.
+ */
 function usualErrors({ needs }: Definition) {
   const { 403: denied, ...others } = USUAL_ERRORS
   return needs === 'none' ? others : { ...others, 403: denied }
 }
 
-/** Makes the function that defines routes of one kind. */
+/** Creates the function that defines routes of one kind. */
 function kind<const K extends Kind<TProperties>>(of: K) {
-  // One object for all routes that add no parameters.
+  // Shared by all routes that add no parameters.
   const usualQuery = Type.Object(of.query)
   return <const P extends string, const D extends Definition>(path: P, definition: D) => {
     const { query, returns, answers = {}, errors = {}, ...own }: Definition = definition
@@ -100,7 +103,7 @@ function kind<const K extends Kind<TProperties>>(of: K) {
       },
       ...(of.blocking === true ? { blocking: true } : {}),
     }
-    // Each member is made from the same parts of kind, path and definition as its type.
+    // Each member is built from the same parts of kind, path and definition as its type.
     return built as unknown as Built<K, P, D>
   }
 }
@@ -120,32 +123,32 @@ export const watch = kind({ methods: GET, query: { ...common, ...blocking }, blo
 /** A read from the state that does not block. */
 export const read = kind({ methods: GET, query: { ...common, ...consistency } })
 
-/** A read of what a node or one server knows, so that no other server can answer. */
+/** A read of data that only a node or one server has, so that no other server can respond. */
 export const ask = kind({ methods: GET, query: common })
 
-/** A read whose body says what to read; POST and PUT do the same. */
+/** A read with its parameters in the body; POST and PUT are equivalent. */
 export const readByBody = kind({
   methods: ['POST', 'PUT'],
   query: { ...common, ...consistency },
 })
 
-/** The same for a blocking read. */
+/** A blocking read with its parameters in the body. */
 export const watchByBody = kind({
   methods: ['POST', 'PUT'],
   query: { ...common, ...blocking },
   blocking: true,
 })
 
-/** A write; POST and PUT do the same. */
+/** A write; POST and PUT are equivalent. */
 export const write = kind({ methods: ['POST', 'PUT'], query: common })
 
-/** The same for paths whose documentation prefers PUT. */
+/** A write on a path whose documentation prefers PUT. */
 export const put = kind({ methods: ['PUT', 'POST'], query: common })
 
 export const remove = kind({ methods: ['DELETE'], query: common })
 
-/** For the paths that take PUT only. */
+/** A write on a path that accepts PUT only. */
 export const putOnly = kind({ methods: ['PUT'], query: common })
 
-/** Garbage collection on a node, which older callers ask for with GET. */
+/** Garbage collection on a node. Older clients request it with GET. */
 export const collect = kind({ methods: ['PUT', 'POST', 'GET'], query: common })

@@ -34,7 +34,7 @@ export const TaskDiff = Named('TaskDiff', {
   Name: Type.String(),
   Fields: Nullable(Type.Array(FieldDiff)),
   Objects: Nullable(Type.Array(ObjectDiff)),
-  Annotations: Nullable(Type.Array(Type.String(), { description: 'What the change forces.' })),
+  Annotations: Nullable(Type.Array(Type.String(), { description: 'Consequences of the change.' })),
 })
 export type TaskDiff = Shape<typeof TaskDiff>
 
@@ -56,6 +56,6 @@ export const JobDiff = Type.Object(
     Objects: Nullable(Type.Array(ObjectDiff)),
     TaskGroups: Nullable(Type.Array(TaskGroupDiff)),
   },
-  { $id: 'JobDiff', description: 'What changed between two versions of a job.' },
+  { $id: 'JobDiff', description: 'Differences between two versions of a job.' },
 )
 export type JobDiff = Shape<typeof JobDiff>

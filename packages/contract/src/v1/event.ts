@@ -18,7 +18,7 @@ import { Repeated } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 import { VariableMetadata } from './variable.ts'
 
-/** Topics of the governance API: what is in an organization, not in a namespace. */
+/** Topics of the governance API: objects of an organization, which have no namespace. */
 export const GOVERNANCE_TOPICS = [
   'Organization',
   'Project',
@@ -33,8 +33,8 @@ export const GOVERNANCE_TOPICS = [
 export type GovernanceTopic = (typeof GOVERNANCE_TOPICS)[number]
 
 /**
- * Topics that events carry (`PolicyVerdict` is this product's own; the
- * last ones are those of the governance API).
+ * Topics that events carry. `PolicyVerdict` is specific to this product; the last ones are those
+ * of the governance API.
  */
 export const EVENT_TOPICS = [
   'ACLToken',
@@ -54,18 +54,18 @@ export const EVENT_TOPICS = [
 ] as const
 export type EventTopic = (typeof EVENT_TOPICS)[number]
 
-/** In place of a topic or a key: any. */
+/** Wildcard for a topic or a key. */
 export const ANY_TOPIC = '*'
 
-/** Names that a caller may ask for besides the topics. */
+/** Aliases that a caller may subscribe to besides the topics. */
 export const EVENT_TOPIC_ALIASES = {
-  /** Another name of the same topic. */
+  /** Alias of the same topic. */
   ACLRoles: 'ACLRole',
-  /** The events of topic `Node` whose type is `NodeDrain`. */
+  /** Selects the events of topic `Node` whose type is `NodeDrain`. */
   NodeDrain: 'Node',
 } as const satisfies Record<string, EventTopic>
 
-/** What becomes of a record of the governance API. */
+/** Suffixes of the event types of governance records. */
 const WRITTEN = ['Created', 'Updated', 'Deleted'] as const
 export type GovernanceEventType = `${GovernanceTopic}${(typeof WRITTEN)[number]}`
 
@@ -74,8 +74,8 @@ function governanceEventTypes(): readonly GovernanceEventType[] {
 }
 
 /**
- * Then those of further topics, and of the governance API. Decision 0061
- * adds `JobQuarantined` and `JobReleased`.
+ * The types of further topics and of the governance API follow. Decision 0061 adds
+ * `JobQuarantined` and `JobReleased`.
  */
 export const EVENT_TYPES = [
   'ACLTokenUpserted',
@@ -117,21 +117,21 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /**
- * A record of the governance API as events show it: named and typed as in its document, without
- * what is worked out for a caller (permissions, counts, links) and without secrets.
+ * A record of the governance API as events carry it: named and typed as in its document, without
+ * fields computed for a caller (permissions, counts, links) and without secrets.
  */
 export const GovernanceRecord = Type.Object(
   {
     id: Type.String(),
     type: Type.String({ description: 'As in the document of the governance API.' }),
-    /** `organization-id` (`org-…`) tells where it belongs. */
+    /** `organization-id` (`org-…`) is the organization that the record belongs to. */
     attributes: MapOf(Type.Unknown()),
   },
   { $id: 'GovernanceRecord', description: 'A record of the governance API without secrets.' },
 )
 export type GovernanceRecord = Shape<typeof GovernanceRecord>
 
-/** The payload of each topic. Secrets are always empty in them. */
+/** Payload of each topic. Secrets are always empty. */
 export const EventPayloads = {
   ACLToken: Type.Object({ ACLToken: AclToken }),
   ACLPolicy: Type.Object({ ACLPolicy: AclPolicyRecord }),
@@ -208,9 +208,9 @@ export const EventGap = Type.Object(
 
 /**
  * One line of the body of an event stream. A heartbeat is `{}`. On every other line `Index` means
- * that all commits up to it were delivered. `Gap` comes when a part of what was asked for is no
- * longer kept, so that a reader never misses it silently. `Closed` is on the last line of a stream
- * that the server ends.
+ * that all commits up to it were delivered. `Gap` reports that some of the requested events are no
+ * longer kept, so that a reader never misses them silently. `Closed` is on the last line of a
+ * stream that the server closes.
  */
 export const EventLine = Type.Object(
   {

@@ -5,16 +5,16 @@ import { PlacementMetrics } from './metrics.ts'
 import { Whole } from './query.ts'
 
 /**
- * Why something is pending, and the smallest change that would place it. The shape is this
- * product's own; the same pure search that places allocations fills it, so what it says is what the
- * scheduler does.
+ * Reasons why allocations are pending, and the smallest change that would place them. The shape is
+ * specific to this product. The same pure search that places allocations computes it, so it
+ * matches the scheduler's behaviour.
  */
 
-/** Why an instance is not placed. */
+/** Reasons why an allocation is not placed. */
 export const INSTANCE_STATES = ['refused', 'delayed', 'held', 'queued'] as const
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
-/** The rules that can refuse a node, in the order in which they are tried. */
+/** Rules that can reject a node, in the order of their evaluation. */
 export const PLACEMENT_RULES = [
   'node-status',
   'node-eligibility',
@@ -37,11 +37,11 @@ export const PLACEMENT_RULES = [
 ] as const
 export type PlacementRule = (typeof PLACEMENT_RULES)[number]
 
-/** Who set the rule. */
+/** Where the rule is set: a level of the job, or the node. */
 export const RULE_LEVELS = ['job', 'group', 'task', 'node'] as const
 export type RuleLevel = (typeof RULE_LEVELS)[number]
 
-/** What a step of a change does. */
+/** Kinds of steps that a suggested change consists of. */
 export const CHANGE_KINDS = [
   'edit-job',
   'edit-node',
@@ -65,7 +65,7 @@ export const Shortfall = Type.Object(
     Unit: Type.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),
     Asked: Type.Number(),
     Free: Type.Number({ description: 'Left for this instance after what the node holds.' }),
-    Capacity: Type.Number({ description: 'What the node has in all, less what it reserves.' }),
+    Capacity: Type.Number({ description: 'Total capacity of the node minus its reservation.' }),
     Missing: Type.Number({ description: '`Asked` less `Free`.' }),
   },
   { $id: 'Shortfall', description: 'How far a node was from fitting in one dimension.' },
@@ -78,7 +78,7 @@ export const PlacementReason = Type.Object(
     Level: Type.Enum(RULE_LEVELS),
     Task: Type.String({ description: 'The task that asks for it; empty above the task.' }),
     Constraint: Nullable(Constraint),
-    Found: Type.String({ description: 'What the node has there; empty when it has nothing.' }),
+    Found: Type.String({ description: 'Value on the node; empty if it has none.' }),
     Shortfall: Nullable(Shortfall),
     Text: Type.String({ description: 'The rule as a sentence, with both values.' }),
   },
@@ -145,7 +145,7 @@ export const UnplacedInstance = Named('UnplacedInstance', {
 export type UnplacedInstance = Shape<typeof UnplacedInstance>
 
 /**
- * Instances of one group ask for the same, so the nodes' refusals are given once for all of them.
+ * Allocations of one group have the same requirements, so the rejections are given once per group.
  */
 export const GroupExplanation = Named('GroupExplanation', {
   TaskGroup: Type.String(),
@@ -172,7 +172,9 @@ export const Explanation = Type.Object(
     Index: Index('It was worked out against this state; of many groups, the last against a later.'),
     Text: Type.String({ description: 'The answer in one sentence.' }),
     Groups: Type.Array(GroupExplanation, { description: 'Groups with unplaced instances.' }),
-    GroupsOmitted: Type.Integer({ description: 'Groups that were not looked at any more.' }),
+    GroupsOmitted: Type.Integer({
+      description: 'Groups that were not evaluated, because the limit was reached.',
+    }),
   },
   {
     $id: 'Explanation',

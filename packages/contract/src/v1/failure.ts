@@ -5,7 +5,7 @@ import { LOG_TYPES } from './client-fs.ts'
 import { JobFilePlace } from './explain.ts'
 import { Failure } from './health.ts'
 
-/** What follows a failure. */
+/** Next action after a failure. */
 export const NEXT_ATTEMPTS = ['restart', 'reschedule', 'replaced', 'waiting', 'none'] as const
 export type NextAttemptKind = (typeof NEXT_ATTEMPTS)[number]
 
@@ -21,7 +21,7 @@ export const NextAttempt = Named('NextAttempt', {
 })
 export type NextAttempt = Shape<typeof NextAttempt>
 
-/** What a remedy does, so that a page can offer the same action. */
+/** Actions that fix a failure; a page offers the same action as a button. */
 export const REMEDIES = [
   'read-logs',
   'read-checks',
@@ -44,10 +44,10 @@ export const Remedy = Type.Object(
 )
 export type Remedy = Shape<typeof Remedy>
 
-/** Lines of output in the answer, and the characters that are kept of each. */
+/** Lines of output in the response, and the maximum length of each in characters. */
 export const FAILURE_LINES_MAX = 20
 export const FAILURE_LINE_CHARS_MAX = 500
-/** Characters of what the failing check received. */
+/** Maximum length in characters of the response that the failing check received. */
 export const FAILURE_CHECK_CHARS_MAX = 1024
 
 export const AllocationFailure = Type.Object(

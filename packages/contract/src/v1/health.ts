@@ -5,7 +5,7 @@ import type { Job } from './job.ts'
 import type { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 import type { TaskEvent } from './task-state.ts'
 
-/** The state of a job in one word, for badges, filters and lists; the worst first. */
+/** Health of a job, for badges, filters and lists; the worst first. */
 export const JOB_HEALTHS = [
   'failing',
   'degraded',
@@ -19,20 +19,20 @@ export const JOB_HEALTHS = [
 ] as const
 export type JobHealth = (typeof JOB_HEALTHS)[number]
 
-/** Everything that the health of a job depends on. */
+/** Inputs of the health of a job. */
 export interface JobHealthFacts {
   readonly job: Pick<Job, 'Stop' | 'Status' | 'Type'>
-  /** Whether it only launches child jobs. */
+  /** True for a job that only launches child jobs. */
   readonly isParent: boolean
-  /** Allocations that the job asks for; 0 for types whose count follows from the nodes. */
+  /** Desired number of allocations; 0 for types whose count depends on the nodes. */
   readonly wanted: number
-  /** The allocation counts of all groups, added up. */
+  /** Sum of the allocation counts of all groups. */
   readonly counts: TaskGroupSummary
   readonly children: JobChildrenSummary | null
   readonly isDeploying: boolean
 }
 
-/** The health of a job: the first rule that applies decides. */
+/** Returns the health of a job: the first rule that matches decides. */
 export function jobHealth(facts: JobHealthFacts): JobHealth {
   const { job, isParent, wanted, counts, children, isDeploying } = facts
   if (job.Stop) return 'stopped'
@@ -49,7 +49,7 @@ export function jobHealth(facts: JobHealthFacts): JobHealth {
   return counts.Unknown > 0 ? 'degraded' : 'running'
 }
 
-/** Whether a replacement of what failed waits for capacity or is starting. */
+/** Reports whether a replacement of a failed allocation waits for capacity or is starting. */
 function isRetried({ Starting, Queued }: TaskGroupSummary): boolean {
   return Starting > 0 || Queued > 0
 }
@@ -66,7 +66,7 @@ export const FAILURE_KINDS = [
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
-/** Those of the same kind, task and text are one failure. */
+/** A failure. Failures with the same kind, task and text are reported as one. */
 export const Failure = Type.Object(
   {
     Kind: Type.Enum(FAILURE_KINDS),
@@ -92,7 +92,7 @@ type FailedAllocation = Pick<
 
 type JobAllocation = FailedAllocation & Pick<AllocationStub, 'PreviousAllocation' | 'JobVersion'>
 
-/** The failures of allocations of the current version that nothing has replaced. */
+/** Returns the failures of allocations of the current version that have no replacement. */
 export function failuresOfJob(
   { Stop, Version }: Pick<Job, 'Stop' | 'Version'>,
   allocations: readonly JobAllocation[],
@@ -106,7 +106,7 @@ export function failuresOfJob(
   return failuresOf(current, nowMs)
 }
 
-/** The failures of these allocations, the most frequent first. */
+/** Returns the failures of these allocations, the most frequent first. */
 export function failuresOf(
   allocations: readonly FailedAllocation[],
   nowMs: number,
@@ -123,7 +123,7 @@ export function failuresOf(
   return [...found.values()].toSorted((a, b) => b.Count - a.Count || b.Time - a.Time)
 }
 
-/** Why one allocation failed or keeps restarting; undefined while nothing is wrong with it. */
+/** Returns why one allocation failed or keeps restarting; undefined if it does neither. */
 export function failureOf(allocation: FailedAllocation, nowMs: number): Failure | undefined {
   const { ID, ClientStatus, ClientDescription, ModifyTime, DeploymentStatus } = allocation
   const about = { AllocID: ID, Count: 1 }
@@ -147,11 +147,15 @@ export function failureOf(allocation: FailedAllocation, nowMs: number): Failure 
   }
 }
 
-/** How long a task that failed this often counts as failing while it runs. */
+/**
+ * A running task with this many restarts counts as failing until this long after its last failure.
+ */
 const UNSTABLE_MS = 600_000
 const UNSTABLE_RESTARTS = 3
 
-/** A task whose last start followed a failure, or that runs only until the next one. */
+/**
+ * Reports whether a task of the allocation restarts after a failure, or is likely to fail again.
+ */
 function isRestarting(
   { ClientStatus, TaskStates }: FailedAllocation,
   { event }: FailureEvent,
@@ -172,7 +176,7 @@ interface FailureEvent {
   readonly kind: FailureKind
 }
 
-/** The events that explain a failure, the newest first. */
+/** Returns the events that explain a failure, the newest first. */
 function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[] {
   return Object.entries(TaskStates ?? {})
     .flatMap(([task, { Events }]) =>
@@ -184,7 +188,7 @@ function failureEvents({ TaskStates }: FailedAllocation): readonly FailureEvent[
     .toSorted((a, b) => b.event.Time - a.event.Time)
 }
 
-/** Whether the task ended because it was told to: a check failed, or a user restarted it. */
+/** Reports whether the task was stopped on purpose: a check failed, or a user restarted it. */
 function wasTold(events: readonly TaskEvent[], index: number): boolean {
   if (events[index]?.Type !== 'Terminated') return false
   const since = events.slice(0, index).findLast((one) => TELLING.has(one.Type))
@@ -193,7 +197,7 @@ function wasTold(events: readonly TaskEvent[], index: number): boolean {
 
 const TELLING: ReadonlySet<string> = new Set(['Started', 'Restart Signaled', 'Killing'])
 
-/** How the agent begins the reason of a restart that a failing check causes. */
+/** Prefix of the restart reason that the agent writes when a check fails. */
 const CHECK_FAILED = 'healthcheck: '
 
 /** Undefined for events that are part of normal operation. */

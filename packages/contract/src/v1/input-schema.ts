@@ -2,14 +2,14 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Nullable, type Input } from '../shape.ts'
 
 /**
- * The schema of the same record as a request may carry it: every field may be absent or null, at
- * every depth. `Input<T>` is its type; the API document and the answer of the parser use it.
+ * Returns the schema of the record in a request: every field may be absent or null, at every
+ * depth. `Input<T>` is its type. The API document and the response of the parser use it.
  */
 export function InputSchema<S extends TSchema>(schema: S, options: { readonly $id?: string } = {}) {
   return Type.Unsafe<Input<Static<S>>>({ ...relax(schema), ...options })
 }
 
-/** Records are part of many others: a job is in six requests. */
+/** Caches relaxed records, because records are part of many others: a job is in six requests. */
 const relaxedRecords = new WeakMap<TSchema, TSchema>()
 
 function relax(schema: TSchema): TSchema {
@@ -38,12 +38,14 @@ function acceptsNull(schema: TSchema): boolean {
   return Type.IsNull(schema) || (Type.IsUnion(schema) && schema.anyOf.some(acceptsNull))
 }
 
-/** What says how a schema is built, in place of what it is called and which bounds it has. */
+/**
+ * Keywords that define the structure of a schema; all others are names, descriptions and bounds.
+ */
 const STRUCTURE = new Set(['type', 'properties', 'required', 'items', 'anyOf', 'patternProperties'])
 
 /**
- * The relaxed form is another shape, so it has another `$id` than the one it was made from. It has
- * one, so that the API document writes it once.
+ * Returns the options of the relaxed form. It has an `$id` of its own, because its shape differs
+ * and the API document should contain it once.
  */
 function optionsOf(schema: TSchema): Readonly<Record<string, unknown>> {
   const own = Object.entries(schema).filter(([key]) => !STRUCTURE.has(key) && !key.startsWith('~'))

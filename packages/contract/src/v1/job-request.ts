@@ -11,7 +11,9 @@ const target = {
 
 /** The reason is this product's own, and kept with the override. */
 const override = {
-  PolicyOverride: Type.Boolean({ description: 'Pass over soft-mandatory policies that deny.' }),
+  PolicyOverride: Type.Boolean({
+    description: 'Override soft-mandatory policies that deny the job.',
+  }),
   PolicyOverrideComment: Type.String({ description: 'Why; at most 1000 characters are kept.' }),
 }
 
@@ -31,7 +33,8 @@ export const JobRegisterRequest = Named('JobRegisterRequest', {
   }),
   ...override,
   Stopped: Type.Boolean({
-    description: 'Ours: register the job as a stopped one, which runs once it is started.',
+    description:
+      'Register the job as stopped; it runs when it is started. Specific to this product.',
   }),
   PreserveCounts: Type.Boolean({ description: 'Keep the counts of groups that exist already.' }),
   ...message,

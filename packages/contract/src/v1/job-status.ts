@@ -35,7 +35,7 @@ export const JobStatusDeployment = Named('JobStatusDeployment', {
 })
 export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
 
-/** What a page that lists jobs needs, in one answer. */
+/** One row of a page that lists jobs. */
 export const JobStatusRow = Type.Object(
   {
     ID: Type.String(),
@@ -51,7 +51,7 @@ export const JobStatusRow = Type.Object(
     Allocs: Type.Array(JobStatusAllocation),
     GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
     ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
-    // With `counts=true`: from the summary of the job, over all its groups.
+    // Only with `counts=true`: the job summary, added up over all groups.
     AllocCounts: Type.Optional(TaskGroupSummary),
     ChildCounts: Type.Optional(Nullable(JobChildrenSummary)),
     ParentID: Type.String(),

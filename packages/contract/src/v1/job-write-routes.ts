@@ -38,7 +38,7 @@ const registerAnswers = {
   409: refused('`EnforceIndex` is set and the job has another index.'),
 }
 const overrideNeeds = 'namespace:policy-override if PolicyOverride is set'
-/** Whoever submits a job may mount what its groups ask for. */
+/** Permission to mount the volumes that a group requests. */
 const volumeNeeds =
   'host_volume:mount-readonly or host_volume:mount-readwrite for its host volumes, ' +
   'namespace:csi-mount-volume for others, namespace:csi-register-plugin for storage plugins'
@@ -161,7 +161,10 @@ export const jobWriteRoutes = routes('Jobs', {
     region: 'body',
     cost: 8,
     body: JobPlanRequest,
-    returns: ok(JobPlanResponse, 'What would happen; `PolicyVerdicts` says what would deny it.'),
+    returns: ok(
+      JobPlanResponse,
+      'The expected changes; `PolicyVerdicts` lists policies that would deny them.',
+    ),
     errors: { 400: 'The job is missing or invalid.', 404: '`No path to region`' },
     needs: `namespace:submit-job or namespace:plan-job; ${submitNeeds}`,
   }),
@@ -207,7 +210,7 @@ export const jobWriteRoutes = routes('Jobs', {
     audit: 'none',
     cost: 4,
     body: JobValidateRequest,
-    returns: ok(JobValidateResponse, 'What is wrong with the job, if anything.'),
+    returns: ok(JobValidateResponse, 'The problems of the job, if any.'),
     errors: { 400: '`Job must be specified`' },
     needs: 'namespace:read-job',
   }),

@@ -7,7 +7,7 @@ import { JobSummary } from './summary.ts'
 import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
 import { versionOrigin } from './version-origin.ts'
 
-/** What a user may submit; validation refuses anything else with its own text. */
+/** Job types that a user may submit; validation reports any other with its own message. */
 export const JOB_TYPES = ['service', 'batch', 'system', 'sysbatch'] as const
 export type JobType = (typeof JOB_TYPES)[number]
 
@@ -36,7 +36,10 @@ export const ParameterizedJobConfig = Type.Object(
     MetaRequired: Nullable(Type.Array(Type.String())),
     MetaOptional: Nullable(Type.Array(Type.String())),
   },
-  { $id: 'ParameterizedJobConfig', description: 'What a dispatch of the job must or may bring.' },
+  {
+    $id: 'ParameterizedJobConfig',
+    description: 'Payload and metadata that a dispatch of the job requires or accepts.',
+  },
 )
 export type ParameterizedJobConfig = Shape<typeof ParameterizedJobConfig>
 
@@ -66,7 +69,7 @@ export type JobLink = Shape<typeof JobLink>
 
 export const JobUi = Type.Object(
   { Description: Type.String(), Links: Nullable(Type.Array(JobLink)) },
-  { $id: 'JobUi', description: 'What the web pages show about the job.' },
+  { $id: 'JobUi', description: 'Description and links of the job in the web UI.' },
 )
 export type JobUi = Shape<typeof JobUi>
 
@@ -113,7 +116,7 @@ export const JobQuarantine = Type.Object(
 )
 export type JobQuarantine = Shape<typeof JobQuarantine>
 
-/** `Quarantine` and `NodeLosses`: decision 0061. */
+/** A job. For `Quarantine` and `NodeLosses` see decision 0061. */
 export const Job = Type.Object(
   {
     Region: Type.String(),
@@ -138,7 +141,7 @@ export const Job = Type.Object(
     ParameterizedJob: Nullable(ParameterizedJobConfig),
     Dispatched: Type.Boolean(),
     DispatchIdempotencyToken: Type.String(),
-    Payload: Nullable(Base64('What the dispatch brought, decoded from its stored form.')),
+    Payload: Nullable(Base64('Payload of the dispatch, decoded from its stored form.')),
     Meta: Nullable(MapOf(Type.String())),
     Migrate: Nullable(MigrateStrategy),
     Reschedule: Nullable(ReschedulePolicy),
@@ -171,8 +174,8 @@ export const Job = Type.Object(
 export type Job = Shape<typeof Job>
 
 /**
- * What the parser answers. Without `Canonicalize` the fields that the text does not set are null,
- * so this is the shape of a job as a request carries it.
+ * Response of the parser. Without `Canonicalize` fields that the text does not set are null, so
+ * this is the shape of a job in a request.
  */
 export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
 export type ParsedJob = Shape<typeof ParsedJob>

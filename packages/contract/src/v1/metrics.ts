@@ -11,7 +11,7 @@ export type NodeScore = Shape<typeof NodeScore>
 
 export const PlacementMetrics = Type.Object(
   {
-    NodesEvaluated: Type.Integer({ description: 'Nodes that were looked at.' }),
+    NodesEvaluated: Type.Integer({ description: 'Number of nodes evaluated.' }),
     NodesFiltered: Type.Integer({ description: 'Nodes that a rule refused.' }),
     NodesInPool: Type.Integer({ description: 'Ready nodes in the pool and datacenters.' }),
     NodePool: Type.String(),
@@ -28,6 +28,6 @@ export const PlacementMetrics = Type.Object(
     AllocationTime: Nanoseconds('Time the search took.'),
     CoalescedFailures: Type.Integer({ description: 'Further instances that were not tried.' }),
   },
-  { $id: 'PlacementMetrics', description: 'What the scheduler saw when it looked for a node.' },
+  { $id: 'PlacementMetrics', description: 'Metrics of one search for a node.' },
 )
 export type PlacementMetrics = Shape<typeof PlacementMetrics>

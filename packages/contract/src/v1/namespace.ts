@@ -13,7 +13,7 @@ export const NamespaceCapabilities = Type.Object(
     EnabledNetworkModes: Nullable(Type.Array(Type.String())),
     DisabledNetworkModes: Nullable(Type.Array(Type.String())),
   },
-  { $id: 'NamespaceCapabilities', description: 'What jobs in the namespace may use.' },
+  { $id: 'NamespaceCapabilities', description: 'Features that jobs in the namespace may use.' },
 )
 
 export const NamespaceNodePools = Type.Object(

@@ -111,14 +111,14 @@ export const nodeAdmissionRoutes = routes('Nodes', {
   }),
   deleteNodeJoinToken: remove('/node/join-token/:token_id', {
     summary: 'Revoke a join token. A node that has joined with it stays.',
-    returns: done('It admits nobody any more.'),
+    returns: done('The token is revoked.'),
     errors: { 400: 'The id is not a UUID.', 404: '`join token not found`' },
     needs: 'node:write',
   }),
   rotateSharedJoinToken: write('/node/shared-join-token', {
     summary: 'Replace the shared join token on all servers. Nodes that have joined stay.',
     body: SharedJoinTokenRequest,
-    returns: ok(SharedJoinToken, 'The new token. The one before admits nobody any more.'),
+    returns: ok(SharedJoinToken, 'The new token. The previous one is revoked.'),
     errors: { 400: 'The given token is too short or too long.' },
     needs: 'management',
   }),

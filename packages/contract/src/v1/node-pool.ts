@@ -49,7 +49,7 @@ const listRefusals = {
 export const nodePoolRoutes = routes('Node pools', {
   listNodePools: list('/node/pools', {
     summary: 'List node pools.',
-    returns: ok(Type.Array(NodePool), 'Those that the token may read, by name.'),
+    returns: ok(Type.Array(NodePool), 'Node pools that the token may read, by name.'),
     needs: 'node_pool:read',
   }),
   readNodePool: watch('/node/pool/:pool_name', {

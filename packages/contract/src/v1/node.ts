@@ -97,7 +97,7 @@ export const NodeResources = Type.Object(
     MinDynamicPort: Type.Integer(),
     MaxDynamicPort: Type.Integer(),
   },
-  { $id: 'NodeResources', description: 'What a node has.' },
+  { $id: 'NodeResources', description: 'Resources of a node.' },
 )
 export type NodeResources = Shape<typeof NodeResources>
 
@@ -113,7 +113,7 @@ export const NodeReservedResources = Type.Object(
       ReservedHostPorts: Type.String({ description: 'Such as `22,80,8500-8600`.' }),
     }),
   },
-  { $id: 'NodeReservedResources', description: 'What a node keeps for itself.' },
+  { $id: 'NodeReservedResources', description: 'Resources that a node reserves for the system.' },
 )
 
 export const DrainSpec = Named('DrainSpec', {

@@ -26,6 +26,6 @@ export const PlanAnnotations = Type.Object(
     DesiredTGUpdates: MapOf(DesiredUpdates),
     PreemptedAllocs: Nullable(Type.Array(AllocationStub)),
   },
-  { $id: 'PlanAnnotations', description: 'What a plan would do.' },
+  { $id: 'PlanAnnotations', description: 'Changes that a plan would make.' },
 )
 export type PlanAnnotations = Shape<typeof PlanAnnotations>

@@ -19,10 +19,10 @@ export const JobPlanResponse = Type.Object(
     Warnings: Type.String(),
     PolicyVerdicts: Nullable(
       Type.Array(JobPolicyOutcome, {
-        description: 'What each policy would say; null when none applies.',
+        description: 'Result of each policy; null when none applies.',
       }),
     ),
   },
-  { $id: 'JobPlanResponse', description: 'What registering the job would do.' },
+  { $id: 'JobPlanResponse', description: 'Changes that registering the job would make.' },
 )
 export type JobPlanResponse = Shape<typeof JobPlanResponse>

@@ -4,10 +4,10 @@ import { list } from './define.ts'
 import { Named, Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
 import { denied, ok, refused } from './answer.ts'
 
-/** The levels of both kinds of policies. */
+/** Enforcement levels of both kinds of policies. */
 export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
 
-/** What the words of a policy come to for the job. */
+/** Effect of a policy on the submission of the job. */
 export const POLICY_EFFECTS = ['passes', 'warns', 'denies', 'overridden'] as const
 
 export const JobPolicyFinding = Named('JobPolicyFinding', {
@@ -17,7 +17,7 @@ export const JobPolicyFinding = Named('JobPolicyFinding', {
   ),
   Line: Nullable(Type.Integer()),
   Column: Nullable(Type.Integer()),
-  Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
+  Message: Type.String({ description: 'The violation, with the values.' }),
 })
 export type JobPolicyFinding = Shape<typeof JobPolicyFinding>
 
@@ -40,17 +40,20 @@ export const JobPolicyOutcome = Type.Object(
     Findings: Type.Array(JobPolicyFinding),
     FindingsOmitted: Type.Integer({ description: 'Findings beyond those that are listed.' }),
   },
-  { $id: 'JobPolicyOutcome', description: 'What one policy of one set says of a job.' },
+  { $id: 'JobPolicyOutcome', description: 'Result of one policy of one set for a job.' },
 )
 export type JobPolicyOutcome = Shape<typeof JobPolicyOutcome>
 
-/** What policies are asked about; a plan is never kept. */
+/** Operations that policies are evaluated for. Plans are evaluated too, but not recorded. */
 export const GUARDED_OPERATIONS = ['register', 'scale', 'dispatch', 'revert'] as const
 export type GuardedOperation = (typeof GUARDED_OPERATIONS)[number]
 
 export const VERDICT_RESULTS = ['denied', 'overridden'] as const
 
-/** Issue 7: who was denied or passed over a policy, why and when. This product's own. */
+/**
+ * Record of a denied or overridden submission: author, policies, reason and time. Specific to this
+ * product.
+ */
 export const PolicyVerdict = Type.Object(
   {
     ID: Type.String({ format: 'uuid' }),
@@ -58,14 +61,16 @@ export const PolicyVerdict = Type.Object(
     JobID: Type.String({ description: 'Of a dispatch, the parent.' }),
     Operation: Type.Enum(GUARDED_OPERATIONS),
     Result: Type.Enum(VERDICT_RESULTS),
-    AccessorID: Type.String({ description: 'Who asked; empty when access control is off.' }),
+    AccessorID: Type.String({
+      description: 'Accessor ID of the submitting token; empty if access control is off.',
+    }),
     TokenName: Type.String(),
     Comment: Type.String({ description: 'The comment of the override.' }),
     Time: Nanoseconds(),
     SubjectHash: Type.String({ description: 'SHA-256 of the job that was judged.' }),
     HasSubject: Type.Boolean({ description: 'Whether the job that was judged is kept.' }),
     Asked: Type.Integer({ description: 'How many policies were asked.' }),
-    Outcomes: Type.Array(JobPolicyOutcome, { description: 'Those that did not pass.' }),
+    Outcomes: Type.Array(JobPolicyOutcome, { description: 'Policies that did not pass.' }),
     OutcomesOmitted: Type.Integer({ description: 'Outcomes beyond those that are listed.' }),
     CreateIndex: Index(),
     ModifyIndex: Index(),

@@ -3,13 +3,12 @@ import { read } from './define.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { Type } from 'typebox'
 
-/** What a reader must know to read a snapshot. */
+/** Format version of a snapshot; a reader rejects versions that it does not know. */
 export const SNAPSHOT_VERSION = 1
 
 /**
- * One line of a snapshot, in this order: what it is, the blobs, how far it reaches, the rows, and
- * at the end how many blobs there were and the SHA-256 of every line before. The shape is this
- * product's own.
+ * One line of a snapshot, in this order: header, blobs, index, rows, and a trailer with the number
+ * of blobs and the SHA-256 of all preceding lines. The format is specific to this product.
  */
 export type SnapshotLine =
   | { readonly Snapshot: string; readonly Version: number; readonly Time: string }

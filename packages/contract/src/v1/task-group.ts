@@ -80,7 +80,10 @@ export const DisconnectStrategy = Type.Object(
     Replace: Nullable(Type.Boolean({ description: 'Place substitutes meanwhile.' })),
     Reconcile: Type.String({ description: 'Which of the two stays when the node is back.' }),
   },
-  { $id: 'DisconnectStrategy', description: 'What happens while a node cannot be reached.' },
+  {
+    $id: 'DisconnectStrategy',
+    description: 'Handling of allocations while their node is unreachable.',
+  },
 )
 export type DisconnectStrategy = Shape<typeof DisconnectStrategy>
 

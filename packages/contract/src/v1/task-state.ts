@@ -86,6 +86,6 @@ export const TaskState = Type.Object(
     TaskHandle: Type.Null({ description: 'Known to the node only.' }),
     Paused: Type.String({ description: 'Why the task is paused; empty when it is not.' }),
   },
-  { $id: 'TaskState', description: 'What the node last said about one task.' },
+  { $id: 'TaskState', description: 'Latest state of one task as reported by its node.' },
 )
 export type TaskState = Shape<typeof TaskState>

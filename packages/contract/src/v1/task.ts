@@ -12,7 +12,7 @@ export const RestartPolicy = Type.Object(
     Attempts: Type.Integer({ description: 'Restarts allowed within `Interval`.' }),
     Interval: Nanoseconds(),
     Delay: Nanoseconds('Time before each restart.'),
-    Mode: Type.String({ description: 'What follows the last attempt: `fail` or `delay`.' }),
+    Mode: Type.String({ description: 'Action after the last attempt: `fail` or `delay`.' }),
     RenderTemplates: Type.Boolean({ description: 'Render templates again at each restart.' }),
   },
   { $id: 'RestartPolicy', description: 'How a task that ended is started again on its node.' },
@@ -33,7 +33,7 @@ export const NumaPreference = Named('NumaPreference', {
 })
 export type NumaPreference = Shape<typeof NumaPreference>
 
-/** What one task asks for. */
+/** Resources that one task requests. */
 export const Resources = Type.Object(
   {
     CPU: Type.Integer({ description: 'Share of the processor, in MHz.', default: 100 }),
@@ -49,7 +49,7 @@ export const Resources = Type.Object(
     Devices: Nullable(Type.Array(RequestedDevice)),
     NUMA: Nullable(NumaPreference),
   },
-  { $id: 'Resources', description: 'What one task asks for.' },
+  { $id: 'Resources', description: 'Resources that one task requests.' },
 )
 export type Resources = Shape<typeof Resources>
 

@@ -40,7 +40,7 @@ export const MetricsReport = Type.Object(
     Counters: Type.Array(MetricSample),
     Samples: Type.Array(MetricSample),
   },
-  { $id: 'MetricsReport', description: 'What the agent counted in the latest interval.' },
+  { $id: 'MetricsReport', description: 'Metrics of the agent for the latest interval.' },
 )
 export type MetricsReport = Shape<typeof MetricsReport>
 

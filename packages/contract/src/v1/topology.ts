@@ -21,8 +21,8 @@ export const TopologyLoad = Type.Object(
 export type TopologyLoad = Shape<typeof TopologyLoad>
 
 /**
- * What a picture of the whole cluster needs. Fields of `Node`; our own: the lists of nodes and
- * allocations tell the same in a hundred times as many bytes.
+ * One node of the cluster map, with a subset of the fields of `Node`. The lists of nodes and
+ * allocations hold the same data in a hundred times as many bytes. Specific to this product.
  */
 export const TopologyNode = Type.Object(
   {
@@ -37,7 +37,7 @@ export const TopologyNode = Type.Object(
     MemoryMB: Type.Integer({ description: 'Megabytes for allocations, likewise.' }),
     Loads: Type.Array(TopologyLoad, {
       description:
-        'What holds room on the node, of namespaces that the token may read. By namespace, status (running first), memory and CPU (the most first).',
+        'Allocations that hold resources of the node, in namespaces that the token may read. Sorted by namespace, status (running first), memory and CPU (largest first).',
     }),
   },
   { $id: 'TopologyNode', description: 'A node with what lies on it, counted.' },

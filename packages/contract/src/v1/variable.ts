@@ -56,7 +56,7 @@ export const variableRoutes = routes('Variables', {
   listVariables: list('/vars', {
     summary: 'List variables, without their values.',
     cost: 2,
-    returns: ok(Type.Array(VariableMetadata), 'Those that the token may list, by path.'),
+    returns: ok(Type.Array(VariableMetadata), 'Variables that the token may list, by path.'),
     needs: 'variables:list',
   }),
   readVariable: watch('/var/:path', {

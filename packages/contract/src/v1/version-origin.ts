@@ -8,11 +8,11 @@ export const JobSubmitter = Type.Object(
     ID: Type.String({ description: 'Accessor ID of the token.' }),
     Name: Type.String({ description: 'Name of the token at that time.' }),
   },
-  { $id: 'JobSubmitter', description: 'Who submitted a version of a job.' },
+  { $id: 'JobSubmitter', description: 'Submitter of a version of a job.' },
 )
 export type JobSubmitter = Shape<typeof JobSubmitter>
 
-/** Who submitted a version and why; absent where older releases registered it. */
+/** Submitter and reason of a version; absent on versions that older releases registered. */
 export const versionOrigin = {
   SubmittedBy: Type.Optional(JobSubmitter),
   Origin: Type.Optional(
@@ -30,7 +30,7 @@ interface VersionOrigin {
   readonly Origin?: string
 }
 
-/** Who submitted a version and how, as `by ada (cli)`; empty when it is not known. */
+/** Formats the submitter and origin of a version, such as `by ada (cli)`; empty if unknown. */
 export function originText({ SubmittedBy, Origin = '' }: VersionOrigin): string {
   if (SubmittedBy === undefined) return Origin
   const who = `by ${SubmittedBy.Name || SubmittedBy.ID}`

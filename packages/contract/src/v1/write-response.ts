@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Named, Index, type Shape } from '../shape.ts'
 
-/** What the headers of a read say, repeated in bodies that the peers flatten it into. */
+/** Index fields of a read, which peers repeat in the bodies of these responses. */
 export const responseMeta = {
   Index: Index(),
   LastContact: Type.Integer({ description: 'Milliseconds since the leader was heard.' }),
@@ -9,7 +9,7 @@ export const responseMeta = {
   NextToken: Type.String(),
 }
 
-/** Register, update, revert and evaluate answer it. */
+/** Response of register, update, revert and evaluate. */
 export const JobWriteResponse = Named('JobWriteResponse', {
   EvalID: Type.String({ description: 'Empty when no evaluation was made.' }),
   EvalCreateIndex: Index(),
@@ -19,7 +19,7 @@ export const JobWriteResponse = Named('JobWriteResponse', {
 })
 export type JobWriteResponse = Shape<typeof JobWriteResponse>
 
-/** The evaluation is named only when there is one. */
+/** The evaluation is present only if one was created. */
 export const JobScaleResponse = Named('JobScaleResponse', {
   EvalID: Type.Optional(Type.String()),
   EvalCreateIndex: Type.Optional(Index()),
@@ -29,7 +29,7 @@ export const JobScaleResponse = Named('JobScaleResponse', {
 })
 export type JobScaleResponse = Shape<typeof JobScaleResponse>
 
-/** The volume fields are there for clients that expect them. */
+/** The volume fields exist for clients that expect them. */
 export const JobStopResponse = Named('JobStopResponse', {
   EvalID: Type.String({ description: 'Empty when there was nothing to stop.' }),
   EvalCreateIndex: Index(),
@@ -46,11 +46,11 @@ export const JobDispatchResponse = Named('JobDispatchResponse', {
   EvalCreateIndex: Index(),
   JobCreateIndex: Index(),
   Index: Index(),
-  Warnings: Type.Optional(Type.String({ description: 'What policies warn of.' })),
+  Warnings: Type.Optional(Type.String({ description: 'Warnings of policies.' })),
 })
 export type JobDispatchResponse = Shape<typeof JobDispatchResponse>
 
-/** `Index` is the same number. */
+/** `Index` repeats the same number. */
 export const JobStabilityResponse = Named('JobStabilityResponse', {
   JobModifyIndex: Index(),
   Index: Index(),

@@ -16,7 +16,7 @@ export function octetsAnswer(description: string) {
   return { ...answer(description, Octets), contentType: OCTETS_TYPE } as const
 }
 
-/** What routes have in common that store bytes of a runner and answer 204. */
+/** Common part of routes that store a file of a runner and respond with 204. */
 export function storesOctets(bodyBytesMax: number) {
   return {
     audit: 'none',

@@ -21,7 +21,7 @@ export const AuditTrailEntry = ResourceWithId('AuditTrailEntry', 'audit-trail-en
     method: Type.String(),
     route: Type.String({ description: 'The path of the contract.' }),
     action: Type.String({ description: 'The operation id of the contract.' }),
-    resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
+    resources: Type.Array(Type.String(), { description: 'Objects written, by id or name.' }),
     status: Type.Integer({ description: 'The HTTP status of the answer.' }),
   }),
 })
@@ -46,7 +46,7 @@ export const AuditEvent = Named('AuditEvent', {
   }),
   request: Type.Object({ id: Type.String() }),
   resource: Type.Object({
-    id: Type.String({ description: 'What was written; empty where it has no id.' }),
+    id: Type.String({ description: 'ID of the object written; empty if it has none.' }),
     type: Type.String({ description: 'Such as `policy_set`.' }),
     action: Type.String({ description: 'Such as `create`.' }),
     meta: Nullable(MapOf(Type.Unknown())),

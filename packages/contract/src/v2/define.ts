@@ -10,21 +10,21 @@ import {
 import { BASE_PATH, ErrorDocument } from './json-api.ts'
 import { pageQuery } from './query.ts'
 
-/** What a route says itself. Everything else follows from its path and its kind. */
+/** Fields of a route that its definition states. All others follow from its path and its kind. */
 interface Definition extends Partial<RouteHandling> {
   readonly summary: string
-  /** Parameters besides those that all routes of the kind take. */
+  /** Parameters besides those that every route of the kind takes. */
   readonly query?: TProperties
   readonly body?: TSchema
   readonly bodyType?: string
   readonly bodyBytesMax?: number
-  /** The body of the response, with the status of success that the kind has. */
+  /** Body of the response with the success status of the kind. */
   readonly returns?: TSchema
-  /** What that response says, where the kind does not say it. */
+  /** Description of that response; the default is that of the kind. */
   readonly result?: string
-  /** Responses with other statuses of success, or another content type. */
+  /** Responses with other success statuses, or with another content type. */
   readonly answers?: { readonly [status: number]: Answer }
-  /** Why the route fails, by status, where the usual errors do not say it. */
+  /** Causes of failure by status, besides the usual errors. */
   readonly errors?: Errors
   readonly needs: string
 }
@@ -34,7 +34,7 @@ type Errors = Readonly<Record<number, string>>
 interface Kind<Q extends TProperties> {
   readonly method: Method
   readonly status: number
-  /** Describes the response of success. */
+  /** Describes the success response. */
   readonly result: string
   readonly query: Q
 }
@@ -58,14 +58,14 @@ type ErrorStatus<P extends string, D> =
   | (P extends `${string}:${string}` ? 404 : never)
   | (D extends { readonly errors: infer E } ? keyof E & number : never)
 
-/** A kind without parameters and a definition without them make a route without `query`. */
+/** Type of `query`; empty if neither the kind nor the definition has parameters. */
 type QueryPart<Usual extends TProperties, D> = D extends { readonly query: TProperties }
   ? { readonly query: QueryOf<Usual, D> }
   : keyof Usual extends never
     ? unknown
     : { readonly query: TObject<Usual> }
 
-/** A route of the kind `K` as its definition and its path make it. */
+/** Type of a route of kind `K`, built from its definition and its path. */
 type Built<K extends Kind<TProperties>, P extends string, D extends Definition> = Omit<D, Written> &
   ParamsPart<P> &
   QueryPart<K['query'], D> & {
@@ -76,12 +76,11 @@ type Built<K extends Kind<TProperties>, P extends string, D extends Definition> 
     }
   }
 
-/** Any text is taken: an id of a wrong form is not found, never malformed. */
+/** Any text is accepted: an id of a wrong form is not found rather than malformed. */
 const PARAMETER = Type.String({ minLength: 1 })
 
 /**
- * What every route may answer, whatever it does. 401 is only for token problems: a right one lacks
- * is 404.
+ * Errors that every route may return. 401 is only for invalid tokens: a missing permission is 404.
  */
 const USUAL_ERRORS = {
   400: 'A query parameter is malformed, or names something unknown.',
@@ -98,7 +97,7 @@ const BODY_ERRORS = {
   422: 'A rule on an attribute is broken.',
 }
 
-/** The errors of a route, by status: the usual ones, those of its path, and its own. */
+/** Returns the errors of a route by status: the usual ones, those of its path, and its own. */
 function errorsOf(method: Method, path: string, { body, errors }: Definition): Errors {
   const noun = nounOf(path)
   return {
@@ -116,13 +115,13 @@ function errorsOf(method: Method, path: string, { body, errors }: Definition): E
   }
 }
 
-/** What the last parameter of a path names: `Policy set` for `:policy_set_id`. */
+/** Returns the noun for the last parameter of a path: `Policy set` for `:policy_set_id`. */
 function nounOf(path: string): string | undefined {
   const name = [...path.matchAll(/:(\w+)_(?:id|name)/g)].at(-1)?.[1]?.replaceAll('_', ' ')
   return name === undefined ? undefined : `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }
 
-/** Most routes have the same errors: one object for each text. */
+/** Shared by routes with the same error text. */
 const errorAnswers = new Map<string, ErrorAnswer>()
 
 function errorAnswer(description: string): ErrorAnswer {
@@ -133,7 +132,7 @@ function errorAnswer(description: string): ErrorAnswer {
   return made
 }
 
-/** Makes the function that defines routes of one kind. */
+/** Creates the function that defines routes of one kind. */
 export function kind<const K extends Kind<TProperties>>(of: K) {
   return <const P extends string, const D extends Definition>(path: P, definition: D) => {
     const {
@@ -158,7 +157,7 @@ export function kind<const K extends Kind<TProperties>>(of: K) {
         ...Object.fromEntries(errors.map(([status, text]) => [status, errorAnswer(text)])),
       },
     }
-    // Each member is made from the same parts of kind, path and definition as its type.
+    // Each member is built from the same parts of kind, path and definition as its type.
     return built as unknown as Built<K, P, D>
   }
 }
@@ -179,11 +178,11 @@ export const update = kind({
 
 export const remove = kind({ method: 'DELETE', status: 204, result: 'Deleted.', query: {} })
 
-/** Does something with a resource, and shows it. */
+/** Performs an action on a resource and returns it. */
 export const act = kind({ method: 'POST', status: 200, result: 'The resource.', query: {} })
 
 /** Adds members to a relationship. */
 export const add = kind({ method: 'POST', status: 204, result: 'Added.', query: {} })
 
-/** Stores a body as it is sent. */
+/** Stores a request body unchanged. */
 export const upload = kind({ method: 'PUT', status: 200, result: 'Stored.', query: {} })

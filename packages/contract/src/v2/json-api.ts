@@ -1,6 +1,6 @@
 /**
- * The JSON:API forms that every resource shares. A resource file says only what is its own:
- * attributes, relationships, links and who may call.
+ * The JSON:API forms that every resource shares. A resource file defines only its own attributes,
+ * relationships, links and permissions.
  */
 
 import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
@@ -8,16 +8,16 @@ import { Named, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
 import { PrefixedId, type PrefixedType } from './patterns.ts'
 import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 
-/** The media type of every body, errors included, except policy code (first lines). */
+/** Media type of every body, errors included, except policy code and archives. */
 export const JSON_API_TYPE = 'application/vnd.api+json'
 
-/** Also what downloads and archives are served as. */
+/** Media type of policy code, downloads and archives. */
 export const OCTETS_TYPE = 'application/octet-stream'
 
 /** The prefix of every path of this API. */
 export const BASE_PATH = '/api/v2'
 
-/** One of a closed set of words, shown as an `enum` in the API page. */
+/** An enum of strings. */
 export function OneOf<const Values extends string[]>(
   values: readonly [...Values],
   description?: string,
@@ -31,14 +31,14 @@ export function OneOf<const Values extends string[]>(
 /** An object of booleans with exactly these names. */
 export function Flags<const Name extends string>(names: readonly Name[]) {
   const properties = Object.fromEntries(names.map((name) => [name, Type.Boolean()]))
-  // fromEntries forgets the keys: they are `names`, no more and no less.
+  // Object.fromEntries loses the type of the keys: they are exactly `names`.
   return Type.Object(properties as Record<Name, TBoolean>)
 }
 
-/** The same object in a request: what is not named stays as it is. */
+/** The same object in a request: omitted members are unchanged. */
 export function OptionalFlags<const Name extends string>(names: readonly Name[]) {
   const properties = Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Boolean())]))
-  // fromEntries forgets the keys: they are `names`, no more and no less.
+  // Object.fromEntries loses the type of the keys: they are exactly `names`.
   return Type.Object(properties as Record<Name, TOptional<TBoolean>>)
 }
 
@@ -48,8 +48,8 @@ export function StatusTimestamps() {
 }
 
 /**
- * Bytes as sent. The type is for callers; the schema is what the API page shows, a raw body is not
- * checked by it.
+ * A body of raw bytes. The type is for callers and the schema for the API page; raw bodies are not
+ * validated.
  */
 export const Octets = Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' })
 
@@ -107,14 +107,12 @@ function RelatedLink() {
   return Type.Object({ related: PathLink() })
 }
 
-/**
- * Relationship members of a request: the whole new set. Absent leaves it alone, `[]` empties it.
- */
+/** A relationship in a request: the complete new set. If absent it is unchanged; `[]` clears it. */
 export function NewMembers<const T extends string>(type: T) {
   return Type.Object({ data: Type.Array(Identifier(type), { maxItems: RELATED_ITEMS_MAX }) })
 }
 
-/** A resource object whose id this service made: `{ id, type, attributes, … }`. */
+/** A resource object with an id of this service: `{ id, type, attributes, … }`. */
 export function ResourceOf<const T extends PrefixedType, M extends TProperties>(
   name: string,
   type: T,
@@ -123,7 +121,7 @@ export function ResourceOf<const T extends PrefixedType, M extends TProperties>(
   return ResourceWithId(name, type, { id: PrefixedId(type), ...members })
 }
 
-/** A resource object with an id of another form; `members` has its schema. */
+/** A resource object with an id of another form; `members` includes its schema. */
 export function ResourceWithId<const T extends string, M extends TProperties>(
   name: string,
   type: T,
@@ -132,7 +130,7 @@ export function ResourceWithId<const T extends string, M extends TProperties>(
   return Type.Object({ type: Type.Literal(type), ...members }, { $id: name })
 }
 
-/** A resource of any type, as `included` carries it; the reader finds the schema by `type`. */
+/** A resource of any type in `included`; `type` selects its schema. */
 export const IncludedResource = Named('IncludedResource', {
   id: Type.String(),
   type: Type.String(),
@@ -142,14 +140,14 @@ export const IncludedResource = Named('IncludedResource', {
 })
 export type IncludedResource = Shape<typeof IncludedResource>
 
-/** What the service did beyond what was asked, in sentences for a person (wish 6). */
+/** Notices for users about side effects of the request. */
 const DocumentMeta = Type.Object({ notices: Type.Optional(Type.Array(Type.String())) })
 
 const included = Type.Optional(
   Type.Array(IncludedResource, { description: 'Only when `include` asks; each (type, id) once.' }),
 )
 
-/** What a form of a resource is called: the name of the resource, and that of the form. */
+/** Returns the `$id` of a form of a resource: the name of the resource, then that of the form. */
 function formName(resource: TSchema, form: string): string {
   return `${String(Reflect.get(resource, '$id'))}${form}`
 }
@@ -159,7 +157,7 @@ export function DocumentOf<S extends TSchema>(resource: S, $id = formName(resour
   return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
 }
 
-/** Full URLs; `prev` and `next` are null at the ends. */
+/** Links to pages as absolute URLs; `prev` and `next` are null at the ends. */
 export const PageLinks = Named('PageLinks', {
   self: Type.String(),
   first: Type.String(),
@@ -178,7 +176,7 @@ export const Pagination = Named('Pagination', {
 })
 export type Pagination = Shape<typeof Pagination>
 
-/** `total` without filters, `matching` with them. */
+/** Counts by status: `total` ignores filters, `matching` applies them. */
 export const StatusCounts = Named('StatusCounts', {
   total: Type.Integer({ minimum: 0 }),
   matching: Type.Integer({ minimum: 0 }),
@@ -195,7 +193,7 @@ export function PageOf<S extends TSchema>(resource: S, $id = formName(resource, 
   )
 }
 
-/** One page whose meta also counts. */
+/** One page with counts in its meta. */
 export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
@@ -203,7 +201,7 @@ export function CountedPageOf<S extends TSchema>(resource: S, $id = formName(res
   )
 }
 
-/** A collection that is paged only when the request names a page or a size. */
+/** A collection that is paginated only if the request has a page number or size. */
 export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(resource, 'Page')) {
   return Type.Object(
     {
@@ -216,14 +214,14 @@ export function PageOnRequestOf<S extends TSchema>(resource: S, $id = formName(r
   )
 }
 
-/** A collection that is never paged. */
+/** A collection without pagination. */
 export function ListOf<S extends TSchema>(resource: S, $id = formName(resource, 'List')) {
   return Type.Object({ data: Type.Array(resource) }, { $id })
 }
 
 /**
- * The document of a request. Attributes that the schema does not name, read-only ones among them,
- * are ignored. `id` is optional; when it differs from the path the answer is 409.
+ * The document of a request. Unknown and read-only attributes are ignored. `id` is optional; if it
+ * differs from the path, the response is 409.
  */
 export function RequestOf<const T extends string, M extends TProperties>(
   $id: string,
@@ -243,12 +241,12 @@ export function MembersRequestOf<const T extends string>(
   return Type.Object({ data: Type.Array(Identifier(type), { minItems: 1, maxItems }) }, { $id })
 }
 
-/** A body that a client may leave out altogether; an empty body reads as null. */
+/** An optional body; an empty one is parsed as null. */
 export function OptionalBody<S extends TSchema>(schema: S) {
   return Nullable(schema)
 }
 
-/** Its three fields are always there; `source` is additive. */
+/** An error. Its three JSON:API fields are always present; `source` is additive. */
 export const ErrorObject = Named('ErrorObject', {
   status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
   code: Type.Optional(
@@ -270,7 +268,7 @@ export const ErrorDocument = Named('ErrorDocument', {
 })
 export type ErrorDocument = Shape<typeof ErrorDocument>
 
-/** Titles are matched by clients, so they are part of the contract. */
+/** Titles of errors. Clients match on them, so they are part of the contract. */
 export const ERROR_TITLES = {
   badRequest: 'bad request',
   unauthorized: 'unauthorized',
@@ -281,7 +279,7 @@ export const ERROR_TITLES = {
   payloadTooLarge: 'payload too large',
   unsupportedMediaType: 'unsupported media type',
   invalidAttribute: 'invalid attribute',
-  /** Only for a team token whose description is taken. */
+  /** Only for a team token whose description is already in use. */
   invalidAttributes: 'invalid attributes',
   unprocessable: 'unprocessable entity',
   tooManyRequests: 'Too many requests',

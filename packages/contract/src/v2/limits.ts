@@ -17,20 +17,19 @@ export const TAG_KEY_LENGTH_MAX = 128
 export const TAG_VALUE_LENGTH_MAX = 256
 
 /**
- * Two reserved key prefixes are rejected; which ones is this product's choice. The comparison
- * ignores case, and an installation may configure its own list.
+ * Two reserved key prefixes are rejected, ignoring case. The prefixes are specific to this
+ * product; an installation may configure its own list.
  */
 export const RESERVED_TAG_PREFIXES = ['sys:', 'reeve:'] as const
 
 // Policy upload 10 MB, read as 10 MiB inclusive: one byte more is 413 and nothing is saved.
 export const POLICY_UPLOAD_BYTES_MAX = 10 * 1024 * 1024
 
-// Default page size 20. A larger size is clamped at
-// 100.
+// Default page size 20. Larger sizes than 100 are clamped.
 export const PAGE_SIZE_DEFAULT = 20
 export const PAGE_SIZE_MAX = 100
 
-// A JSON body may have 1 MiB. Larger is 413.
+// Maximum size of a JSON body; a larger one is rejected with 413.
 export const JSON_BODY_BYTES_MAX = 1024 * 1024
 
 // One error object per violated rule, never more than 20.
@@ -59,7 +58,8 @@ export const DESCRIPTION_LENGTH_MAX = 4096
 export const POLICY_QUERY_LENGTH_MAX = 1024
 
 /**
- * The deprecated `enforce` list means one entry; clients that send more are tolerated up to here.
+ * The deprecated `enforce` list has one entry; clients that send more are accepted up to this
+ * number.
  */
 export const ENFORCE_ENTRIES_MAX = 10
 
@@ -80,32 +80,32 @@ export const UPDATE_PATTERNS_MAX = 100
 export const PARAMETER_KEY_LENGTH_MAX = 256
 export const PARAMETER_VALUE_LENGTH_MAX = 64 * 1024
 
-/** Parameters of one policy set: all of them are given to every policy in it. */
+/** Parameters of one policy set: every policy in it receives all of them. */
 export const POLICY_SET_PARAMETERS_MAX = 500
 
-// A plan upload may have 50 MiB, and a run that gets none within an hour becomes `errored`.
+// A plan upload may have 50 MiB; a run without an upload becomes `errored` after an hour.
 export const PLAN_UPLOAD_BYTES_MAX = 50 * 1024 * 1024
 export const PLAN_UPLOAD_WAIT_MS_MAX = 60 * 60 * 1000
 
 /** The archive of a policy set version holds many policies, so it may be as large as a plan. */
 export const POLICY_SET_ARCHIVE_BYTES_MAX = 50 * 1024 * 1024
 
-/** What the archive unpacks to, and the policies in it. */
+/** Maximum unpacked size of the archive, and number of policies in it. */
 export const POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX = 2 * POLICY_SET_ARCHIVE_BYTES_MAX
 export const POLICY_SET_VERSION_POLICIES_MAX = 500
 
-/** The manifest in the archive: as many policies as a version has, with descriptions. */
+/** Maximum size of the manifest in the archive: the entries of all policies, with descriptions. */
 export const POLICY_SET_MANIFEST_BYTES_MAX = 256 * 1024
 
-/** Versions of one policy set that are kept beside the one in use. */
+/** Previous versions of one policy set that are kept. */
 export const POLICY_SET_VERSIONS_KEPT_MAX = 20
 
-/** The archive of a configuration: packed, unpacked, and how many entries it may have. */
+/** The archive of a configuration: its size packed and unpacked, and its number of entries. */
 export const CONFIGURATION_BYTES_MAX = 100 * 1024 * 1024
 export const CONFIGURATION_UNPACKED_BYTES_MAX = 1024 * 1024 * 1024
 export const CONFIGURATION_ENTRIES_MAX = 100_000
 
-/** Variables of one workspace or one variable set: all of them are given to every run. */
+/** Variables of one workspace or one variable set: every run receives all of them. */
 export const VARIABLES_MAX = 500
 
 /** Variable sets of one organization. */
@@ -117,60 +117,63 @@ export const NOTIFICATION_CONFIGURATIONS_MAX = 20
 /** Workspaces whose applied runs queue a run in one workspace. */
 export const RUN_TRIGGERS_MAX = 20
 
-/** Configuration versions of one workspace that are kept; the oldest that no run needs go first. */
+/**
+ * Configuration versions of one workspace that are kept; the oldest that no run references are
+ * deleted first.
+ */
 export const CONFIGURATION_VERSIONS_KEPT_MAX = 100
 
-/** A state, and its JSON form; a state that is sent in base64 inside of a document. */
+/** Maximum size of a state and of its JSON form, and of a state sent as base64 in a document. */
 export const STATE_BYTES_MAX = 100 * 1024 * 1024
 export const INLINE_STATE_BYTES_MAX = 16 * 1024 * 1024
 
-/** Outputs of one state, and resources that are listed of it. */
+/** Outputs of one state, and resources listed for it. */
 export const STATE_OUTPUTS_MAX = 10_000
 export const STATE_RESOURCES_SHOWN_MAX = 5_000
 
-/** State versions of one workspace that are kept; the current one always is. */
+/** State versions of one workspace that are kept; the current one is always kept. */
 export const STATE_VERSIONS_KEPT_MAX = 100
 
-/** How long an upload URL may be used, and only once. */
+/** Lifetime of an upload URL. Each may be used once. */
 export const UPLOAD_URL_MS_MAX = 60 * 60 * 1000
 
-/** Runs of one workspace that are kept; the oldest of those that have ended go first. */
+/** Runs of one workspace that are kept; the oldest finished ones are deleted first. */
 export const RUNS_KEPT_MAX = 100
 
-/** Subjects that one page of a replay judges, and the bytes of plans after which it ends. */
+/** Subjects on one page of a replay, and the total size of plans after which the page ends. */
 export const REPLAY_PAGE_DEFAULT = 20
 export const REPLAY_PAGE_MAX = 50
 export const REPLAY_PAGE_BYTES_MAX = 20 * 1024 * 1024
 
-// Reading a run may wait for its end, up to 60 s.
+// Longest wait of a blocking read of a run.
 export const RUN_WAIT_SECONDS_MAX = 60
 
-/** Addresses (`target-addrs`, `replace-addrs`) and variables that one run may name. */
+/** Addresses (`target-addrs`, `replace-addrs`) and variables of one run. */
 export const RUN_ADDRESSES_MAX = 1000
 export const RUN_VARIABLES_MAX = 1000
 
-/** Free text that people write about one action: run messages, lock reasons, override comments. */
+/** Length of comments: run messages, lock reasons, override comments. */
 export const COMMENT_LENGTH_MAX = 4096
 
 /** Paths, URLs, tool versions, resource addresses: one line of text. */
 export const LINE_LENGTH_MAX = 1024
 
-// Organization and team tokens end two years after creation when no `expired-at` is given.
+// Organization and team tokens expire two years after creation unless `expired-at` is given.
 export const TOKEN_LIFETIME_YEARS_DEFAULT = 2
 
-/** The log of a phase: what one write may have, and what is kept of it. */
+/** Log of a phase: size of one write, and size kept. */
 export const RUN_LOG_CHUNK_BYTES_MAX = 1024 * 1024
 export const RUN_LOG_BYTES_MAX = 256 * 1024 * 1024
 
-/** Bytes of a log that one read gives, and how long it waits for some. */
+/** Log of a phase: size of one read, and its longest wait for data. */
 export const RUN_LOG_READ_BYTES_MAX = 1024 * 1024
 
 /** States are larger than plans: 256 MiB are a hundred thousand resources. */
 export const RUN_STATE_BYTES_MAX = 256 * 1024 * 1024
 
-/** A cancelled run that does not end may be killed after this time. */
+/** Time after which a cancelled run that has not ended may be force-cancelled. */
 export const FORCE_CANCEL_WAIT_MS = 60_000
 
-/** Phases of one organization that execute at the same time, and runs that may wait. */
+/** Phases of one organization that execute concurrently, and runs that may be pending. */
 export const RUN_PHASES_AT_ONCE_MAX = 10
 export const RUNS_PENDING_MAX = 1_000

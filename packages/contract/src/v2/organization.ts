@@ -18,7 +18,10 @@ import {
 import { Email, OrganizationName, PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery } from './query.ts'
 
-/** Where runs execute. Kept for clients that send and compare it; plans are uploaded here. */
+/**
+ * Execution modes. Kept for clients that send and compare the value; it does not change where runs
+ * execute.
+ */
 export const EXECUTION_MODES = ['remote', 'local', 'agent'] as const
 
 export const COLLABORATOR_AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
@@ -37,7 +40,7 @@ export const ORGANIZATION_PERMISSIONS = [
   'can-update-api-token',
 ] as const
 
-/** Features that configuration may turn off; their endpoints answer 404 then. */
+/** Features that the configuration may disable; the endpoints of a disabled feature return 404. */
 export const ENTITLEMENTS = [
   'operations',
   'teams',
@@ -79,7 +82,7 @@ export type Organization = Shape<typeof Organization>
 
 const limit = Nullable(Type.Integer({ minimum: 0, description: 'Null: no limit.' }))
 
-/** What an organization may use. Its id is the organization's `external-id`. */
+/** Features available to an organization. The id is the organization's `external-id`. */
 export const EntitlementSet = ResourceOf('EntitlementSet', 'entitlement-sets', {
   attributes: Type.Object({
     ...Flags(ENTITLEMENTS).properties,
@@ -111,7 +114,8 @@ const settings = {
 }
 
 /**
- * There are no agent pools here: a pool that is not null is refused with the text clients expect.
+ * Agent pools are not supported: a pool that is not null is rejected with the message clients
+ * expect.
  */
 const relationships = Type.Optional(
   Type.Object({ 'default-agent-pool': Type.Optional(ToOneOrNone('agent-pools')) }),

@@ -1,7 +1,7 @@
 /**
- * The texts that names, keys and durations must match. Each is anchored and free of nested
- * repetition, so checking is linear in the length of what a caller sends. Lengths are separate
- * rules (limits.ts), because each rule that is violated gets an error of its own.
+ * Patterns of names, keys and durations. Each is anchored and free of nested repetition, so
+ * matching is linear in the length of the input. Lengths are separate rules (limits.ts), because
+ * each violated rule gets an error of its own.
  */
 
 import { Type, type TSchema } from 'typebox'
@@ -27,13 +27,13 @@ export const POLICY_NAME_PATTERN = '^[A-Za-z0-9_-]+$'
 export const TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@:-]+$'
 export const TAG_VALUE_PATTERN = '^[A-Za-z0-9_.=+@:-]*$'
 
-// Reserved tag keys may also hold spaces.
+// Reserved tag keys may also contain spaces.
 export const RESERVED_TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@: -]+$'
 
 // Up to four digits, greater than 0, unit `d` or `h`.
 export const DURATION_PATTERN = '^(?=0*[1-9])[0-9]{1,4}[dh]$'
 
-/** One `@` with something on both sides; only a delivered message proves more. */
+/** One `@` with text on both sides; only a delivered message proves more. */
 export const EMAIL_PATTERN = '^[^\\s@]+@[^\\s@]+$'
 
 // Base58, without the characters that people confuse (`0 O I l`).
@@ -75,7 +75,7 @@ export const ID_PREFIXES = {
 export type PrefixedType = keyof typeof ID_PREFIXES
 
 /**
- * An identifier that this service made. Paths take any text: an id of another form is simply not
+ * An identifier assigned by this service. Paths accept any text: an id of another form is not
  * found (404).
  */
 export function PrefixedId(type: PrefixedType) {
@@ -88,15 +88,14 @@ export function BareId() {
 }
 
 /**
- * What an error says when a rule of a schema is broken, by JSON Schema keyword. The attribute's
- * name in words goes in front (`Name may only contain …`); clients match on the joined text, so it
- * is part of the contract.
+ * Error texts by JSON Schema keyword. The name of the attribute precedes the text (`Name may only
+ * contain …`). Clients match on the joined text, so it is part of the contract.
  */
 export interface RefusalTexts {
   readonly 'x-refusals': { readonly [keyword: string]: string }
 }
 
-/** What to say when a rule of this schema is broken; undefined where the rule's usual words do. */
+/** Returns the error text of a schema for a keyword; undefined if the default text applies. */
 export function refusalText(schema: TSchema, keyword: string): string | undefined {
   const texts: unknown = 'x-refusals' in schema ? schema['x-refusals'] : undefined
   if (typeof texts !== 'object' || texts === null) return undefined
@@ -104,10 +103,10 @@ export function refusalText(schema: TSchema, keyword: string): string | undefine
   return typeof found?.[1] === 'string' ? found[1] : undefined
 }
 
-/** Marks words of which other members of the request decide which may be said. */
+/** Marks an enum whose allowed values depend on other members of the request. */
 export const RULED_TOGETHER = { 'x-ruled-together': true } as const
 
-/** Whoever knows those members refuses what may not be said, and names what may. */
+/** Reports whether the handler validates the value, because it depends on other members. */
 export function isRuledTogether(schema: TSchema): boolean {
   return 'x-ruled-together' in schema
 }
@@ -150,7 +149,7 @@ export function Name(description: string) {
   })
 }
 
-/** Names of teams, which people also read: spaces are allowed inside. */
+/** Names of teams; they may contain spaces. */
 export function TeamName(description: string) {
   return Type.String({
     minLength: 1,

@@ -33,7 +33,7 @@ export const POLICY_CHECK_INCLUDES = ['run', 'run.workspace'] as const
 
 const count = Type.Integer({ minimum: 0 })
 
-/** What all `native` policies said about one run. */
+/** Combined result of all `native` policies for one run. */
 export const PolicyCheckResult = Named('PolicyCheckResult', {
   result: Type.Boolean({
     description: 'True when no mandatory policy failed; an override leaves it.',

@@ -51,7 +51,7 @@ export const policyDryRunRoutes = routes('Policy evaluations', {
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: WorkspaceDryRunRequest,
     returns: PolicyDryRunDocument,
-    result: 'What the policies say.',
+    result: 'Results of the policies.',
     errors: {
       413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
       422: 'The plan is malformed, or a policy set does not exist.',
@@ -62,7 +62,7 @@ export const policyDryRunRoutes = routes('Policy evaluations', {
     summary: 'Ask a policy set about the stored plan of a run, without storing anything.',
     body: PolicySetDryRunRequest,
     returns: PolicyDryRunDocument,
-    result: 'What the policies say.',
+    result: 'Results of the policies.',
     errors: {
       404: 'Policy set or run not found, or the caller is not authorized.',
       409: 'The run has no plan yet.',

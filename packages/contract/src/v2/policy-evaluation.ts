@@ -40,7 +40,7 @@ export const PolicyResultCount = Named('PolicyResultCount', {
 })
 export type PolicyResultCount = Shape<typeof PolicyResultCount>
 
-/** All policy sets of one kind that were evaluated for one subject. */
+/** Evaluation of all policy sets of one kind for one subject. */
 export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluations', {
   attributes: Type.Object({
     status: OneOf(POLICY_EVALUATION_STATUSES),
@@ -52,7 +52,8 @@ export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluatio
     'updated-at': Timestamp(),
   }),
   relationships: Type.Object({
-    // A task stage of a run, or, ours, a job submission: the id is `<namespace>/<job id>` then.
+    // A task stage of a run or, specific to this product, a job submission with the id
+    // `<namespace>/<job id>`.
     'policy-attachable': Type.Object({ data: AnyIdentifier(['task-stages', 'jobs']) }),
     'policy-set-outcomes': LinkedOnly(),
   }),
@@ -60,7 +61,7 @@ export const PolicyEvaluation = ResourceOf('PolicyEvaluation', 'policy-evaluatio
 })
 export type PolicyEvaluation = Shape<typeof PolicyEvaluation>
 
-/** Where and why a policy said no: rule, position in its code, and the value that failed. */
+/** Where and why a policy failed: rule, position in its code, and the value. */
 export const PolicyFinding = Named('PolicyFinding', {
   rule: Nullable(Type.String()),
   line: Nullable(Type.Integer({ minimum: 1 })),
@@ -73,18 +74,20 @@ export const PolicyFinding = Named('PolicyFinding', {
 })
 export type PolicyFinding = Shape<typeof PolicyFinding>
 
-/** Ours: a policy about plans has nothing to say about a job, and the reverse. */
+/**
+ * A policy may not apply to the subject: policies for plans skip jobs, and the reverse. Specific
+ * to this product.
+ */
 export function PolicySkipped() {
   const description = 'Why it passed without being asked; absent when it was asked.'
   return Type.String({ description })
 }
 
-/** One policy's verdict. Members are snake_case here and nowhere else. */
+/** Result of one policy. Its members are snake_case, unlike all others. */
 export const PolicyOutcome = Named('PolicyOutcome', {
   policy_name: Type.String(),
   enforcement_level: OneOf(ALL_ENFORCEMENT_LEVELS),
-  // What the level amounts to in this set: an overridable set opens its hard policies too (wish
-  // 11).
+  // Level that applies in this set: an overridable set makes its hard policies overridable too.
   effective_level: OneOf(ALL_ENFORCEMENT_LEVELS),
   query: Nullable(Type.String()),
   status: OneOf(POLICY_OUTCOME_STATUSES),
@@ -106,11 +109,11 @@ const outcomeAttributes = {
   'result-count': PolicyResultCount,
 }
 
-/** What the policies of one set said, as a dry run embeds it. */
+/** Results of the policies of one set, as a dry run embeds them. */
 export const PolicySetVerdict = Named('PolicySetVerdict', outcomeAttributes)
 export type PolicySetVerdict = Shape<typeof PolicySetVerdict>
 
-/** What the policies of one set said in an evaluation. */
+/** Results of the policies of one set in an evaluation. */
 export const PolicySetOutcome = ResourceOf('PolicySetOutcome', 'policy-set-outcomes', {
   attributes: Type.Object(outcomeAttributes),
   relationships: Type.Object({ 'policy-evaluation': ToOne('policy-evaluations') }),
@@ -144,10 +147,10 @@ export const policyEvaluationRoutes = routes('Policy evaluations', {
   listPolicySetOutcomes: list('/policy-evaluations/:policy_evaluation_id/policy-set-outcomes', {
     summary: 'List what each policy set said; a set is shown whole when one outcome matches.',
     query: {
-      // Filters of one number must match together; the numbers are alternatives.
+      // Filters with the same number must all match; different numbers are alternatives.
       ...numberedQuery('filter[', '][status]', OneOf(POLICY_OUTCOME_STATUSES)),
       ...numberedQuery('filter[', '][enforcementLevel]', OneOf(['advisory', 'mandatory'])),
-      // The same, spelled as the members of an outcome are.
+      // Levels spelled like the members of an outcome.
       ...numberedQuery('filter[', '][enforcement_level]', OneOf(['advisory', 'mandatory'])),
       ...fieldsQuery('policy-set-outcomes'),
     },

@@ -6,7 +6,10 @@ import { MembersRequestOf } from './json-api.ts'
 import { TAG_SELECTORS_MAX } from './limits.ts'
 import { NewTagSelector } from './policy-set.ts'
 
-/** What is in a policy set and where it applies, changed member by member. */
+/**
+ * Members of a policy set, and the workspaces, projects and namespaces that it applies to. Each
+ * request changes single members.
+ */
 
 export const PolicySetPoliciesRequest = MembersRequestOf('PolicySetPoliciesRequest', 'policies')
 export type PolicySetPoliciesRequest = Shape<typeof PolicySetPoliciesRequest>
@@ -18,13 +21,13 @@ export const PolicySetWorkspacesRequest = MembersRequestOf(
   'workspaces',
 )
 
-/** Ours: namespaces of the workload API, by name. */
+/** Namespaces of the workload API, by name. Specific to this product. */
 export const PolicySetNamespacesRequest = MembersRequestOf(
   'PolicySetNamespacesRequest',
   'namespaces',
 )
 
-/** Bare objects without `type`, unlike every other member list. */
+/** Bare objects without `type`, unlike all other member lists. */
 export const TagSelectorsRequest = Named('TagSelectorsRequest', {
   data: Type.Array(NewTagSelector, { minItems: 1, maxItems: TAG_SELECTORS_MAX }),
 })
@@ -32,7 +35,7 @@ export const TagSelectorsRequest = Named('TagSelectorsRequest', {
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
 
 const added = {
-  result: 'Added; members that were there already are ignored.',
+  result: 'Added; existing members are ignored.',
   errors: { 422: 'An id does not exist, or the list is malformed; nothing is changed.' },
   needs,
 } as const
@@ -130,7 +133,7 @@ export const policySetMemberRoutes = routes('Policy sets', {
   addPolicySetTagSelectors: add('/policy-sets/:policy_set_id/tag-selectors', {
     summary: 'Apply a policy set by tags of workspaces.',
     body: TagSelectorsRequest,
-    result: 'Added; selectors that were there already are ignored.',
+    result: 'Added; existing selectors are ignored.',
     errors: { 422: 'The set names projects or workspaces, or a selector breaks its rules.' },
     needs,
   }),

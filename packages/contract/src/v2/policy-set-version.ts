@@ -41,7 +41,8 @@ export const PolicySetVersion = ResourceOf('PolicySetVersion', 'policy-set-versi
     'status-timestamps': StatusTimestamps(),
     error: Nullable(Type.String()),
     policies: Type.Array(VersionedPolicy, {
-      description: 'Ours: what the archive lists; empty unless the version is ready.',
+      description:
+        'Policies in the archive; empty unless the version is ready. Specific to this product.',
     }),
     'created-at': Timestamp(),
     'updated-at': Timestamp(),

@@ -35,7 +35,7 @@ export const POLICY_SET_INCLUDES = [
   'newest_version',
 ] as const
 
-/** A rule by which a set applies, or does not apply, to workspaces with a tag. */
+/** Selector that includes or excludes workspaces with a tag. */
 export const TagSelector = Named('TagSelector', {
   'tag-key': TagKey(),
   'tag-value': Nullable(TagValue()),
@@ -49,7 +49,7 @@ export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
     description: Nullable(Type.String()),
     global: Type.Boolean(),
     kind: OneOf(POLICY_KINDS),
-    // Null where it has no meaning: a `native` set that is not evaluated by an agent.
+    // Null for a `native` set that is not evaluated by an agent, where it has no effect.
     overridable: Nullable(Type.Boolean()),
     'agent-enabled': Type.Boolean(),
     'policy-tool-version': Nullable(Type.String()),
@@ -67,7 +67,7 @@ export const PolicySet = ResourceOf('PolicySet', 'policy-sets', {
   relationships: Type.Object({
     organization: ToOne('organizations'),
     policies: ToMany('policies'),
-    // A global set has no attachments, so its answers leave these three out.
+    // A global set has no attachments, so its documents omit these three.
     workspaces: Type.Optional(ToMany('workspaces')),
     projects: Type.Optional(ToMany('projects')),
     namespaces: Type.Optional(ToMany('namespaces')),
@@ -86,7 +86,7 @@ export type PolicySetDocument = Shape<typeof PolicySetDocument>
 export const PolicySetPage = PageOf(PolicySet)
 export type PolicySetPage = Shape<typeof PolicySetPage>
 
-/** `is-exclude` is false and `tag-value` null when omitted. */
+/** Members of a new tag selector; by default `is-exclude` is false and `tag-value` null. */
 export const NewTagSelector = Named('NewTagSelector', {
   'tag-key': TagKey(),
   'tag-value': Type.Optional(Nullable(TagValue())),
@@ -110,7 +110,8 @@ const writable = {
 const attachments = {
   projects: Type.Optional(NewMembers('projects')),
   workspaces: Type.Optional(NewMembers('workspaces')),
-  // Ours: a set may guard job submissions in namespaces of the workload API. The id is the name.
+  // Namespaces of the workload API whose job submissions the set applies to, by name. Specific to
+  // this product.
   namespaces: Type.Optional(NewMembers('namespaces')),
   'workspace-exclusions': Type.Optional(NewMembers('workspaces')),
   'project-exclusions': Type.Optional(NewMembers('projects')),
@@ -127,12 +128,15 @@ export const PolicySetCreateRequest = RequestOf('PolicySetCreateRequest', 'polic
 })
 export type PolicySetCreateRequest = Shape<typeof PolicySetCreateRequest>
 
-/** Each relationship that is present is replaced as a whole; `[]` clears it. */
+/**
+ * Update of a policy set. Each relationship that is present is replaced as a whole; `[]` clears
+ * it.
+ */
 export const PolicySetUpdateRequest = RequestOf('PolicySetUpdateRequest', 'policy-sets', {
   attributes: Type.Optional(
     Type.Object({
       name: Type.Optional(Name('Unique in the organization.')),
-      // Accepted when it does not change.
+      // Accepted only if unchanged.
       kind: Type.Optional(Type.String()),
       ...writable,
     }),

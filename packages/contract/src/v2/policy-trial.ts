@@ -13,7 +13,10 @@ import {
 import { POLICY_OUTCOME_STATUSES, PolicyFinding, PolicySkipped } from './policy-evaluation.ts'
 import { PolicyDiagnostic } from './policy.ts'
 
-/** What may differ from the policy as it is stored: it is tried before it is enforced. */
+/**
+ * Members that may differ from the stored policy, so that a change can be tried before it is
+ * enforced.
+ */
 const changed = {
   code: Type.Optional(
     Type.String({
@@ -37,7 +40,7 @@ export const PolicyTrialRequest = RequestOf('PolicyTrialRequest', 'policy-trials
   }),
 })
 
-/** What a policy says of an input. Nothing is stored, so it has no id. */
+/** Result of a policy for an input. It has no id, because nothing is stored. */
 export const PolicyTrial = Named('PolicyTrial', {
   type: Type.Literal('policy-trials'),
   attributes: Type.Object({
@@ -53,7 +56,7 @@ export type PolicyTrial = Shape<typeof PolicyTrial>
 
 export const PolicyTrialDocument = DocumentOf(PolicyTrial)
 
-/** What a policy can be replayed on: uploaded plans, and job versions or denied submissions. */
+/** Subjects of a replay: uploaded plans, and job versions or denied submissions. */
 export const REPLAY_SUBJECTS = ['runs', 'jobs'] as const
 
 export const PolicyReplayRequest = RequestOf('PolicyReplayRequest', 'policy-replays', {
@@ -80,7 +83,7 @@ export const PolicyReplayRequest = RequestOf('PolicyReplayRequest', 'policy-repl
   ),
 })
 
-/** What a policy would have said of something that has happened. */
+/** Result that the policy would have had for a past run or submission. */
 export const ReplayedSubject = Named('ReplayedSubject', {
   type: OneOf(REPLAY_SUBJECTS),
   id: Type.String({ description: 'Of a run; of a job `<namespace>/<job id>`.' }),
@@ -116,14 +119,14 @@ export type PolicyReplayDocument = Shape<typeof PolicyReplayDocument>
 
 const needs = 'Owners team, teams with Manage policies, or the organization token.'
 
-/** Try before enforcing. Ours. */
+/** Routes that try a policy without enforcing it. Specific to this product. */
 export const policyTrialRoutes = routes('Policies', {
   tryPolicy: act('/policies/:policy_id/actions/evaluate', {
     summary: 'Ask a policy, or other code in its place, about any input.',
     bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     body: PolicyTrialRequest,
     returns: PolicyTrialDocument,
-    result: 'What the policy says.',
+    result: 'Result of the policy.',
     errors: {
       413: `Larger than ${PLAN_UPLOAD_BYTES_MAX} bytes.`,
       409: 'The code of the policy is being replaced.',
@@ -136,7 +139,7 @@ export const policyTrialRoutes = routes('Policies', {
     bodyBytesMax: 2 * POLICY_UPLOAD_BYTES_MAX,
     body: PolicyReplayRequest,
     returns: PolicyReplayDocument,
-    result: 'What the policy would have said.',
+    result: 'Results of the policy.',
     errors: {
       413: `Larger than ${2 * POLICY_UPLOAD_BYTES_MAX} bytes.`,
       409: 'The code of the policy is being replaced.',

@@ -31,14 +31,14 @@ import { fieldsQuery, includeQuery } from './query.ts'
 export const POLICY_KINDS = ['native', 'opa'] as const
 export type PolicyKind = (typeof POLICY_KINDS)[number]
 
-/** Which levels a kind allows. */
+/** Enforcement levels that each kind allows. */
 export const ENFORCEMENT_LEVELS = {
   native: ['hard-mandatory', 'soft-mandatory', 'advisory'],
   opa: ['mandatory', 'advisory'],
 } as const satisfies Record<PolicyKind, readonly string[]>
 export type EnforcementLevel = (typeof ENFORCEMENT_LEVELS)[PolicyKind][number]
 
-/** Every level of any kind; which of them fits is decided together with the kind. */
+/** The levels of all kinds; the handler checks the level together with the kind. */
 export const ALL_ENFORCEMENT_LEVELS = [
   'hard-mandatory',
   'soft-mandatory',
@@ -46,17 +46,17 @@ export const ALL_ENFORCEMENT_LEVELS = [
   'advisory',
 ] as const satisfies readonly EnforcementLevel[]
 
-/** How the file of a policy ends. */
+/** File name extension of a policy, by kind. */
 export const POLICY_FILE_SUFFIXES = {
   native: '.native',
   opa: '.rego',
 } as const satisfies Record<PolicyKind, string>
 
-/** The only related resource type. */
+/** Allowed values of `include`. */
 export const POLICY_INCLUDES = ['policy_sets'] as const
 export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
 
-/** What the engine found when it read the uploaded code. */
+/** A diagnostic of the compiler for the uploaded code. */
 export const PolicyDiagnostic = Named('PolicyDiagnostic', {
   severity: OneOf(['error', 'warning']),
   message: Type.String(),
@@ -69,11 +69,9 @@ const PolicyAttributes = Type.Object({
   name: Name('Unique in the organization, case ignored. Cannot be changed.'),
   description: Nullable(Type.String({ description: 'Markdown.' })),
   kind: OneOf(POLICY_KINDS),
-  query: Nullable(
-    Type.String({ description: 'What an `opa` policy is asked; null for `native`.' }),
-  ),
+  query: Nullable(Type.String({ description: 'Query of an `opa` policy; null for `native`.' })),
   'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
-  // Deprecated in favour of enforcement-level, still returned.
+  // Deprecated in favour of `enforcement-level`; still returned.
   enforce: Type.Array(
     Type.Object({
       path: Type.String({ description: '`<name>.native` or `<name>.rego`.' }),
@@ -83,7 +81,7 @@ const PolicyAttributes = Type.Object({
   ),
   'policy-set-count': Type.Integer({ minimum: 0 }),
   'updated-at': Nullable(Timestamp('Null before the first upload or change.')),
-  // Additive from here.
+  // The following members are additive.
   'created-at': Timestamp(),
   'code-size': Nullable(Type.Integer({ minimum: 0, description: 'Bytes; null before an upload.' })),
   'code-sha256': Nullable(Type.String({ pattern: '^[0-9a-f]{64}$' })),
@@ -95,7 +93,7 @@ const PolicyRelationships = Type.Object({
   'policy-sets': ToMany('policy-sets'),
 })
 
-/** Named apart from the policies of the access-control API. */
+/** A policy of the governance API. The name avoids a clash with ACL policies. */
 export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
@@ -103,7 +101,7 @@ export const RunPolicy = ResourceOf('RunPolicy', 'policies', {
 })
 export type RunPolicy = Shape<typeof RunPolicy>
 
-/** The answer to create has no `links.download`: nothing was uploaded yet. */
+/** Response to create. It has no `links.download`, because nothing is uploaded yet. */
 export const CreatedRunPolicy = ResourceOf('CreatedRunPolicy', 'policies', {
   attributes: PolicyAttributes,
   relationships: PolicyRelationships,
@@ -117,15 +115,15 @@ export const CreatedRunPolicyDocument = DocumentOf(CreatedRunPolicy)
 
 export const RunPolicyPage = PageOf(RunPolicy)
 
-/** Which of them may be said depends on the kind. */
+/** The allowed values depend on the kind. */
 const GivenLevel = () =>
   Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...RULED_TOGETHER })
 
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
-  // Needed for `opa`, ignored for `native`: a rule across fields, so not one of this schema.
+  // Required for `opa` and ignored for `native`; the handler checks this rule across fields.
   query: Type.Optional(Nullable(Type.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
-  // One of enforcement-level and enforce is needed on create.
+  // Create requires either `enforcement-level` or `enforce`.
   'enforcement-level': Type.Optional(GivenLevel()),
   enforce: Type.Optional(
     Type.Array(
@@ -150,7 +148,7 @@ export const RunPolicyCreateRequest = RequestOf('RunPolicyCreateRequest', 'polic
 })
 export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
 
-/** Name and kind are accepted when they do not change. */
+/** Update of a policy. Name and kind are accepted only if unchanged. */
 export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'policies', {
   attributes: Type.Optional(
     Type.Object({
@@ -162,7 +160,7 @@ export const RunPolicyUpdateRequest = RequestOf('RunPolicyUpdateRequest', 'polic
 })
 export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
 
-/** One upload of a policy's code. The newest few are kept. */
+/** One upload of the code of a policy. The newest versions are kept. */
 export const RunPolicyVersion = ResourceOf('RunPolicyVersion', 'policy-versions', {
   attributes: Type.Object({
     'created-at': Timestamp(),

@@ -22,7 +22,7 @@ import { AutoDestroyDuration, ProjectName } from './patterns.ts'
 import { fieldsQuery, includeQuery, presentFlag, taggedQuery } from './query.ts'
 import { NewTagBindings } from './tag-binding.ts'
 
-/** The others are additive. */
+/** Permissions of a project. The others are additive. */
 export const PROJECT_PERMISSIONS = [
   'can-update',
   'can-destroy',
@@ -36,14 +36,14 @@ export const PROJECT_PERMISSIONS = [
 export const PROJECT_INCLUDES = ['effective_tag_bindings'] as const
 export const PROJECT_SORTS = ['name', '-name'] as const
 
-/** What every answer carries, the answer to create included. */
+/** Attributes of every response, including that of create. */
 const everywhere = {
   name: ProjectName(),
   description: Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX })),
-  // It is in every answer, because clients compare what they created with what they read.
+  // Present in every response, because clients compare the created project with the one they read.
   'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
   'created-at': Timestamp(),
-  // The default project may be renamed, so its name does not tell (wish 3).
+  // Needed because the default project may be renamed.
   'is-default': Type.Boolean(),
 }
 
@@ -70,7 +70,7 @@ export const Project = ResourceOf('Project', 'projects', {
 })
 export type Project = Shape<typeof Project>
 
-/** The answer to create has no counts, and of the permissions only `can-update`. */
+/** Response to create: without counts, and with `can-update` as its only permission. */
 export const CreatedProject = ResourceOf('CreatedProject', 'projects', {
   attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
   ...members,
@@ -86,7 +86,7 @@ export const ProjectPage = CountedPageOf(Project)
 export type ProjectPage = Shape<typeof ProjectPage>
 
 const writable = {
-  // `""` is stored as null.
+  // An empty string is stored as null.
   description: Type.Optional(Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX }))),
   'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
 }
@@ -98,8 +98,8 @@ export const ProjectCreateRequest = RequestOf('ProjectCreateRequest', 'projects'
 export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
 
 /**
- * What is omitted stays. `attributes` may be absent altogether, and tag bindings that are present
- * replace the whole set.
+ * Update of a project. Omitted members are unchanged; `attributes` is optional. Tag bindings, if
+ * present, replace the whole set.
  */
 export const ProjectUpdateRequest = RequestOf('ProjectUpdateRequest', 'projects', {
   attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
@@ -114,8 +114,7 @@ export const MoveWorkspacesRequest = MembersRequestOf(
 )
 
 /**
- * Namespaces of the workload API that belong to the project and so inherit its policy sets. The id
- * of a namespace is its name.
+ * Namespaces of the workload API that belong to the project and inherit its policy sets, by name.
  */
 export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
 

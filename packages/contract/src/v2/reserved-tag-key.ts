@@ -7,8 +7,8 @@ import { ReservedKey } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
 /**
- * A tag key that an organization suggests, and may forbid workspaces to override. Not to be
- * confused with reserved prefixes, which nobody may use.
+ * A tag key that an organization suggests, and whose override by workspaces it may forbid.
+ * Unrelated to reserved prefixes, which are rejected for all.
  */
 export const ReservedTagKey = ResourceOf('ReservedTagKey', 'reserved-tag-keys', {
   attributes: Type.Object({

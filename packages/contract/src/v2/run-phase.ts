@@ -15,7 +15,7 @@ import {
 export const RUN_PHASES = ['plan', 'apply'] as const
 export type RunPhaseName = (typeof RUN_PHASES)[number]
 
-/** Files that a plan leaves for the apply and for readers, by the last part of their address. */
+/** Files that a plan produces for the apply and for users, by the last segment of their path. */
 export const RUN_FILES = [
   'plan',
   'plan-json',
@@ -31,7 +31,7 @@ export type PhaseOutcome = (typeof PHASE_OUTCOMES)[number]
 export const PHASE_CANCELLATIONS = ['none', 'interrupt', 'kill'] as const
 export type PhaseCancellation = (typeof PHASE_CANCELLATIONS)[number]
 
-/** The runner shows the ticket of its job once and names the token that it uses then. */
+/** The runner presents the ticket of its job once and chooses the token for all later requests. */
 export const PhaseStartRequest = Named('PhaseStartRequest', {
   ticket: Type.String({ maxLength: LINE_LENGTH_MAX }),
   token: Type.String({ minLength: 32, maxLength: LINE_LENGTH_MAX }),
@@ -48,7 +48,7 @@ export const PhaseVariable = Named('PhaseVariable', {
 })
 export type PhaseVariable = Shape<typeof PhaseVariable>
 
-/** Everything that a runner has to know; the files are fetched separately. */
+/** Input of a runner; files are fetched separately. */
 export const PhaseDocument = Named('PhaseDocument', {
   phase: OneOf(RUN_PHASES),
   runId: Type.String(),
@@ -86,7 +86,7 @@ export type PhaseFinishRequest = Shape<typeof PhaseFinishRequest>
 const needs = 'The token of the phase, which its runner chose when it started.'
 const gone = 'The phase is over, or the token is not its token.'
 
-/** What the runner of a phase calls, on the node that executes it. */
+/** Routes that the runner of a phase calls from its node. */
 export const runPhaseRoutes = routes('Run phases', {
   startRunPhase: act('/run-phases/:phase_id/start', {
     summary:
@@ -130,7 +130,7 @@ export const runPhaseRoutes = routes('Run phases', {
     needs,
   }),
   writePhaseLog: upload('/run-phases/:phase_id/log', {
-    summary: 'Append to the log. Bytes that are stored already are skipped.',
+    summary: 'Append to the log. Bytes that are already stored are skipped.',
     query: { offset: Type.Integer({ minimum: 0 }) },
     ...storesOctets(RUN_LOG_CHUNK_BYTES_MAX),
     errors: { 404: gone, 409: 'Bytes are missing before the offset.' },

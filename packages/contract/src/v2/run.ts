@@ -52,7 +52,7 @@ export const RUN_STATUSES = [
 ] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** What a run does, for filters. */
+/** Operations of a run, for filters. */
 export const RUN_OPERATIONS = [
   'plan_and_apply',
   'plan_only',
@@ -65,7 +65,7 @@ function listFilter(values: string) {
   return Type.Optional(Type.String({ description: `${values}, separated by commas.` }))
 }
 
-/** What queued a run: a request, an upload of files, another run, or an idle workspace. */
+/** Cause of a run: a request, an upload of files, another run, or an idle workspace. */
 export const RUN_TRIGGER_REASONS = [
   'manual',
   'configuration-upload',
@@ -74,7 +74,7 @@ export const RUN_TRIGGER_REASONS = [
 ] as const
 export type RunTriggerReason = (typeof RUN_TRIGGER_REASONS)[number]
 
-/** What an external executor reports of a confirmed run. */
+/** Results that an external executor reports for a confirmed run. */
 export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
 export const RUN_INCLUDES = [
@@ -107,8 +107,8 @@ const addresses = Type.Array(Type.String({ maxLength: LINE_LENGTH_MAX }), {
 })
 
 /**
- * One plan on its way through the policies. It is executed here when the run names a configuration
- * version; otherwise the plan is uploaded, and whoever uploads it applies it.
+ * A plan and its policy checks. With a configuration version the service executes plan and apply;
+ * otherwise an external executor uploads the plan and applies it.
  */
 export const Run = ResourceOf('Run', 'runs', {
   attributes: Type.Object({
@@ -138,7 +138,7 @@ export const Run = ResourceOf('Run', 'runs', {
     'force-cancel-available-at': Nullable(Timestamp()),
     'target-addrs': Type.Array(Type.String()),
     'replace-addrs': Type.Array(Type.String()),
-    // Values may be secret, so only the names come back.
+    // Only the names are returned, because values may be secret.
     variables: Type.Array(Type.Object({ key: Type.String() })),
     'created-at': Timestamp(),
     actions: Flags(RUN_ACTIONS),
@@ -153,7 +153,7 @@ export const Run = ResourceOf('Run', 'runs', {
     'policy-checks': ToMany('policy-checks'),
     'task-stages': ToMany('task-stages'),
   }),
-  // `plan-upload` is there only while the run waits for its plan.
+  // `plan-upload` is present only while the run waits for its plan.
   links: Type.Object({ self: PathLink(), 'plan-upload': Type.Optional(PathLink()) }),
 })
 export type Run = Shape<typeof Run>
@@ -200,17 +200,17 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
 })
 export type RunCreateRequest = Shape<typeof RunCreateRequest>
 
-/** The executor's word on how the apply ended. */
+/** Report of an external executor on the result of the apply. */
 export const RunReportRequest = RequestOf('RunReportRequest', 'runs', {
   attributes: Type.Object({ status: OneOf(REPORTED_RUN_STATUSES) }),
 })
 
-/** Plain JSON, not a JSON:API document: why a decision was taken. Also sent with overrides. */
+/** A reason for a decision, also sent with overrides. Plain JSON, not a JSON:API document. */
 export const CommentRequest = Named('CommentRequest', {
   comment: Type.Optional(Nullable(Type.String({ maxLength: COMMENT_LENGTH_MAX }))),
 })
 
-/** Who passed over policies, and why. Ours. */
+/** Record of an override of policies: author and reason. Specific to this product. */
 export const OverrideRecord = Named('OverrideRecord', {
   'user-id': Type.String(),
   username: Type.String(),

@@ -25,7 +25,7 @@ export const STATE_VERSION_STATUSES = ['pending', 'finalized', 'discarded'] as c
 
 export const STATE_VERSION_INCLUDES = ['outputs', 'created_by'] as const
 
-/** What one kind of resource of a module has in a state. */
+/** Resources of one type in one module of a state. */
 export const StateResource = Type.Object({
   name: Type.String(),
   type: Type.String(),
@@ -35,7 +35,7 @@ export const StateResource = Type.Object({
 })
 export type StateResource = Shape<typeof StateResource>
 
-/** One state of a workspace's infrastructure. */
+/** One version of the state of a workspace. */
 export const StateVersion = ResourceOf('StateVersion', 'state-versions', {
   attributes: Type.Object({
     'created-at': Timestamp(),
@@ -166,7 +166,7 @@ export const stateVersionRoutes = routes('State versions', {
     bodyBytesMax: INLINE_STATE_BYTES_MAX,
     body: StateVersionCreateRequest,
     returns: StateVersionDocument,
-    result: 'Created, or the version with this serial and md5 that is there.',
+    result: 'Created, or the existing version with this serial and md5.',
     errors: { 409: notWritable },
     needs: writes,
   }),

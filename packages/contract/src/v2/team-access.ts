@@ -5,17 +5,14 @@ import type { Shape } from '../shape.ts'
 import { DocumentOf, OneOf, PageOf, RequestOf, ResourceOf, SelfLink, ToOne } from './json-api.ts'
 import { fieldsQuery } from './query.ts'
 
-/** The fixed levels stand for a row of permissions; `custom` names each. */
+/** Each fixed level is a set of permissions; `custom` sets every permission separately. */
 export const PROJECT_ACCESS_LEVELS = ['read', 'write', 'maintain', 'admin', 'custom'] as const
 export type ProjectAccessLevel = (typeof PROJECT_ACCESS_LEVELS)[number]
 
 export const WORKSPACE_ACCESS_LEVELS = ['read', 'plan', 'write', 'admin', 'custom'] as const
 export type WorkspaceAccessLevel = (typeof WORKSPACE_ACCESS_LEVELS)[number]
 
-/**
- * The values of each permission, from least to most, so that a greater position includes the lesser
- * ones.
- */
+/** Values of each permission from least to most; a higher value includes the lower ones. */
 export const ACCESS_VALUES = {
   settings: ['read', 'update', 'delete'],
   teams: ['none', 'read', 'manage'],
@@ -51,9 +48,7 @@ const workspaceAccess = {
 
 const team = ToOne('teams')
 
-/**
- * What a team may do in a project. Both objects show the effective values, whatever the level is.
- */
+/** Access of a team to a project. Both objects contain the effective values at every level. */
 export const TeamProjectAccess = ResourceOf('TeamProjectAccess', 'team-projects', {
   attributes: Type.Object({
     access: OneOf(PROJECT_ACCESS_LEVELS),
@@ -69,7 +64,7 @@ export const TeamProjectAccessDocument = DocumentOf(TeamProjectAccess)
 
 export const TeamProjectAccessPage = PageOf(TeamProjectAccess)
 
-/** Writable only with `access: custom`; a fixed level refuses them. */
+/** Writable only with `access: custom`; rejected with a fixed level. */
 const customProjectAccess = {
   'project-access': Type.Optional(Type.Partial(Type.Object(projectAccess))),
   'workspace-access': Type.Optional(Type.Partial(Type.Object(workspaceAccess))),
@@ -98,7 +93,7 @@ export type TeamProjectAccessUpdateRequest = Shape<typeof TeamProjectAccessUpdat
 
 const customWorkspaceAccess = { ...workspaceValues, 'workspace-locking': Type.Boolean() }
 
-/** What a team may do in one workspace, beyond what its project grants. */
+/** Access of a team to one workspace, in addition to its project access. */
 export const TeamWorkspaceAccess = ResourceOf('TeamWorkspaceAccess', 'team-workspaces', {
   attributes: Type.Object({ access: OneOf(WORKSPACE_ACCESS_LEVELS), ...customWorkspaceAccess }),
   relationships: Type.Object({ team, workspace: ToOne('workspaces') }),

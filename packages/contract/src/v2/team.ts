@@ -22,7 +22,7 @@ import { fieldsQuery, includeQuery } from './query.ts'
 export const TEAM_VISIBILITIES = ['secret', 'organization'] as const
 export const TEAM_INCLUDES = ['users', 'organization_memberships'] as const
 
-/** What a team may do in the whole organization. `read-policies` is ours. */
+/** Organization-wide permissions of a team. `read-policies` is specific to this product. */
 export const ORGANIZATION_ACCESS = [
   'manage-projects',
   'manage-workspaces',
@@ -81,7 +81,7 @@ export type TeamPage = Shape<typeof TeamPage>
 const writable = {
   visibility: Type.Optional(OneOf(TEAM_VISIBILITIES, '`secret` for a new team when omitted.')),
   'allow-member-token-management': Type.Optional(Type.Boolean()),
-  // Merged key by key: what is not named stays, false for a new team.
+  // Merged by key: omitted permissions are unchanged, or false for a new team.
   'organization-access': Type.Optional(OptionalFlags(ORGANIZATION_ACCESS)),
 }
 

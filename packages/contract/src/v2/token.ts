@@ -130,7 +130,7 @@ const noTeamToken = 'Team or token not found, or the caller may not manage it.'
 
 const teamTokenRoutes = routes('Tokens', {
   createTeamToken: create('/teams/:team_id/authentication-tokens', {
-    summary: 'Create one of many tokens of a team, told apart by description.',
+    summary: 'Create one of many tokens of a team, distinguished by description.',
     needs,
     body: AuthenticationTokenRequest,
     answers: { 201: createdToken },
@@ -189,11 +189,11 @@ const userTokenRoutes = routes('Tokens', {
     summary: 'Show a token of any kind, without its secret.',
     query: fieldsQuery('authentication-tokens'),
     answers: { 200: shownToken },
-    needs: 'Whoever may manage the token.',
+    needs: 'Permission to manage the token.',
   }),
   deleteAuthenticationToken: remove('/authentication-tokens/:token_id', {
     summary: 'Revoke a token of any kind.',
-    needs: 'Whoever may manage the token.',
+    needs: 'Permission to manage the token.',
   }),
 })
 

@@ -125,7 +125,7 @@ const brokenRule = 'A rule on an attribute is broken, the name is taken, or a me
 const brokenVariable = 'A rule on an attribute is broken, or the key is taken in its category.'
 
 const added = {
-  result: 'Added; members that were there already are ignored.',
+  result: 'Added; existing members are ignored.',
   errors: { 422: 'The set is global, or an id does not exist; nothing is changed.' },
   needs: writes,
 } as const

@@ -11,7 +11,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
     example: { group: 'restart {\n  attempts = 5\n  interval = "10m"\n  delay    = "10s"\n}' },
   },
   disconnect: {
-    purpose: 'What happens to the allocations of a group when their node loses its connection.',
+    purpose: 'Handling of the allocations of a group when their node loses its connection.',
     example: {
       group:
         'disconnect {\n  lost_after = "10m"\n  replace    = true\n  reconcile  = "best_score"\n}',

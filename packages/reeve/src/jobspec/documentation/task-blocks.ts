@@ -18,7 +18,7 @@ export const TASK_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
     example: { task: PLAIN_TASK },
   },
   resources: {
-    purpose: 'What a task needs of a node. The scheduler reserves it.',
+    purpose: 'Resources that a task requires; the scheduler reserves them on the node.',
     example: inTask('resources {\n  cpu    = 200\n  memory = 128\n}'),
   },
   device: {

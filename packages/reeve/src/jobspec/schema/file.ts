@@ -63,7 +63,7 @@ export const TEMPLATE = tableOf(Template, {
     data: text('EmbeddedTmpl', 'The template itself.'),
     change_mode: text(
       'ChangeMode',
-      'What a change of the rendered text does: `restart`, `signal`, `script` or `noop`.',
+      'Action when the rendered text changes: `restart`, `signal`, `script` or `noop`.',
     ),
     change_signal: text('ChangeSignal', 'Signal for `change_mode = "signal"`.'),
     once: bool('Once', 'Renders once and watches nothing.'),

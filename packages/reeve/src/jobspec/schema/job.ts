@@ -65,7 +65,7 @@ const STRATEGY = tableOf(MultiregionStrategy, {
     max_parallel: int('MaxParallel', 'Regions that deploy at the same time; 0 means all of them.'),
     on_failure: text(
       'OnFailure',
-      'What the failure of one region does: empty stops the regions that have not begun, ' +
+      'Action when one region fails: empty stops the regions that have not begun, ' +
         '`fail_all` fails all of them, `fail_local` fails only the one.',
     ),
   },

@@ -94,7 +94,7 @@ export const RESTART = tableOf(RestartPolicy, {
     delay: duration('Delay', 'Delay before each restart, plus random jitter of up to 25 %.'),
     mode: text(
       'Mode',
-      'What follows the last attempt: `fail` fails the allocation, which is then rescheduled; ' +
+      'Action after the last attempt: `fail` fails the allocation, which is then rescheduled; ' +
         '`delay` waits until the next interval.',
     ),
     render_templates: bool('RenderTemplates', 'No effect: templates are rendered at every start.'),
