@@ -24,7 +24,7 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
 
 /** Paths whose texts are free of these phrases; the rest of the repository joins it by and by. */
 const CHECKED: readonly RegExp[] = [
-  /^packages\/(?:hcl|kit|native-policy)\//,
+  /^packages\/(?:contract|hcl|kit|native-policy)\//,
   /^packages\/reeve\/(?:bench|sim|fuzz|native)\//,
   /^packages\/reeve\/src\/(?:compat|jobspec|lang|threads)\//,
   /^tools\//,

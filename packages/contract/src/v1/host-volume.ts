@@ -108,7 +108,7 @@ export const HostVolumeRequest = Named('HostVolumeRequest', {
   Volume: HostVolumeRecord,
   PolicyOverride: Type.Boolean({ description: 'Not used.' }),
 })
-/** What a request says of a volume: what it leaves out has its default. */
+/** A volume in a request; omitted fields have their defaults. */
 export type HostVolumeInput = Input<DeepReadonly<RecordShape>>
 
 export const HostVolumeResponse = Named('HostVolumeResponse', {

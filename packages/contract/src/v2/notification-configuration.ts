@@ -7,7 +7,7 @@ import { LINE_LENGTH_MAX, NOTIFICATION_CONFIGURATIONS_MAX } from './limits.ts'
 import { TeamName } from './patterns.ts'
 import { fieldsQuery } from './query.ts'
 
-/** What a notification is about. */
+/** Events of a run that trigger a notification. */
 export const NOTIFICATION_TRIGGERS = [
   'run:created',
   'run:planning',
@@ -19,7 +19,7 @@ export const NOTIFICATION_TRIGGERS = [
 ] as const
 export type NotificationTrigger = (typeof NOTIFICATION_TRIGGERS)[number]
 
-/** What the receiver of a notification understands: a JSON document with a signature. */
+/** Format of a notification: a JSON document with a signature. */
 export const NOTIFICATION_DESTINATIONS = ['generic'] as const
 
 const DeliveryResponse = Type.Object({
