@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { HttpAliases } from '../compat/index.ts'
 
-/** A header that came under another name is there under ours too, unless ours came as well. */
+/** Copies request headers with alias names to the product's own names, unless those are set too. */
 export function receiveHeaders(
   { requestHeaders }: HttpAliases,
   { headers }: { readonly headers: IncomingHttpHeaders },
@@ -14,7 +14,7 @@ export function receiveHeaders(
   }
 }
 
-/** Sets the other names of the headers that a reply has by now. */
+/** Repeats the headers of a reply under their alias names. */
 export function repeatHeaders({ responseHeaders }: HttpAliases, reply: FastifyReply): void {
   for (const own in responseHeaders) {
     const other = responseHeaders[own]

@@ -1,33 +1,33 @@
 import type { Readable } from 'node:stream'
 
-/** The type of every refusal on `/v1`. */
+/** The content type of every error on `/v1`. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-/** What a handler gives back; the shell writes it. */
+/** Result of a handler; the shell writes it as a response. */
 export interface Answer {
   readonly status?: number
   readonly body: Body
   readonly headers?: Readonly<Record<string, string>>
-  /** `X-Service-NextToken`: where the next page starts. */
+  /** Value of `X-Service-NextToken`: the start of the next page. */
   readonly nextToken?: string | undefined
 }
 
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown }
-  /** JSON already, such as a row as it is stored. */
+  /** JSON text, such as a row as it is stored. */
   | { readonly kind: 'json-text'; readonly text: string }
-  /** Items that are JSON already: a list is written without being built twice. */
+  /** List items that are JSON already, so that they are not parsed and rendered again. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
-  /** A list that is too long for memory: its first items, and the others as they are read. */
+  /** A list that is too long for memory: its first items, and an iterator that reads the others. */
   | {
       readonly kind: 'json-batches'
       readonly items: readonly string[]
       readonly rest: () => AsyncIterable<readonly string[]>
     }
-  /** JSON as it is written, for a response that several requests share. */
+  /** Rendered JSON, for a response that several requests share. */
   | { readonly kind: 'json-bytes'; readonly bytes: Buffer }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
-  /** Bytes as they come, perhaps without end. */
+  /** A byte stream, possibly without end. */
   | { readonly kind: 'stream'; readonly stream: Readable; readonly contentType: string }
   | { readonly kind: 'empty' }
 
@@ -50,5 +50,5 @@ export function jsonBatches(
   return { body: { kind: 'json-batches', items, rest } }
 }
 
-/** No object means 200 with an empty body and no content type. */
+/** Response 200 with an empty body and no content type. */
 export const EMPTY: Answer = { body: { kind: 'empty' } }

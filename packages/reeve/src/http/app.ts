@@ -83,12 +83,12 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Only documented members of the runtime's HTTP classes are used. */
+  /** Restricts the server to documented members of the runtime's HTTP classes. */
   readonly plainHttp: boolean
   readonly onAnswered?: ShellOptions['onAnswered']
-  /** Requests each second of one user on `/api/v2`; as many as come unless given. */
+  /** Requests per second of one user on `/api/v2`; unlimited unless given. */
   readonly requestsPerSecond?: number
-  /** How much of the server one client may take; as much as it likes unless given. */
+  /** Limits per client; unlimited unless given. */
   readonly limits?: {
     readonly requestsPerSecond: number
     readonly anonymousRequestsPerSecond: number
@@ -98,39 +98,39 @@ export interface AppOptions {
     readonly logStreamsPerToken: number
     readonly connectionsMax: number
   }
-  /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
+  /** Scheme and host of links on `/api/v2`; those of the request unless given. */
   readonly externalUrl?: string
-  /** How long a node may wait before it speaks again. */
+  /** Heartbeat interval of nodes. */
   readonly heartbeatMs: () => number
-  /** A node said something. */
+  /** Called for every message of a node. */
   readonly seen: (nodeId: string) => void
-  /** Where the built web UI is; its page says that there is none unless given. */
+  /** Folder of the built web UI; without one a page reports that the UI is not installed. */
   readonly webFolder?: string
-  /** Where the Markdown of the documentation is. */
+  /** Folder of the Markdown documentation. */
   readonly docsFolder?: string
-  /** Knows the leader where several servers share one state. */
+  /** Routes requests to the leader, where several servers share one state. */
   readonly leader?: LeaderRouter
-  /** Other regions, where any are known. */
+  /** Other regions, where any are configured. */
   readonly regions?: RegionRouter
-  /** HTTPS in place of HTTP, and who may speak as a node. */
+  /** TLS settings, including the certificates required of nodes. */
   readonly security?: PortSecurity
   /** Sends notifications of runs; none are sent unless given. */
   readonly webhooks?: WebhookSender
-  /** What else is measured, and told with the rest. */
+  /** Additional metrics. */
   readonly metrics?: MetricSources
-  /** Other names that clients may use; none unless given. */
+  /** Alternative names of headers and fields; none unless given. */
   readonly aliases?: Aliases
 }
 
-/** The HTTP side of a server, mounted and not yet listening. */
+/** The HTTP server, with its routes mounted and not yet listening. */
 export interface App {
   readonly app: FastifyInstance
-  /** The routes that exist, as the documentation lists them. */
+  /** All routes, as the documentation lists them. */
   readonly routes: readonly Route[]
-  /** Blocking queries that wait. */
+  /** Number of blocking queries that wait. */
   readonly parkedQueries: number
   isNodeConnected(nodeId: string): boolean
-  /** Answers parked queries, ends streams, then waits for running requests, though not for long. */
+  /** Answers parked queries, ends streams, then waits a short time for running requests. */
   close(): Promise<void>
 }
 
@@ -215,7 +215,7 @@ function createChannels(host: ExecChannelHost & NodeChannelHost) {
   ] as const
 }
 
-/** The stages that every request passes before its handler. */
+/** Creates the stages that every request passes before its handler. */
 function createStages(options: AppOptions, admission: Admission) {
   const { context, leader, regions, corsOrigins, responseHeaders } = options
   const aliases = aliasesOf(options)
@@ -249,7 +249,10 @@ function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
   })
 }
 
-/** A server with ACLs asks for a token, which no browser sends by itself. */
+/**
+ * Creates the page guard. A server with ACLs needs none: it requires a token, which no browser
+ * sends by itself.
+ */
 function pageGuardOf({
   context,
   corsOrigins,
@@ -270,13 +273,13 @@ function followTurnedAway(server: Server, { log, context: { clock } }: AppOption
   return turnedAway
 }
 
-/** Connections that are open keep what they began with. */
+/** Reloads certificates for new connections; open connections keep theirs. */
 function followCertificates(server: Server, security: PortSecurity | undefined): () => void {
   if (security === undefined || !(server instanceof SecureServer)) return () => undefined
   return security.onReload(() => server.setSecureContext(security.listenOptions()))
 }
 
-/** What the routes of both APIs share. */
+/** Dependencies of the routes of both APIs. */
 interface SharedParts {
   readonly governance: GovernanceContext
   readonly admission: Admission
@@ -377,12 +380,12 @@ function mountGovernance(
 
 function createParkedQueries({ context, random, limits }: AppOptions): ParkedQueries {
   const { store, clock, aclEnabled } = context
-  // Without ACLs there are no tokens to tell clients apart by.
+  // Without ACLs there are no tokens to tell clients apart.
   const perTenantMax = aclEnabled ? limits?.blockingQueriesPerToken : undefined
   return new ParkedQueries({ store, clock, random, perTenantMax })
 }
 
-/** Where a server is created without limits: the defaults of the settings. */
+/** Stream limits of a server without configured limits: the defaults of the settings. */
 const STREAM_LIMITS = {
   eventStreamsPerToken: LIMITS.eventStreamsPerToken,
   execSessionsPerToken: LIMITS.execSessionsPerToken,
@@ -401,7 +404,7 @@ function createAdmission(options: AppOptions, governance: GovernanceContext): Ad
     clock: context.clock,
     findOwner: (secret) =>
       authenticator.findToken(secret)?.AccessorID ?? findSecretOwner(governance, secret),
-    // Without ACLs every client may do everything, and none is told from another.
+    // Without ACLs clients cannot be distinguished, so none of them is limited.
     requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
     anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
     forwardedAddressOf: (request) => options.leader?.clientAddressOf(request),
@@ -413,7 +416,10 @@ function rateLimitOf({ requestsPerSecond = 0, context }: AppOptions): RateLimit 
   return requestsPerSecond === 0 ? undefined : new RateLimit(context.clock, requestsPerSecond)
 }
 
-/** The management token of `/v1` is the site administrator of `/api/v2`. */
+/**
+ * Returns the identity of a management token of `/v1`, which is the site administrator of
+ * `/api/v2`.
+ */
 function findAdministrator({ authenticator, context }: AppOptions, secret: string) {
   const token = authenticator.findToken(secret)
   if (token === undefined || token.Type !== 'management') return undefined
@@ -448,12 +454,12 @@ async function close({
   lifecycle.drain()
   warmer.stop()
   hub.close()
-  // Callers are told before what they are joined to goes.
+  // Close the channels of clients before the requests and sessions that they are connected to.
   for (const channel of channels) channel.close()
   requests.close()
   sessions.close()
-  // What was parked is read once more in this turn; until then its connections look unused to the
-  // runtime, which closes those at once.
+  // Parked queries are parsed again in this tick; until then the runtime sees their connections as
+  // idle and would close them.
   await setImmediate()
   await lifecycle.close(app, clock)
   audit.flush()

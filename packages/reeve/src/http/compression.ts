@@ -7,7 +7,7 @@ import { HttpError } from './http-error.ts'
 
 type Encoding = 'gzip' | 'deflate'
 
-/** Whether the body came in another form than its own. */
+/** Reports whether the body is compressed. */
 export function isCompressed(request: FastifyRequest): boolean {
   return encodingOf(request) !== ''
 }
@@ -18,8 +18,8 @@ function encodingOf(request: FastifyRequest): string {
 }
 
 /**
- * The body as it was before it was compressed. Fastify counts the bytes it reads from what this
- * returns, so the limit holds after decompression.
+ * Returns the decompressed body. Fastify counts the bytes that it reads from the returned stream,
+ * so the limit applies after decompression.
  */
 export function inflated(request: FastifyRequest, payload: Readable): Readable {
   const encoding = encodingOf(request)
@@ -29,31 +29,32 @@ export function inflated(request: FastifyRequest, payload: Readable): Readable {
       415,
       `content-encoding ${JSON.stringify(encoding)} is not supported; use gzip or deflate`,
     )
-  // How long it will be nobody knows; without a word about length it would count as empty.
+  // The decompressed length is unknown; without a length or chunked encoding the body would count
+  // as empty.
   delete request.headers['content-length']
   request.headers['transfer-encoding'] = 'chunked'
   const inflate = encoding === 'gzip' ? createGunzip() : createInflate()
-  // Fastify listens only while it reads. What breaks after it has refused a body must not end the
-  // process for want of a listener.
+  // Fastify removes its listener after it has rejected a body; a later error without a listener
+  // would end the process.
   inflate.on('error', () => undefined)
   payload.on('error', (error: Error) => inflate.destroy(error))
   return payload.pipe(inflate)
 }
 
-/** Whether reading a body failed because it is not what its content-encoding says: zlib's codes. */
+/** Reports whether a body could not be decompressed: by the error codes of zlib. */
 export function isNotInflatable(error: unknown): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
   return typeof code === 'string' && code.startsWith('Z_')
 }
 
-/** Smaller answers are not worth compressing: they fit one packet. */
+/** Minimum size of a compressed response: smaller ones fit into one packet. */
 const COMPRESS_BYTES_MIN = 1_400
-/** The fastest: most of the gain for a small part of the time. */
+/** The fastest level: most of the gain for a small part of the time. */
 const LEVEL = { level: 1 }
 const gzipAsync = promisify(gzip)
 const deflateAsync = promisify(deflate)
 
-/** Whether the answer is large enough and the caller says that it takes some compression. */
+/** Reports whether the response is large enough to compress and the client accepts an encoding. */
 export function mayCompress(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -63,12 +64,12 @@ export function mayCompress(
   return isAccepted && isWorthwhile(payload) && !reply.hasHeader('content-encoding')
 }
 
-/** Whether a text of this length goes out as it is, whatever the caller takes. */
+/** Reports whether a text of this length is sent uncompressed. */
 export function goesAsItIs({ headers }: Pick<IncomingMessage, 'headers'>, length: number): boolean {
   return length < COMPRESS_BYTES_MIN || headers['accept-encoding'] === undefined
 }
 
-/** The answer as the caller can take it: a text at once, a stream piece by piece. */
+/** Compresses the response if the client accepts it: a text at once, a stream piece by piece. */
 export async function compressed(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -89,7 +90,7 @@ export async function compressed(
     : compressBytes(payload, encoding)
 }
 
-/** Bytes that are compressed, or were: responses that share them compress them once. */
+/** Compressed forms of buffers, so that responses that share a buffer compress it once. */
 const compressedBytes = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>()
 
 function compressedOnce(payload: Buffer, encoding: Encoding): Promise<Buffer> {
@@ -110,11 +111,14 @@ function isWorthwhile(payload: unknown): payload is string | Buffer | Readable {
 
 function compressedStream(payload: Readable, encoding: Encoding): Transform {
   const compress = encoding === 'gzip' ? createGzip(LEVEL) : createDeflate(LEVEL)
-  // A failure of either end destroys the other; Fastify hears of it from what is returned.
+  // Each stream is destroyed when the other one fails; Fastify gets the error from the returned
+  // stream.
   return pipeline(payload, compress, () => undefined)
 }
 
-/** The best of what the caller names with a weight above zero (RFC 9110, Accept-Encoding). */
+/**
+ * Returns the preferred supported encoding with a weight above zero (RFC 9110, Accept-Encoding).
+ */
 function acceptedEncoding(header: string | readonly string[] | undefined): Encoding | undefined {
   const accepted = new Set<string>()
   for (const part of String(header ?? '')

@@ -2,7 +2,7 @@ import { HEADERS } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NO_ALIASES, type HttpAliases } from '../compat/index.ts'
 
-/** What a page of another origin may send, and what it may read beside the body. */
+/** Methods and headers that pages of other origins may send, and headers that they may read. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const SENT_HEADERS = ['Authorization', 'Content-Type', 'X-Request-Id', HEADERS.token]
 const READ_HEADERS = [
@@ -23,9 +23,8 @@ const PREFLIGHT_SECONDS = '600'
 type HeaderAliases = Pick<HttpAliases, 'requestHeaders' | 'responseHeaders'>
 
 /**
- * Lets pages of the configured origins read answers. True when the request only asked whether it
- * may: then there is nothing more to answer. Cookies mean nothing here, so credentials are never
- * allowed.
+ * Sets the CORS headers for pages of the configured origins. Returns true for a preflight request,
+ * which needs no further response. Cookies are not used, so credentials are never allowed.
  */
 export function allowOrigin(
   origins: readonly string[],

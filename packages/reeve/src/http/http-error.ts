@@ -5,7 +5,7 @@ import { codeOfStatus } from './error-codes.ts'
  * the path.
  */
 export class HttpError extends Error {
-  /** Fastify's name for it, so that its own errors and these are read alike. */
+  /** Status, under Fastify's name, so that its own errors can be handled alike. */
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
 
@@ -18,7 +18,7 @@ export class HttpError extends Error {
     headers: Readonly<Record<string, string>> = {},
     code: string = codeOfStatus(statusCode),
   ) {
-    // Nobody reads its stack, and to record one takes longer than the rest of a rejection.
+    // The stack is not used, and capturing it takes longer than the rest of a rejection.
     const limit = Error.stackTraceLimit
     Error.stackTraceLimit = 0
     super(message)

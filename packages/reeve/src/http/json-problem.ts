@@ -1,7 +1,7 @@
 /**
- * Where a text stops being JSON: the position of the first character that cannot stand there, or
- * the length of the text when it ends too early. The parser tells the place of some mistakes only.
- * Without recursion: whoever sends brackets only must not end the process.
+ * Returns the position of the first invalid character of a JSON text, or the text's length if it
+ * ends too early. JSON.parse reports a position for some errors only. Not recursive: deeply nested
+ * brackets must not overflow the stack.
  */
 export function findJsonProblem(text: string): number {
   const open: ('{' | '[')[] = []

@@ -2,17 +2,17 @@ import { randomInt } from 'node:crypto'
 import { LIMITS } from '../model/index.ts'
 
 /**
- * Shorter texts are parsed without being measured: however they are made, that takes less than ten
- * milliseconds, and measuring would cost the usual body a third of its parsing.
+ * Texts up to this length are parsed unmeasured: whatever they contain, that takes less than ten
+ * milliseconds, and measuring would add a third to the parsing time of a typical body.
  */
 const UNMEASURED_CHARS_MAX = 64 * 1024
 
-/** A text that is JSON, but would hold up everybody else while it is parsed. Decision 0007. */
+/** A JSON text that would block the event loop while it is parsed (decision 0007). */
 export class JsonLimitError extends Error {}
 
 /**
- * The first JSON value of a body. Trailing bytes are ignored, so a text that does not parse whole
- * is cut after its first value and parsed again.
+ * Parses the first JSON value of a body and ignores trailing bytes: a text that does not parse as a
+ * whole is cut after its first value and parsed again.
  */
 export function parseFirstJson(text: string): unknown {
   if (text.length > UNMEASURED_CHARS_MAX) return JSON.parse(text.slice(0, measureFirst(text)))
@@ -25,7 +25,7 @@ export function parseFirstJson(text: string): unknown {
   }
 }
 
-/** A body that is one JSON value and nothing else. A long text is measured before it is parsed. */
+/** Parses a body that must be one JSON value. A long text is measured before it is parsed. */
 export function parseWholeJson(text: string): unknown {
   if (text.length > UNMEASURED_CHARS_MAX) measureFirst(text)
   return JSON.parse(text)
@@ -39,15 +39,15 @@ const QUOTE = 0x22
 const COLON = 0x3a
 const BACKSLASH = 0x5c
 const SPACE = 0x20
-/** `[` and `{` differ in this bit only, and so do `]` and `}`. */
+/** The only bit in which `[` and `{` differ, and `]` and `}`. */
 const BRACE_BIT = 0x20
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
 /**
- * The position after the first object, list or string, or the end of the text when it begins with
- * anything else or does not end. Goes over the text once and makes nothing of it; throws when it is
- * too deep or has too many parts. What is no JSON is left to the parser.
+ * Returns the position after the first object, list or string, or the end of the text if it starts
+ * with anything else or is incomplete. Scans the text once without allocating; throws if it is
+ * nested too deeply or has too many shapes. Invalid JSON is left to the parser.
  */
 function measureFirst(text: string): number {
   const start = text.search(/\S/)
@@ -85,7 +85,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Whether the string that ends here names a field. */
+/** Reports whether the string that ends here is a field name. */
 function isName(text: string, end: number): boolean {
   let at = end + 1
   while (text.charCodeAt(at) <= SPACE) at += 1
@@ -93,14 +93,14 @@ function isName(text: string, end: number): boolean {
 }
 
 /**
- * How many different beginnings objects have: a name counts anew after other names. That is what
- * the parser keeps for each object, and at more than a microsecond each it is the dearest part of
- * parsing; a map of many names has as many of them, a list of equal records hardly any.
+ * Counts the distinct object shapes, as prefixes of field names. The parser keeps a hidden class
+ * for each, and at more than a microsecond each they are the most expensive part of parsing; a map
+ * with many names has as many shapes, a list of uniform records hardly any.
  */
 class ShapeCount {
-  /** One bit for each hash that was met: few enough beginnings share one. */
+  /** Bitmap of the hashes seen; large enough that collisions hardly matter. */
   readonly #met = new Int32Array(SHAPE_BITS / 32)
-  /** The hash of the names so far, of each object that is open. */
+  /** Hash of the field names so far, for each open object. */
   readonly #hashes = new Int32Array(LIMITS.jsonBodyDepthMax + 1)
   #count = 0
 
@@ -128,5 +128,5 @@ class ShapeCount {
 
 const SHAPE_BITS = 2 ** 20
 const HASH_FACTOR = 0x01000193
-/** Another one in each process: nobody can write names that all look the same. */
+/** Random per process, so that clients cannot construct names whose hashes collide. */
 const HASH_SEED = randomInt(2 ** 31)

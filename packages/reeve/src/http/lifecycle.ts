@@ -4,12 +4,12 @@ import { Server as SecureServer } from 'node:tls'
 import type { Clock } from '@reeve/kit/clock.ts'
 
 /**
- * What is under way when a server stops may take this long. A leader keeps its lease meanwhile, so
- * that nobody else can answer: whoever reads an answer slowly must not decide how long that is.
+ * Time that running requests get when a server stops. A leader keeps its lease meanwhile, so no
+ * other server can answer: a client that reads its response slowly must not prolong that.
  */
 export const STOP_MS_MAX = 1_000
 
-/** A request that may wait. It is over when the caller has gone or the server drains. */
+/** A waiting request. It is over when its client has disconnected or the server drains. */
 export class Hold {
   #isOver = false
   #listener: (() => void) | undefined
@@ -18,7 +18,10 @@ export class Hold {
     return this.#isOver
   }
 
-  /** Calls `listener` when it is over; the last one given counts, undefined takes it back. */
+  /**
+   * Registers the listener that is called when the wait is over, in place of an earlier one;
+   * undefined removes it.
+   */
   onOver(listener: (() => void) | undefined): void {
     this.#listener = listener
   }
@@ -29,16 +32,14 @@ export class Hold {
   }
 }
 
-/**
- * The end of things: parked queries and streams hang on holds, so that a stop ends them at once.
- */
+/** Tracks connections and waiting requests, so that a shutdown can end them. */
 export class Lifecycle {
   readonly #open = new Set<Hold>()
-  /** Connections that nothing was asked on yet. */
+  /** Connections without a request so far. */
   readonly #unused = new Set<Socket>()
-  /** Connections that the runtime has given away, and closes no more. */
+  /** Upgraded connections, which the runtime no longer closes. */
   readonly #upgraded = new Set<Socket>()
-  /** Requests with a body, which may not be there yet. */
+  /** Requests whose body may be incomplete. */
   readonly #arriving = new Set<IncomingMessage>()
   #draining = false
 
@@ -47,11 +48,11 @@ export class Lifecycle {
   }
 
   /**
-   * Browsers and clients open connections ahead of need. The runtime closes only those that were
-   * used before; the others would hold up a stop for as long as their owner likes.
+   * Tracks the connections of a server. Browsers and clients open connections ahead of need; the
+   * runtime closes only those that were used, and the others would delay a shutdown.
    */
   follow(server: Server): void {
-    // Of an HTTPS server a connection comes twice: as it is, and when it is encrypted.
+    // An HTTPS server reports each connection twice: the TCP socket and the TLS socket.
     const unencrypted = new Map<string, Socket>()
     const follow = (socket: Socket): void => {
       this.#unused.add(socket)
@@ -87,7 +88,10 @@ export class Lifecycle {
     request.once('close', () => this.#arriving.delete(request))
   }
 
-  /** Must be released when the request is over; a connection outlives its requests. */
+  /**
+   * Returns a hold, which must be released at the end of the request; a connection outlives its
+   * requests.
+   */
   hold(): Hold {
     const hold = new Hold()
     if (this.#draining) hold.end()
@@ -100,8 +104,9 @@ export class Lifecycle {
   }
 
   /**
-   * Answers what is parked, ends what streams, closes what nobody uses. A request that is not here
-   * as a whole has done nothing, and its caller may take as long as it likes to send the rest.
+   * Answers parked queries, ends streams and closes unused connections. A request whose body is
+   * incomplete has had no effect, and its client could take any time to send the rest, so its
+   * connection is closed.
    */
   drain(): void {
     this.#draining = true
@@ -110,7 +115,7 @@ export class Lifecycle {
     for (const hold of this.#open) hold.end()
   }
 
-  /** Closes the port, and cuts off whatever has not ended by then. To be drained before. */
+  /** Closes the port and destroys the connections that remain. Call `drain` first. */
   async close(app: ClosingApp, clock: Clock): Promise<void> {
     const cancel = clock.after(STOP_MS_MAX, () => {
       app.server.closeAllConnections()
@@ -123,11 +128,11 @@ export class Lifecycle {
 
 interface ClosingApp {
   readonly server: Server
-  /** Resolves when the port is closed and nobody is connected any more. */
+  /** Resolves when the port and all connections are closed. */
   close(): Promise<void>
 }
 
-/** No two connections to one port come from the same place at once. */
+/** Identifies a connection by its remote address and port, which are unique at any time. */
 function placeOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { SliceOptions } from '@reeve/kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 
-/** What every paginated list takes. */
+/** Query parameters of every paginated list. */
 export interface PageQuery {
   readonly per_page?: number | undefined
   readonly next_token?: string | undefined
@@ -11,37 +11,40 @@ export interface PageQuery {
   readonly reverse?: boolean | undefined
 }
 
-/** One list in its order. */
+/** A list in its sort order. */
 export interface ListSource<T> {
-  /** From the token on (inclusive). Walked only until control goes back to the event loop. */
+  /**
+   * Walks the rows from the token on (inclusive). The iterator is only used until control returns
+   * to the event loop.
+   */
   readonly walk: (from: string | undefined, reverse: boolean) => Iterable<T>
   readonly tokenOf: (row: T) => string
   /**
-   * Rows the caller may not see are left out here and not by the walk: to pass over a million of
-   * them takes as many turns as to show them.
+   * Filters rows that the caller may not see. Not done by the walk: a million hidden rows must
+   * yield to other requests like a million visible ones.
    */
   readonly isVisible?: (row: T) => boolean
-  /** Filters see the full object, not the stub. */
+  /** The object that filters are evaluated on: the full object, not the stub. */
   readonly filterView: (row: T) => unknown
   readonly filterOptions: FilterOptions
   readonly render: (row: T) => string
-  /** A list without pages that has more characters is not built as a whole. */
+  /** Length of an unpaginated list above which it is streamed. */
   readonly wholeCharsMax?: number
 }
 
 export interface Page {
   /** The items, each as JSON text. */
   readonly items: readonly string[]
-  /** Token of the first item of the next page; undefined on the last. */
+  /** Token of the first item of the next page; undefined on the last page. */
   readonly nextToken: string | undefined
-  /** The items that follow those of a list that is not built as a whole; each call reads anew. */
+  /** The remaining items of a streamed list; each call reads them again. */
   readonly rest?: () => AsyncIterable<readonly string[]>
 }
 
 /**
- * Builds one page in slices, so that a list of a million rows delays nobody. Slices end by time: a
- * row with a costly filter takes a thousand times as long as another. A page also ends, perhaps
- * without an item, when its filter has rejected too many rows.
+ * Builds one page in slices, so that a list of a million rows delays no other request. Slices end
+ * by time: with an expensive filter a row may take a thousand times as long as another. A page also
+ * ends, perhaps without an item, when its filter has rejected too many rows.
  */
 export async function buildPage<T>(
   source: ListSource<T>,
@@ -70,10 +73,10 @@ export async function buildPage<T>(
   return ok({ items, nextToken: undefined, rest })
 }
 
-/** The items of a page, and where it ends. */
+/** The items of a page, and its end. */
 class PageItems<T> {
   readonly items: string[] = []
-  /** The token of the first row that is not on the page. */
+  /** Token of the first row after the page. */
   end: string | undefined
   readonly #source: ListSource<T>
   readonly #size: number
@@ -87,17 +90,18 @@ class PageItems<T> {
   ) {
     this.#source = source
     this.#size = size
-    // A filter may fail on any row, which has to be known before the response begins.
+    // A filter may fail on any row, which must be known before the response begins, so filtered
+    // lists are not streamed.
     const isStreamed = size === Number.POSITIVE_INFINITY && !isFiltered
     this.#charsMax = (isStreamed ? source.wholeCharsMax : undefined) ?? Number.POSITIVE_INFINITY
   }
 
-  /** Whether the list ends with the page, or goes on with another one. */
+  /** Reports whether the list ends with the page. */
   get isWhole(): boolean {
     return this.#chars < this.#charsMax
   }
 
-  /** False when the page was full. */
+  /** Adds a row; false if the page was full. */
   take(row: T): boolean {
     if (this.items.length === this.#size || !this.isWhole) return this.#cut(row)
     const item = this.#source.render(row)
@@ -106,7 +110,7 @@ class PageItems<T> {
     return true
   }
 
-  /** A row that the filter rejects; false when it was one too many. */
+  /** Counts a row that the filter rejects; false if there were too many. */
   skip(row: T): boolean {
     if (this.#size === Number.POSITIVE_INFINITY || this.#skipped < LIMITS.filteredRowsMax) {
       this.#skipped++
@@ -121,7 +125,7 @@ class PageItems<T> {
   }
 }
 
-/** The rows from a token on as items, one batch for each slice. */
+/** Yields the rows from a token on as items, one batch for each slice. */
 async function* batches<T>(
   source: ListSource<T>,
   { from, reverse }: { readonly from: string; readonly reverse: boolean },
@@ -138,13 +142,13 @@ async function* batches<T>(
       walk,
       () => monotonicMs() >= sliceEndMs,
     )
-    // Without a filter nothing is refused.
+    // Only a filter can fail.
     next = slice.ok ? slice.value : undefined
     if (items.length > 0) yield items
   }
 }
 
-/** How many rows there are, in slices too; nothing is rendered. */
+/** Counts the rows in slices, without rendering them. */
 export async function countRows<T>(
   source: Omit<ListSource<T>, 'render'>,
   filterText: string | undefined,
@@ -162,7 +166,7 @@ export async function countRows<T>(
   return walked.ok ? ok(count) : walked
 }
 
-/** All rows that pass the filter, in slices. */
+/** Returns all rows that pass the filter, collected in slices. */
 export async function collectRows<T>(
   source: Omit<ListSource<T>, 'render'>,
   filterText: string | undefined,
@@ -177,7 +181,7 @@ export async function collectRows<T>(
   return walked.ok ? ok(rows) : walked
 }
 
-/** Whether a row passes a filter, for writes that name rows by one. */
+/** Returns the predicate of a filter, for writes that select rows by one. */
 export function rowFilter(
   text: string,
   options: FilterOptions,
@@ -197,13 +201,13 @@ interface RowWalk<T> {
   readonly from: string | undefined
   readonly reverse: boolean
   readonly filter: Filter | undefined
-  /** Called with each row that passes; false ends the walk. */
+  /** Called with each row that passes; returns false to end the walk. */
   readonly take: (row: T) => boolean
-  /** Called with each row that the filter rejects; false ends the walk. */
+  /** Called with each row that the filter rejects; returns false to end the walk. */
   readonly skip?: (row: T) => boolean
 }
 
-/** Walks the rows that pass, slice by slice: rows may change between two slices. */
+/** Walks the rows that pass, in slices: rows may change between two slices. */
 async function walkRows<T>(
   source: Omit<ListSource<T>, 'render'>,
   walk: RowWalk<T>,
@@ -220,7 +224,10 @@ async function walkRows<T>(
   }
 }
 
-/** The token of the row to go on with; undefined at the end. At least one row is examined. */
+/**
+ * Walks one slice. Returns the token of the next row; undefined at the end. Examines at least one
+ * row.
+ */
 function walkSlice<T>(
   source: Omit<ListSource<T>, 'render'>,
   { from, reverse, filter, take, skip }: RowWalk<T>,
@@ -255,7 +262,7 @@ function compile(
   return invalid(`${prefix}: ${compiled.error.message}`)
 }
 
-/** 0 means no pagination. */
+/** Returns the page size; 0 means no pagination. */
 function pageSize(perPage: number | undefined): Result<number, Refusal> {
   if (perPage === undefined || perPage === 0) return ok(Number.POSITIVE_INFINITY)
   if (perPage < 0 || perPage > LIMITS.perPageMax)

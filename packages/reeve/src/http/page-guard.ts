@@ -3,16 +3,16 @@ import { isIP } from 'node:net'
 import { v1Routes, type Route } from '@reeve/contract'
 
 export interface PageGuardOptions {
-  /** Origins whose pages may do what their user may; `*` is any. */
+  /** Origins whose pages have the same access as their user; `*` is any. */
   readonly corsOrigins: readonly string[]
-  /** How callers reach this server through a proxy; may be empty. */
+  /** External URL of this server behind a proxy; may be empty. */
   readonly externalUrl: string
 }
 
 /**
- * Keeps pages of other websites away from a server that asks nobody for a token. A browser lets any
- * page send a form anywhere, and a page whose name was made to lead to this machine read the answer
- * too: whoever opens it has the rights of everybody who reaches the server.
+ * Protects a server without ACLs from pages of other websites. A browser lets any page submit a
+ * form to any address, and with DNS rebinding a page can even read the response: with the access of
+ * everyone who reaches the server.
  */
 export class PageGuard {
   readonly #origins: ReadonlySet<string>
@@ -24,14 +24,14 @@ export class PageGuard {
     this.#names = new Set(own === null ? [] : [own.hostname])
   }
 
-  /** Why a request is refused; undefined when it may pass. */
+  /** Returns the reason for rejecting a request; undefined if it is accepted. */
   problemOf(request: IncomingMessage): string | undefined {
     return this.nameProblem(request) ?? this.#originProblem(request)
   }
 
   /**
-   * A name that was made to lead here. An address cannot be: its page comes from this server. Where
-   * others reach the server by its name too, any may be meant.
+   * Rejects a foreign host name that resolves to a loopback address (DNS rebinding). IP literals
+   * cannot be rebound. A server that listens on other addresses may have any name.
    */
   nameProblem({ headers, socket }: IncomingMessage): string | undefined {
     if (!isLoopback(socket.localAddress ?? '')) return undefined
@@ -49,7 +49,7 @@ export class PageGuard {
     const { origin } = headers
     if (this.#origins.has('*')) return undefined
     if (origin === undefined) {
-      // An image or a link has no origin, but browsers say from where it is loaded.
+      // Requests of images and links have no Origin header, but browsers send Sec-Fetch-Site.
       const isForeign = FOREIGN_SITES.has(String(headers['sec-fetch-site']))
       return isForeign ? refusal('another website') : undefined
     }
@@ -57,7 +57,7 @@ export class PageGuard {
   }
 }
 
-/** Whether a page that this server served asks. */
+/** Reports whether a page of this server sends the request. */
 export function isOwnPage({ origin = '', host }: IncomingHttpHeaders): boolean {
   return URL.parse(origin)?.host === host
 }
@@ -69,10 +69,10 @@ function refusal(origin: string): string {
   )
 }
 
-/** Another port of the same machine is the same site, and not a page of this server. */
+/** `same-site` covers other ports of the same host, whose pages are not this server's. */
 const FOREIGN_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
-/** Routes that do the same for GET as for the methods that write. */
+/** Routes that write with GET as well. */
 const CHANGING_GETS = new RegExp(
   Object.values<Route>(v1Routes)
     .filter(({ methods }) => methods.includes('GET') && methods.some((one) => one !== 'GET'))
@@ -90,10 +90,10 @@ function changesState(url: string): boolean {
   return CHANGING_GETS.test(decoded)
 }
 
-/** What these answer, no page of elsewhere can read. */
+/** Safe methods: without CORS headers the browser hides the response from foreign pages. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Of a Host header, without its port. */
+/** Returns the name of a Host header, without its port. */
 function nameIn(host: string): string {
   const [, address] = /^\[([^\]]*)\](?::\d*)?$/.exec(host) ?? []
   const name = address ?? host.split(':', 1).join('')

@@ -1,13 +1,15 @@
 /**
- * Tokens of pages name rows, and names may hold anything; a header holds printable ASCII. So the
- * bytes of everything else are written as in a URL, and `%` with them. A token of a plain name is
- * that name.
+ * Encodes a page token for a header. Tokens contain names with any characters, and a header holds
+ * printable ASCII: other bytes and `%` are percent-encoded. The token of a plain name is that name.
  */
 export function tokenToHeader(token: string): string {
   return token.toWellFormed().replace(/[^!-~]|%/gu, (character) => encodeURIComponent(character))
 }
 
-/** What was not made by `tokenToHeader`, such as a name that somebody wrote, counts as it is. */
+/**
+ * Decodes a page token. Text that `tokenToHeader` has not encoded, such as a name typed by hand, is
+ * returned unchanged.
+ */
 export function tokenFromHeader(text: string): string {
   try {
     return decodeURIComponent(text)

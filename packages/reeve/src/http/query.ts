@@ -2,20 +2,20 @@ import { parseDurationMs } from '@reeve/kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
 import { tokenFromHeader } from './page-token.ts'
 
-/** A query parameter that does not parse. Answered 400 with this text. */
+/** A query parameter that cannot be parsed. Answered with 400 and this text. */
 export class QueryError extends Error {}
 
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 type QueryValue = string | number | boolean | readonly string[]
 
-/** Reads one parameter's text; undefined leaves it at its default. */
+/** Parses the text of one parameter; undefined keeps its default. */
 type Reader = (text: string, name: string) => QueryValue | undefined
 
 interface QuerySchema {
   readonly properties: Readonly<Record<string, JsonSchema & { readonly 'x-parse'?: string }>>
 }
 
-/** Some parameters have refusals of their own, checked in this order before the others. */
+/** Parameters with error messages of their own, checked in this order before the others. */
 const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
@@ -27,9 +27,9 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   wait: (text) => parseWait(text, 'Invalid wait time'),
   index: (text) => (text === '' ? undefined : parseIndex(text, 'Invalid index')),
   pretty: (text) => text !== '0',
-  // Older clients send it in any form; it changes nothing while there is one server.
+  // Accepted in any form for older clients, and without effect on a single server.
   consistent: (text) => text === '' || (BOOLS.get(text) ?? false),
-  // Only the word itself, unlike the other flags.
+  // Only `true` sets it, unlike the other flags.
   reverse: (text) => text === 'true',
   diff_version: (text, name) =>
     text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['uint64', 'ParseUint'])),
@@ -46,8 +46,8 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
 }
 
 /**
- * Compiles the query of a route: texts to the types its schema declares. Unknown parameters are
- * ignored.
+ * Compiles the query of a route, which parses texts to the types its schema declares. Unknown
+ * parameters are ignored.
  */
 export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) => object {
   const readers = Object.entries(schema?.properties ?? {})
@@ -87,14 +87,14 @@ function readerOf(schema: JsonSchema & { readonly 'x-parse'?: string }): Reader 
   return (text) => text
 }
 
-/** The value of a parameter that is given once; of several the first, and empty without any. */
+/** Returns the value of a parameter: the first of several, and empty if there is none. */
 export function firstValue(given: RawQuery[string]): string {
   return (typeof given === 'string' ? given : given?.[0]) ?? ''
 }
 
 /**
- * Whether a flag is given and not false. A value that is neither is rejected when the query is
- * decoded.
+ * Reports whether a flag is given and not false. A value that is neither is rejected when the query
+ * is decoded.
  */
 export function isFlagSet(given: RawQuery[string]): boolean {
   if (given === undefined) return false
@@ -128,8 +128,9 @@ function parseWhole(text: string, message: string, signed = false): number {
 const INDEX_MAX = 2n ** 64n - 1n
 
 /**
- * Unsigned 64 bits. One that a number cannot tell from its neighbours is just never reached. No
- * more digits than that has: to read those of a whole address takes milliseconds.
+ * Parses an unsigned 64-bit index. Indexes above 2^53 lose precision, which does not matter: none
+ * is ever reached. The length is checked first because parsing thousands of digits takes
+ * milliseconds.
  */
 function parseIndex(text: string, message: string): number {
   if (!/^\d{1,20}$/.test(text) || BigInt(text) > INDEX_MAX) throw new QueryError(message)

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 
-/** A caller's id is kept when it is short and harmless, so that its logs and ours can be joined. */
+/**
+ * Returns the request ID of the client if it is short and printable, so that logs of client and
+ * server can be correlated; otherwise a new one.
+ */
 export function requestId(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
 }

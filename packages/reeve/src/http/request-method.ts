@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The methods that paths are mounted for. Fastify's router has a tree for each method, and to build
- * seven of them would take longer than all else that creates a server: HEAD is routed as GET,
- * others as POST, and each path then chooses its route, or rejects the method.
+ * Methods for which paths are mounted. Fastify's router has a tree for each method, and building
+ * seven of them would take longer than all other work of creating a server: HEAD is routed as GET,
+ * others as POST, and each path then chooses its route or rejects the method.
  */
 export const MOUNTED_METHODS = ['GET', 'POST'] as const
 
-/** The methods that some path has, and how each is routed. */
+/** Known methods, and the method that each is routed as. */
 const ROUTED_AS: Readonly<Record<string, string>> = {
   GET: 'GET',
   HEAD: 'GET',
@@ -22,12 +22,12 @@ export function isKnownMethod(method: string): boolean {
   return Object.hasOwn(ROUTED_AS, method)
 }
 
-/** What clients sent, where it is not what the router is given. */
+/** Original method of a request, if it differs from the routed one. */
 const sentMethods = new WeakMap<IncomingMessage, string>()
 
 /**
- * Lets the router find the path whatever the method is; `restoreMethod` takes it back. A method
- * that is unknown is rejected like PATCH where there is none.
+ * Replaces the method so that the router finds the path; `restoreMethod` undoes it. An unknown
+ * method is rejected like PATCH on a path without it.
  */
 export function routeAsMounted(request: IncomingMessage): void {
   const { method: sent = '' } = request
@@ -38,7 +38,7 @@ export function routeAsMounted(request: IncomingMessage): void {
   request.method = routed
 }
 
-/** Gives the request its method back, before anything but the router has read it. */
+/** Restores the original method, before anything but the router has read it. */
 export function restoreMethod(request: IncomingMessage): void {
   const method = sentMethods.get(request)
   if (method !== undefined) request.method = method

@@ -1,4 +1,4 @@
-/** What every answer tells a browser. */
+/** Security headers of every response. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -24,50 +24,50 @@ import { sendText } from './v1/send.ts'
 import { sendV2Error } from './v2/errors.ts'
 import { loggedUrl } from './logged-url.ts'
 
-/** A place to write structured lines; pino in production, silence in tests. */
+/** Structured log; pino in production, silent in tests. */
 export interface HttpLog {
   error(fields: object, message: string): void
   debug(fields: object, message: string): void
-  /** For what an operator wants to find later: who ran what where. */
+  /** For events an operator may search for later, such as executed commands. */
   info?(fields: object, message: string): void
-  /** For what an operator should look at, though nothing failed here. */
+  /** For problems that need an operator's attention although no request failed. */
   warn?(fields: object, message: string): void
 }
 
 export interface ShellOptions {
   readonly log: HttpLog
-  /** Further headers of every answer of `/api/v2`; none unless given. */
+  /** Additional headers of every response of `/api/v2`; none unless given. */
   readonly governanceHeaders?: Readonly<Record<string, string>>
-  /** Headers that the operator wants on every response. */
+  /** Response headers configured by the operator. */
   readonly responseHeaders: Readonly<Record<string, string>>
-  /** Only documented members of the runtime's HTTP classes are used. */
+  /** Restricts the server to documented members of the runtime's HTTP classes. */
   readonly plainHttp: boolean
-  /** The server stops: each connection ends with the answer it waits for. */
+  /** True while the server stops: each connection then closes after its pending response. */
   readonly isDraining: () => boolean
-  /** What is called when a request of a route is over, for metrics. */
+  /** Returns the function that records the completed requests of a route for metrics. */
   readonly observerOf: (route: string) => (reply: FastifyReply) => void
   /**
-   * Which requests become a WebSocket; none unless given. Any other that offers an upgrade, as some
-   * clients always do, is answered as if it had not.
+   * Reports whether a request becomes a WebSocket; none unless given. Other requests that offer an
+   * upgrade, as some clients always do, are answered as if they had not.
    */
   readonly upgrades?: (request: IncomingMessage) => boolean
-  /** Knows the leader where several servers share one state. */
+  /** Reports whether this server still leads, where several servers share one state. */
   readonly leader?: Pick<LeaderRouter, 'isStillLeader'>
-  /** HTTPS in place of HTTP. */
+  /** TLS settings, for HTTPS instead of HTTP. */
   readonly security?: PortSecurity
-  /** Told of every request that is over, where somebody wants to know. */
+  /** Called for every completed request. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
   readonly pipeline: RequestPipeline
-  /** Undefined where nothing is traced. */
+  /** Undefined if tracing is off. */
   readonly tracing?: Pick<RequestTracing, 'addTo'> | undefined
-  /** Other names of headers; none unless given. */
+  /** Alternative header names; none unless given. */
   readonly aliases?: HttpAliases
 }
 
 export interface AnsweredRequest {
   readonly requestId: string
   readonly method: string
-  /** Without the query: some hold what is nobody else's business. */
+  /** Path without the query, which may contain secrets. */
   readonly path: string
   readonly status: number
   readonly tookMs: number
@@ -77,8 +77,8 @@ export interface AnsweredRequest {
 const HEADER_BYTES_MAX = 16 * 1024
 
 /**
- * The HTTP application both dialects are mounted on: limits, ids, compression, headers, error
- * dialects.
+ * Creates the HTTP application of both APIs: limits, request IDs, compression, headers, error
+ * formats.
  */
 export function createShell(options: ShellOptions): FastifyInstance {
   const { aliases = NO_ALIASES.http } = options
@@ -95,7 +95,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
       receiveHeaders(aliases, request)
       return readdressed(request)
     },
-    // Paths that cannot be routed at all: refused in the dialect like everything else.
+    // Rejects paths that cannot be routed, in the error format of their API.
     frameworkErrors: (error, request, reply) => {
       restoreMethod(request.raw)
       setHeaders(options, request, reply)
@@ -105,7 +105,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   })
   limitPipelining(app.server, { limits: PIPELINING_LIMITS, plainHttp: options.plainHttp })
   app.removeAllContentTypeParsers()
-  // A body is received once its caller is known to have the right to send it.
+  // Bodies are received later, once the caller is authorized.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   options.tracing?.addTo(app)
   options.pipeline.addTo(app)
@@ -123,7 +123,7 @@ interface Transport {
   readonly http: ServerOptions
 }
 
-/** HTTP, or HTTPS with the certificates of the moment. */
+/** Returns the options for HTTP, or for HTTPS with the current certificates. */
 function transportOf({ upgrades = () => false, security }: ShellOptions): Transport {
   const http = {
     maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
@@ -131,16 +131,19 @@ function transportOf({ upgrades = () => false, security }: ShellOptions): Transp
     shouldUpgradeCallback: upgrades,
   }
   if (security === undefined) return { http }
-  // The server that Fastify then makes is an HTTP server too; its types would make every
-  // function that takes an application one of two.
+  // Fastify also creates an HTTP server from these options; with its HTTPS types every function
+  // that takes an application would need two signatures.
   return { https: { ...http, ...security.listenOptions() } } as unknown as Transport
 }
 
-/** Only compression returns a promise: one per hook would be a tenth of a small response's cost. */
+/**
+ * Adds hooks. Only compression returns a promise: one per hook would be a tenth of a small
+ * response's cost.
+ */
 function addHooks(app: FastifyInstance, options: ShellOptions): void {
   const rejected = new RejectedBodies()
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    // Bodies of `/v1` are decoded by their route, whatever content type they claim.
+    // Bodies of `/v1` are decoded by their route, whatever their content type.
     if (!isV2(request)) delete request.headers['content-type']
     if (!isCompressed(request)) return done(null, payload)
     try {
@@ -156,7 +159,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
     if (!request.raw.complete || request.raw.readableLength > 0) rejected.drain(request, reply)
     if (request.method === 'HEAD') return sendHeaders(request, reply, payload, done)
     if (!mayCompress(request, reply, payload)) return done(null, payload)
-    // Fastify takes a promise as well as the call.
+    // Fastify accepts a promise as well as the callback.
     return compressed(request, reply, payload)
   })
   if (options.leader !== undefined) retractAfterDeposition(app, options.leader)
@@ -173,7 +176,7 @@ function sendHeaders(
 ): void | Promise<null> {
   const withoutBody = (body: unknown): null => {
     const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-    // A stream may have no end, and its length is not known.
+    // A stream may have no end, and its length is unknown.
     if (isWhole) void reply.header('content-length', Buffer.byteLength(body))
     else destroyPayload(body)
     return null
@@ -182,7 +185,7 @@ function sendHeaders(
   return compressed(request, reply, payload).then(withoutBody)
 }
 
-/** What a server read as the leader is not sent once another server leads. */
+/** Withholds a response that this server read as the leader if it has lost leadership meanwhile. */
 function retractAfterDeposition(
   app: FastifyInstance,
   leader: Pick<LeaderRouter, 'isStillLeader'>,
@@ -210,11 +213,14 @@ function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) =>
   })
 }
 
-/** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
+/**
+ * Adds the route's observer. Each route knows its own name: Fastify creates an object of a dozen
+ * fields to look it up by request.
+ */
 function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void {
   const observers = new Map<string, (reply: FastifyReply) => void>()
   app.addHook('onRoute', (route) => {
-    // The same for every method of a path, and for HEAD, which Fastify adds.
+    // All methods of a path share one observer, including HEAD, which Fastify adds.
     const observe = observers.get(route.url) ?? observerOf(route.url)
     observers.set(route.url, observe)
     route.onResponse = (_request, reply, done) => {
@@ -229,33 +235,33 @@ function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void
   })
 }
 
-/** Everything below this speaks JSON:API. */
+/** Reports whether the path belongs to `/api/v2`, which uses JSON:API. */
 function isV2({ url }: { readonly url: string }): boolean {
   return url.startsWith('/api/v2/')
 }
 
-/** What the router is asked for. */
+/** Returns the URL that the router matches. */
 function readdressed(request: IncomingMessage): string {
   const { url = '', method = '' } = request
   if (!isV2({ url })) {
     routeAsMounted(request)
     return url
   }
-  // Any other method is unknown there, as a path is.
+  // Any other method is answered like an unknown path.
   if (isKnownMethod(method)) routeAsMounted(request)
   return withoutLastSlash(url)
 }
 
 /**
- * A slash at the end of a path is tolerated. To mount every path twice would be a quarter of what
- * it takes to make a server.
+ * Removes a trailing slash. Mounting every path twice would take a quarter of the time that
+ * creating a server takes.
  */
 function withoutLastSlash(url: string): string {
   const [path = ''] = url.split('?', 1)
   return path.endsWith('/') ? path.slice(0, -1) + url.slice(path.length) : url
 }
 
-/** The headers of every answer; an id of its own comes on top. */
+/** Returns the headers that all responses share; the request ID is added to each. */
 export function sharedHeaders({
   responseHeaders,
 }: Pick<ShellOptions, 'responseHeaders'>): Readonly<Record<string, string>> {
@@ -281,14 +287,14 @@ interface Failure {
 }
 
 /**
- * Whatever a handler threw: the caller's body (4xx), too much at once (429), a fault of the world
- * (503), or our mistake (500).
+ * Answers an error thrown by a handler: an invalid body (4xx), a limit (429), an environment fault
+ * (503), or a bug (500).
  */
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
   const message = textOf(error, status)
-  // No leader for a moment, a storage that takes no writes, an unreachable region, a shortage of
-  // memory, or a client that has disconnected: each request of that time would write a line.
+  // Not logged per request: a missing leader, a storage that rejects writes, an unreachable region,
+  // a memory shortage, or a client that has disconnected would write a line for each.
   const isExpected = error instanceof Fault && (EXPECTED.has(error.kind) || reply.raw.destroyed)
   if (status >= 500 && !isExpected)
     log.error(
@@ -302,7 +308,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   return sendText(reply, { status, code, text: message })
 }
 
-/** A header that no answer can be sent with: the answer may have failed for it. */
+/** Removes headers that cannot be sent: they may be the reason why the response failed. */
 function removeUnwritable(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders()))
     try {
@@ -313,7 +319,7 @@ function removeUnwritable(reply: FastifyReply): void {
     }
 }
 
-/** What lasts a while and was logged when it began. */
+/** Faults that persist for a while and are logged when they begin. */
 const EXPECTED: ReadonlySet<string> = new Set([
   'no-leader',
   'commits-lost',
@@ -331,13 +337,19 @@ function statusOf(error: unknown): number {
   return isNotInflatable(error) ? 400 : 500
 }
 
-/** The kind of a fault is its code: `storage-full`, `no-leader`, `region-unreached` … */
+/**
+ * Returns the error code. The kind of a fault is its code: `storage-full`, `no-leader`,
+ * `region-unreached` …
+ */
 function codeOf(error: unknown, status: number): string {
   if (error instanceof Fault) return error.kind
   return error instanceof HttpError ? error.code : codeOfStatus(status)
 }
 
-/** What the caller is told: nothing of our mistakes, and of zlib's findings what they mean. */
+/**
+ * Returns the message for the caller: none of the details of a bug, and an explanation of zlib
+ * errors.
+ */
 function textOf(error: unknown, status: number): string {
   if (status === 500) return 'internal error; the server logged it with this request id'
   return isNotInflatable(error)

@@ -5,11 +5,13 @@ import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
 import type { Clock } from '@reeve/kit/clock.ts'
 import type { HttpLog } from './server.ts'
 
-/** One place and one reason is told of once in this time, and so many in all: anybody can knock. */
+/**
+ * Log each pair of address and reason once a minute, at most 20 in total: clients control the rate.
+ */
 const TOLD_AGAIN_MS = 60_000
 const TOLD_MAX = 20
 
-/** Says in the log who was turned away, and why: those who knock may not be able to read it. */
+/** Logs rejected connections with the reason, which the client may be unable to read. */
 export class TurnedAway {
   readonly #log: HttpLog
   readonly #clock: Clock
@@ -22,8 +24,8 @@ export class TurnedAway {
   }
 
   /**
-   * Before anything was asked nothing can be said to them, and an operator would look for the
-   * reason on the wrong side.
+   * Logs failed TLS handshakes: no error response can be sent for them, and the client's error is
+   * often misleading.
    */
   follow(server: Server): void {
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: unknown) => {
@@ -33,7 +35,7 @@ export class TurnedAway {
     })
   }
 
-  /** The address is not known any more where the connection is gone already. */
+  /** Logs a rejected connection. The address is undefined if the connection is already closed. */
   tell({ remoteAddress: address }: Socket, why: string): void {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#sinceMs >= TOLD_AGAIN_MS) {
@@ -47,12 +49,12 @@ export class TurnedAway {
   }
 }
 
-/** Undefined for those who left by themselves. */
+/** Returns the reason for a failed handshake; undefined if the client disconnected. */
 function reasonOf(
   { code = '' }: NodeJS.ErrnoException,
   { authorizationError }: TLSSocket,
 ): string | undefined {
-  // With `verify_https_client`; it is a code, whatever its type says.
+  // Set with `verify_https_client`; a code, in spite of its type.
   if (authorizationError)
     return `its certificate ${certificateErrorText(String(authorizationError), 'tls.ca_file', 'clientAuth')}`
   if (code === 'ERR_SSL_HTTP_REQUEST') return 'it speaks HTTP, and this port HTTPS'

@@ -10,12 +10,13 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   [PIPELINE_OVERFLOW]: '429 Too Many Requests',
 }
 
-/** How long an answer may take that was asked for before what cannot be read came. */
+/** Time that an earlier request on the connection has to be answered. */
 const ANSWER_MS_MAX = 2_000
 
 /**
- * What came is no request, or is one no longer: there is no path, and so no dialect but text. What
- * came whole before it is answered first: many a client sends a body that it has not announced.
+ * Answers bytes that the HTTP parser rejected. There is no path, so the error is plain text. A
+ * complete earlier request on the connection is answered first: many clients send a body that they
+ * have not announced.
  */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || refused.has(socket)) return
@@ -27,11 +28,11 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
   setImmediate(onIdle, socket, () => refuse(socket, line))
 }
 
-/** The runtime reports every piece that such a connection sends. */
+/** Connections that were answered already: the runtime reports every further chunk. */
 const refused = new WeakSet<Socket>()
 
 function refuse(socket: Socket, line: string): void {
-  // The response before it has ended the connection.
+  // The earlier response has closed the connection.
   if (socket.destroyed || !socket.writable) return
   const body = line.slice(4)
   const headers = Object.entries({

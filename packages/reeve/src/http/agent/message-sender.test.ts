@@ -4,8 +4,8 @@ import { joinChunks, type StringChunks } from '@reeve/kit/string-chunks.ts'
 import { MessageSender } from './message-sender.ts'
 
 /**
- * A socket that has put what it was given on the wire before `send` returns; from one message on it
- * keeps it.
+ * A fake socket. It writes each message before `send` returns, and from message `slowFrom` on
+ * later.
  */
 function aSocket(slowFrom: number) {
   const kept: Uint8Array[] = []
@@ -18,7 +18,7 @@ function aSocket(slowFrom: number) {
       kept.push(bytes)
       socket.bufferedAmount += bytes.length
     },
-    /** What it sends in the end. */
+    /** Returns the messages that the socket sends in the end. */
     sent: (): string[] => [...wire, ...kept.map(textOf)],
   }
   return socket

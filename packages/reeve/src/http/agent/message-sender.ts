@@ -5,29 +5,30 @@ import {
   type StringChunks,
 } from '@reeve/kit/string-chunks.ts'
 
-/** Of a message that is JSON, though it is given as bytes. */
+/** Send option: JSON text, although it is passed as bytes. */
 const AS_TEXT = { binary: false } as const
 
-/** What is sent on: a WebSocket, or whatever stands for one. */
+/** The part of a WebSocket that sending needs. */
 export interface SendSocket {
   readonly bufferedAmount: number
   send(bytes: Buffer, options: { readonly binary: boolean }): void
 }
 
-/** What a connection may keep when it stops to take its messages at once. */
+/** Size of the scratch buffer, which a connection keeps when it stops writing messages at once. */
 const SCRATCH_BYTES = 256 * 1024
-/** Longer texts get memory of their own. */
+/** Longest text that is encoded into the scratch buffer; longer ones get a buffer of their own. */
 const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_PER_UNIT_MAX
 
 /**
- * Sends texts as bytes: of a text the socket would count them first, and turn it into bytes after
- * that. Most sockets take a message at once, so the next one goes into the same memory; a filling
- * cluster would otherwise allocate some kilobytes for each allocation. One that takes it later, as
- * every one with TLS does, would keep all of that memory: its messages get their own.
+ * Encodes and sends texts. Given a string, the socket would measure it first and encode it after
+ * that. Most sockets write a message at once, so the next message reuses the same scratch buffer:
+ * while a cluster fills, several kilobytes would otherwise be allocated for each allocation. A
+ * socket that writes later, as every TLS socket does, would retain the whole scratch buffer, so its
+ * messages get buffers of their own.
  */
 export class MessageSender {
   #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
-  /** Sockets that took their last message at once. */
+  /** Sockets that wrote their last message at once. */
   readonly #quick = new WeakSet<SendSocket>()
 
   send(socket: SendSocket, text: StringChunks): void {
@@ -40,7 +41,7 @@ export class MessageSender {
     if (socket.bufferedAmount === 0) this.#quick.add(socket)
     else {
       this.#quick.delete(socket)
-      // The socket still needs what was written.
+      // The socket still references the scratch buffer.
       if (isShared) this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     }
   }

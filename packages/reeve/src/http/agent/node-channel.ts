@@ -45,38 +45,40 @@ import { NewNodeLimit, NodePenalties } from './node-rates.ts'
 import { refuseUpgrade } from './upgrade.ts'
 import { WebSocketAcceptor } from './web-socket.ts'
 
-/** A peer that has connected and says nothing is cut off. */
+/** Time in which a connected peer must send its hello. */
 const HELLO_MS_MAX = 10_000
 /**
- * A stranger's first message. A node that says all it may of itself takes a good part of it;
- * whoever has no secret yet must not keep the server parsing.
+ * Maximum size of a first message. A node with the largest permitted description stays below it; an
+ * unauthenticated peer must not keep the server parsing.
  */
 const HELLO_BYTES_MAX = 1024 * 1024
-/** How long a connected node has to show that it is there, when another one comes in its name. */
+/**
+ * Time in which a connected node must answer a ping when a second connection claims its identity.
+ */
 const ANSWER_MS_MAX = 2_000
 /** How long a node may take to close a connection that the server has closed. */
 const CLOSE_MS_MAX = 1_000
 /** The close code of WebSockets for a server that restarts. */
 const SERVICE_RESTART = 1012
-/** Bytes that a node may leave unread before its connection is closed. */
+/** Bytes that may be queued for a node that does not read, before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
-/** Connections that have not said hello: more than nodes that connect in one second. */
+/** Maximum number of connections without a hello: more than nodes that connect in one second. */
 const STRANGERS_MAX = 4_096
-/** As agents write it; other spellings are handled one by one. */
+/** Prefix as agents write it; messages with another spelling are not merged. */
 const STATUS_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
 
 export interface NodeChannelHost {
   readonly context: WorkloadContext
   readonly sessions: NodeSessions
-  /** What is asked of the nodes, and waits for their word. */
+  /** Pending requests to nodes, which are completed by their responses. */
   readonly requests: NodeRequests
   readonly clock: Clock
   readonly log: HttpLog
   readonly heartbeatMs: () => number
-  /** The node said something: it is there. */
+  /** Called for every message of a node, as proof that it is alive. */
   readonly seen: (nodeId: string) => void
-  /** Knows the client of a request that another server has forwarded. */
+  /** Finds the client address of a request that another server has forwarded. */
   readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
 }
 
@@ -107,7 +109,7 @@ export class NodeChannelServer implements WebSocketChannel {
   readonly #newNodes: NewNodeLimit
   readonly #penalties = new NodePenalties()
   readonly #sockets: WebSocketAcceptor
-  /** Connections that have not introduced themselves. */
+  /** Connections that have not sent a hello. */
   readonly #strangers = new Set<NodeConnection>()
 
   constructor(host: NodeChannelHost) {
@@ -122,7 +124,7 @@ export class NodeChannelServer implements WebSocketChannel {
     this.#newNodes = new NewNodeLimit(host.clock, nodeAdmission)
   }
 
-  /** Whether the request asks for this channel. */
+  /** Reports whether the request is for this channel. */
   serves(request: IncomingMessage): boolean {
     return request.url?.split('?')[0] === NODE_CHANNEL_PATH
   }
@@ -160,20 +162,20 @@ export class NodeChannelServer implements WebSocketChannel {
     const sockets = [...this.#sockets.clients]
     for (const socket of sockets) socket.close(SERVICE_RESTART, SERVER_STOPS)
     this.#sockets.close()
-    // Those that are left keep the process alive, not the timer.
+    // The timer does not keep the process alive; open connections do.
     setTimeout(() => {
       for (const socket of sockets) socket.terminate()
     }, CLOSE_MS_MAX).unref()
   }
 }
 
-/** What all connections of a server have in common. */
+/** State shared by all connections of a server. */
 interface Shared {
   readonly messages: MessageSender
   readonly reports: NodeReports
   readonly catalog: CatalogHub
   readonly migrations: DataMigrations
-  /** Connections that have not introduced themselves. */
+  /** Connections that have not sent a hello. */
   readonly strangers: Set<NodeConnection>
   readonly newNodes: NewNodeLimit
   readonly penalties: NodePenalties
@@ -223,13 +225,14 @@ class NodeConnection implements NodeSession {
       this.#cancelTermination()
       this.#leave()
     })
-    // 'close' follows; an unheard 'error' event would end the process.
+    // 'close' follows; an 'error' event without a listener would end the process.
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
   }
 
   send(text: StringChunks): void {
     if (this.#isClosing) return
-    // A node that does not read: it gets the whole desired state when it connects again.
+    // A node that does not read is disconnected: it receives the full desired state when it
+    // reconnects.
     if (this.#socket.bufferedAmount > UNREAD_BYTES_MAX) return this.#socket.terminate()
     this.#shared.messages.send(this.#socket, text)
   }
@@ -240,8 +243,8 @@ class NodeConnection implements NodeSession {
   }
 
   /**
-   * From here on the node is told nothing and nothing that it says counts, also while it takes its
-   * time to close the connection.
+   * Ends the connection: from here on nothing is sent to the node and its messages are ignored,
+   * also while the close handshake takes its time.
    */
   #end(code: number): void {
     if (this.#isClosing) return
@@ -281,17 +284,17 @@ class NodeConnection implements NodeSession {
   }
 
   async #receive(bytes: Buffer): Promise<void> {
-    // The node says it all again on its next channel.
+    // The node repeats the report on its next channel.
     if (this.#isClosing) return
     if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
       return this.#refuse(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
     const message = readMessage(bytes)
     if (message === undefined) {
       if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
-      return // later versions may say things this one does not know
+      return // ignore unknown messages: they may come from a later version
     }
     if (message.kind === 'hello')
-      // One connection is one node's, from its greeting to its end.
+      // A connection belongs to one node for all of its life.
       return this.#nodeId === '' ? this.#hello(message) : this.#refuse('it has said hello already')
     if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
     this.#host.seen(this.#nodeId)
@@ -344,7 +347,9 @@ class NodeConnection implements NodeSession {
     )
   }
 
-  /** Two agents that take turns would both start whatever comes for the node. */
+  /**
+   * Refuses a second agent with the identity of a connected node: both would start its allocations.
+   */
   #refuseCopy({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
     const text = 'a second agent came with the identity of a node that is connected'
     this.#host.log.warn?.({ nodeId, name }, text)
@@ -355,8 +360,8 @@ class NodeConnection implements NodeSession {
   }
 
   /**
-   * A node has one report on its way. From one that sends more without waiting, those that have
-   * arrived are one report: the latest of each allocation.
+   * Handles a status report. A node has one report in flight; if it sends more without waiting,
+   * those that have arrived are merged, with the latest update of each allocation.
    */
   async #status(first: StatusMessage): Promise<void> {
     const seqs = [first.seq]
@@ -397,11 +402,11 @@ class NodeConnection implements NodeSession {
   }
 
   /**
-   * A message that is no JSON, or a storage that has failed: the agent dials again and says it all
-   * again.
+   * Closes the connection after invalid JSON or a failure of the storage. The agent reconnects and
+   * sends everything again.
    */
   #fail(thrown: unknown): void {
-    // Messages that came behind the first bad one are not worth a line each.
+    // Later messages of the same connection are not logged.
     if (this.#isClosing) return
     this.#end(1011)
     const { log } = this.#host
@@ -417,13 +422,13 @@ const OVERLOADED =
   `this node sent more than ${LIMITS.nodeMessagesPerSecond} messages or ` +
   `${LIMITS.nodeBytesPerSecond} bytes a second for ${LIMITS.nodeOverloadMsMax / 1_000} s`
 
-/** Undefined for what is no message of this version. Throws when it is no JSON. */
+/** Parses a message. Undefined if this version does not know it; throws if it is not JSON. */
 function readMessage(bytes: Buffer): AgentMessage | undefined {
   const message = parseFirstJson(bytes.toString('utf8'))
   return isAgentMessage.Check(message) ? message : undefined
 }
 
-/** What an update does not say has not changed. */
+/** Merges the updates of two reports by allocation. Absent fields are unchanged. */
 function mergeUpdates(
   earlier: readonly AllocationUpdate[],
   later: readonly AllocationUpdate[],

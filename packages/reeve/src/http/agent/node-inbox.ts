@@ -4,22 +4,22 @@ import { NodeRate } from './node-rates.ts'
 
 interface NodeInboxOptions {
   readonly clock: Clock
-  /** Stops and goes on reading the connection. */
+  /** Pauses and resumes reading of the connection. */
   readonly socket: { pause(): void; resume(): void }
-  /** Handles one message; the next one waits for it. */
+  /** Handles one message; the next one is handled after it. */
   handle(bytes: Buffer): Promise<void>
-  /** The peer has sent more than it may for too long. */
+  /** Called when the peer has exceeded its rate for too long. */
   overloaded(): void
   failed(thrown: unknown): void
 }
 
-/** As agents write it; other spellings are read as any message. */
+/** Heartbeat as agents write it; other spellings are parsed like any message. */
 const HEARTBEAT = Buffer.from('{"kind":"heartbeat"}')
 
 /**
- * What one node has sent and what is not handled yet: in order, one message at a time. Reading
- * stops while the node is over its rate or too many messages wait, so that a flood costs the node
- * that sends it and nobody else.
+ * Queue of the messages of one node, handled in order and one at a time. Reading is paused while
+ * the node exceeds its rate or too many messages are queued, so that a flood slows down only the
+ * node that sends it.
  */
 export class NodeInbox {
   readonly #options: NodeInboxOptions
@@ -41,26 +41,26 @@ export class NodeInbox {
     const waitMs = this.#rate.received(bytes.length, nowMs)
     if (waitMs === 'cut-off') return this.#options.overloaded()
     if (waitMs > 0) this.#waitFor(waitMs)
-    // Dropped before it is parsed and answered: those before it have shown that the node is alive.
+    // Excess heartbeats are dropped unparsed: the earlier ones have shown that the node is alive.
     if (bytes.equals(HEARTBEAT) && !this.#rate.takesHeartbeat(nowMs)) return
     this.#queue.push(bytes)
     if (this.#queue.length >= LIMITS.nodeMessagesQueuedMax) this.#setQueueFull(true)
     if (!this.#isBusy) void this.#work()
   }
 
-  /** Takes the next message out of its turn, if it begins so. */
+  /** Removes and returns the next message if it starts with the prefix. */
   takeIf(prefix: Buffer): Buffer | undefined {
     const next = this.#queue[0]
     if (next === undefined || !next.subarray(0, prefix.length).equals(prefix)) return undefined
     return this.#queue.shift()
   }
 
-  /** The message was an answer to a request: it does not count against the node. */
+  /** Returns the budget of a message that answers a request of the server. */
   refund(bytes: Buffer): void {
     this.#rate.refund(bytes.length, this.#options.clock.monotonicMs())
   }
 
-  /** Nothing is handled any more. The connection is read on, so that its end is noticed. */
+  /** Drops all messages from now on. The connection is still read, so that its end is noticed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -14,7 +14,9 @@ test('node rate: a burst is read at once, more than that is waited for', () => {
   assert.equal(bytes.received(LIMITS.nodeBytesPerSecond, 0), 1_000)
 })
 
-/** What a node hears that sends so many messages a second, and stops while it is not read. */
+/**
+ * Sends `perSecond` messages a second, pausing while the node is not read. Returns the responses.
+ */
 function send(perSecond: number, forMs: number): ReadonlySet<number | 'cut-off'> {
   const rate = new NodeRate(0)
   const told = new Set<number | 'cut-off'>()

@@ -3,19 +3,22 @@ import { TokenBucket } from '@reeve/kit/token-bucket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { NodeAdmission } from '../../workload/index.ts'
 
-/** The part of `LIMITS.nodeOverloadMsMax` that a node may spend waiting before it is cut off. */
+/**
+ * Fraction of `LIMITS.nodeOverloadMsMax` for which reading may be paused before the node is cut
+ * off.
+ */
 const WAITED_SHARE_MAX = 0.8
 
 /**
- * What one connection of a node may send. A node that sends more is read more slowly, which TCP
- * makes it feel and nobody else; one that does not become slower is cut off.
+ * Rate limit of one node's connection. A node that exceeds it is read more slowly, so that TCP
+ * slows down the sender alone; a node that still does not slow down is cut off.
  */
 export class NodeRate {
   readonly #messages: TokenBucket
   readonly #bytes: TokenBucket
   readonly #heartbeats: TokenBucket
   #windowStartMs: number
-  /** How long reading was stopped since then, and until when it is. */
+  /** Total pause since the start of the window, and when the current pause ends. */
   #waitedMs = 0
   #waitsUntilMs = 0
 
@@ -29,8 +32,8 @@ export class NodeRate {
   }
 
   /**
-   * Counts a message. Gives how long nothing more should be read, or `cut-off` for a node that
-   * had to wait for most of the time since long.
+   * Counts a message. Returns for how long reading should pause, or `cut-off` for a node whose
+   * reading was paused for most of the window.
    */
   received(bytes: number, nowMs: number): number | 'cut-off' {
     this.#messages.take(1, nowMs)
@@ -46,19 +49,19 @@ export class NodeRate {
     return share > WAITED_SHARE_MAX ? 'cut-off' : waitMs
   }
 
-  /** False for a heartbeat that is not worth an answer. */
+  /** Counts a heartbeat. Returns false if it needs no response. */
   takesHeartbeat(nowMs: number): boolean {
     return this.#heartbeats.tryTake(1, nowMs)
   }
 
-  /** What the node was asked for is the caller's doing, whatever its size. */
+  /** Returns the budget of a response, whose size depends on the server's request. */
   refund(bytes: number, nowMs: number): void {
     this.#messages.take(-1, nowMs)
     this.#bytes.take(-bytes, nowMs)
   }
 }
 
-/** Nodes that were cut off, until when they are refused. */
+/** Nodes that were cut off, with the end of their penalty. */
 export class NodePenalties {
   readonly #untilMs = new Map<string, number>()
 
@@ -67,7 +70,7 @@ export class NodePenalties {
     this.#untilMs.set(nodeId, nowMs + LIMITS.nodePenaltyMs)
   }
 
-  /** How long the node is still refused; 0 when it is not. */
+  /** Returns the remaining penalty of a node; 0 if there is none. */
   waitMs(nodeId: string, nowMs: number): number {
     const untilMs = this.#untilMs.get(nodeId) ?? 0
     if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
@@ -77,15 +80,15 @@ export class NodePenalties {
   #forget(nowMs: number): void {
     for (const [nodeId, untilMs] of this.#untilMs)
       if (untilMs <= nowMs) this.#untilMs.delete(nodeId)
-    // So many nodes were cut off within a minute: those that go on are cut off again.
+    // This many nodes were cut off within a minute: those that continue are cut off again.
     if (this.#untilMs.size >= KEYS_MAX) this.#untilMs.clear()
   }
 }
 
-/** Addresses and nodes that are remembered at once; those that wait for nothing are forgotten. */
+/** Maximum number of addresses or nodes kept at once; entries without a penalty are dropped. */
 const KEYS_MAX = 20_000
 
-/** Bounds how many nodes this server admits that no server has known before. */
+/** Limits how many previously unknown nodes this server registers. */
 export class NewNodeLimit {
   readonly #clock: Clock
   readonly #settings: NodeAdmission
@@ -98,7 +101,7 @@ export class NewNodeLimit {
     this.#all = perMinute(settings.newNodesPerMinuteMax, clock.monotonicMs())
   }
 
-  /** Counts a new node. Gives why it has to wait; undefined when it is admitted. */
+  /** Counts a new node. Returns the reason for refusing it; undefined if it is admitted. */
   take(address: string): string | undefined {
     const nowMs = this.#clock.monotonicMs()
     const { newNodesPerMinuteMax: max, newNodesPerAddressMax: addressMax } = this.#settings
@@ -124,7 +127,10 @@ export class NewNodeLimit {
     return bucket
   }
 
-  /** A full bucket is as good as a new one. The bound on all nodes holds for any addresses. */
+  /**
+   * Drops full buckets, which equal new ones. The limit over all nodes does not depend on
+   * addresses.
+   */
   #forget(nowMs: number): void {
     for (const [address, bucket] of this.#byAddress)
       if (bucket.isFull(nowMs)) this.#byAddress.delete(address)

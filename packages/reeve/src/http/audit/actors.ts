@@ -11,7 +11,7 @@ import type { Tables } from '../../state/index.ts'
 
 const actors = new WeakMap<Caller, AuditActor>()
 
-/** The actor of a write on `/v1`. Callers are remembered between requests, and so are these. */
+/** Returns the actor of a write on `/v1`, cached by caller. */
 export function workloadActor(caller: Caller): AuditActor {
   const known = actors.get(caller)
   if (known !== undefined) return known
@@ -21,7 +21,7 @@ export function workloadActor(caller: Caller): AuditActor {
   return actor
 }
 
-/** The actor of a write on `/api/v2`. A management token is the same one as on `/v1`. */
+/** Returns the actor of a write on `/api/v2`. A management token has the same actor as on `/v1`. */
 export function governanceActor(context: GovernanceContext, caller: CallerIdentity): AuditActor {
   if (caller.kind === 'site') {
     const { accessorId } = caller
@@ -29,7 +29,7 @@ export function governanceActor(context: GovernanceContext, caller: CallerIdenti
     return { Type: 'management', ID: accessorId, Name: name, TokenID: accessorId }
   }
   return {
-    // A token for the trail writes nothing; where it tries to, it acts for its organization.
+    // An audit trail token cannot write; its rejected attempts count as its organization's.
     Type: caller.kind === 'audit-trails' ? 'organization' : caller.kind,
     ID: caller.userId,
     Name: findShownUser(context, caller.userId)?.username ?? '',
@@ -37,7 +37,7 @@ export function governanceActor(context: GovernanceContext, caller: CallerIdenti
   }
 }
 
-/** Where an id in a path is found, by the parameter's name. */
+/** Table of the object that a path parameter identifies. */
 const TABLE_OF = {
   configuration_version_id: 'configuration_versions',
   notification_configuration_id: 'notification_configurations',
@@ -58,8 +58,8 @@ const TABLE_OF = {
 } as const satisfies Record<string, keyof Tables>
 
 /**
- * The organization in whose trail a refused write belongs: the one that its path is about, if the
- * caller may know of it. What a stranger tries is for the site's administrators alone.
+ * Returns the organization whose audit trail records a rejected write: the one in the path, if the
+ * caller may see it. Attempts of other callers are visible to site administrators only.
  */
 export function organizationOfRequest(
   context: GovernanceContext,

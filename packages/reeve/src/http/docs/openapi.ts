@@ -2,7 +2,10 @@ import { InputSchema, type Answer, type Route } from '@reeve/contract'
 import { compare, plain, SchemaComponents, type Json } from './schema-components.ts'
 import { SharedComponents, textOf } from './shared-components.ts'
 
-/** OpenAPI 3.1 of the routes that exist: made from the same schemas that validate and type them. */
+/**
+ * Returns the OpenAPI 3.1 document of the routes, generated from the schemas that validate and type
+ * them.
+ */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas = new SchemaComponents()
   const writing = { schemas, responses: new Map<Answer, Json>() }
@@ -35,13 +38,13 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 interface Operation {
   readonly path: string
   readonly method: string
-  /** What operations never share. */
+  /** Members that operations never share. */
   readonly own: Json
   readonly parameters: readonly Json[]
   readonly responses: Readonly<Record<string, Json>>
 }
 
-/** What has been written so far. Most routes share the objects of their errors. */
+/** Components written so far. Most routes share the objects of their errors. */
 interface Writing {
   readonly schemas: SchemaComponents
   readonly responses: Map<Answer, Json>
@@ -90,7 +93,7 @@ function shareParts(operations: readonly Operation[]) {
 
 type Refer = (value: Json) => Json
 
-/** The operations of one path. Parameters that all of them take stand beside them, once. */
+/** Returns the operations of one path. Parameters of all of them are written once for the path. */
 function pathItem(operations: readonly Operation[], parameter: Refer, response: Refer): Json {
   const counts = new Map<string, number>()
   for (const text of operations.flatMap(({ parameters }) => parameters.map(textOf)))
@@ -142,10 +145,13 @@ function ownPart(route: Route, operationId: string, { jsonType, schemas }: BodyW
   return { ...head, requestBody: { content: { [route.bodyType ?? jsonType]: { schema } } } }
 }
 
-/** Any field of a record of `/v1` may be absent or null in a request. */
+/**
+ * Returns the schema of a request body. Any field of a record of `/v1` may be absent or null in a
+ * request.
+ */
 function inputOf(body: NonNullable<Route['body']>): object {
   const { $id } = plain(body)
-  // What is only ever a request keeps its name.
+  // Schemas that are used only for requests keep their names.
   const isRequest = typeof $id === 'string' && $id.endsWith('Request')
   return InputSchema(body, isRequest ? { $id } : {})
 }

@@ -19,7 +19,7 @@ export function manualPage(manual: Manual, page: ManualPage): string {
   return layout(manual, { title: page.title, path: page.path, body: manual.html(page) })
 }
 
-/** The results of a search. */
+/** Returns the page with the results of a search. */
 export function searchPage(manual: Manual, query: string): string {
   const results = manual.search(query)
   const items = results.map(
@@ -31,7 +31,7 @@ export function searchPage(manual: Manual, query: string): string {
   return layout(manual, { title: 'Search', path: undefined, query, body })
 }
 
-/** What is shown for a path without a page. */
+/** Returns the page for an unknown path. */
 export function missingPage(manual: Manual): string {
   const body = '<h1>Page not found</h1><p>Use the navigation, or search for what you need.</p>'
   return layout(manual, { title: 'Page not found', path: undefined, body })
@@ -47,7 +47,7 @@ function titleText({ title, pageTitle }: Section): string {
 
 interface Content {
   readonly title: string
-  /** Undefined when it is none of the pages. */
+  /** Undefined on pages that are not part of the documentation. */
   readonly path: string | undefined
   readonly query?: string
   readonly body: string
@@ -85,7 +85,7 @@ function navigationItem(manual: Manual, page: ManualPage, path: string | undefin
   return `<li>${link}<ul>${items.join('')}</ul></li>`
 }
 
-/** The pages directly in a folder, by title. */
+/** Returns the pages directly in a folder, sorted by title. */
 function childrenOf(manual: Manual, folder: string): readonly ManualPage[] {
   const depth = folder.split('/').length + 1
   return [...manual.pages.values()]

@@ -1,20 +1,20 @@
 import type { Json } from './schema-components.ts'
 
 /**
- * Parameters or responses of all operations. Those that occur more than once are written once,
- * under `components`, and referred to by name: most operations take the same parameters and have
- * the same errors, and the document would be three times the size with a copy in each.
+ * Parameters or responses that several operations share. Values that occur more than once are
+ * written once, under `components`, and referenced: most operations have the same parameters and
+ * errors, and inlined copies would triple the size of the document.
  */
 export class SharedComponents {
   readonly #place: string
   readonly #uses = new Map<string, { readonly value: Json; readonly hint: string; count: number }>()
 
-  /** `place` is the member of `components` that holds them. */
+  /** `place` is the member of `components` that holds the values. */
   constructor(place: 'parameters' | 'responses') {
     this.#place = place
   }
 
-  /** Counts one use. `hint` is what the name of the component is made from. */
+  /** Counts one use. The component's name is derived from `hint`. */
   add(value: Json, hint: string): void {
     const text = textOf(value)
     const use = this.#uses.get(text)
@@ -22,7 +22,10 @@ export class SharedComponents {
     else use.count += 1
   }
 
-  /** The components by name, and what an operation has in place of a value. Call it last. */
+  /**
+   * Returns the components by name, and a function that replaces a value by its reference. Call it
+   * last.
+   */
   seal(): { readonly components: Json; readonly refer: (value: Json) => Json } {
     const names = new Map<string, string>()
     const components: Record<string, Json> = {}
@@ -41,7 +44,7 @@ export class SharedComponents {
   }
 }
 
-/** Each value is compared several times, and written as text once. */
+/** Cached JSON texts of values, which are compared several times. */
 const texts = new WeakMap<Json, string>()
 
 export function textOf(value: Json): string {
@@ -52,7 +55,7 @@ export function textOf(value: Json): string {
   return text
 }
 
-/** Names of components have no brackets: `page[size]` becomes `page-size`. */
+/** Returns a valid component name: `page[size]` becomes `page-size`. */
 function slug(hint: string): string {
   return (hint.match(/[A-Za-z0-9_]+/g) ?? []).join('-')
 }

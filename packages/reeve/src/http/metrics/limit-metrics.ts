@@ -2,7 +2,7 @@ import type { Clock } from '@reeve/kit/clock.ts'
 import type { LimitUsage } from '@reeve/kit/tenant-slots.ts'
 import type { LabelledSources } from './metrics.ts'
 
-/** Reading the use of a limit looks at every tenant: it is done at most this often. */
+/** Minimum interval between two reads of the limits: each read visits every tenant. */
 const CACHED_MS = 1_000
 
 /** Every limit that is a setting, with its use and what it rejected; `reeve doctor` prints them. */

@@ -12,14 +12,14 @@ interface MeasuredApp {
   readonly metrics?: MetricSources
 }
 
-/** What of a server is measured besides its state. */
+/** The measured parts of a server besides its state. */
 interface Measured {
   readonly requests: NodeRequests
   readonly parked: ParkedQueries
   readonly admission: Admission
 }
 
-/** The figures of a server itself, by their names without prefix. */
+/** Returns the metrics of a server by name, without prefix. */
 export function metricSources(
   { context, hub, sessions, agent, metrics = {} }: MeasuredApp,
   { requests, parked, admission }: Measured,

@@ -6,17 +6,17 @@ import { isoFromMs } from '@reeve/kit/duration.ts'
 import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
 import { RequestTimes } from './request-times.ts'
 
-/** Values that are read when somebody asks, so that counting them costs nothing in between. */
+/** Metrics whose values are read when they are scraped. */
 export interface MetricSources {
   readonly [name: string]: {
     readonly help: string
     readonly read: () => number
-    /** It only grows; a gauge unless given. */
+    /** A counter; a gauge unless given. */
     readonly isCounter?: boolean
   }
 }
 
-/** Several values of one kind, told apart by a label. Those that are not finite are left out. */
+/** Metrics with one label. Values that are not finite are omitted. */
 export interface LabelledSources {
   readonly [name: string]: {
     readonly help: string
@@ -32,7 +32,7 @@ interface MetricsText {
 
 const RENDERED_MS = 1_000
 
-/** What the program counts about itself, in two formats. */
+/** Metrics of the program, in two formats. */
 export class Metrics {
   readonly #clock: Clock
   readonly #registry = new Registry()
@@ -42,7 +42,7 @@ export class Metrics {
   constructor(clock: Clock, sources: MetricSources, labelled: LabelledSources = {}) {
     this.#clock = clock
     this.#requests = new RequestTimes(`${PREFIX}http_request_seconds`, clock.nowMs())
-    // From now on, not from the first time that somebody asks.
+    // Starts process metrics now, not with the first scrape.
     processMetrics()
     for (const [name, source] of Object.entries(sources))
       this.#registry.registerMetric(metricOf(`${PREFIX}${name}`, source))
@@ -61,7 +61,7 @@ export class Metrics {
       )
   }
 
-  /** What is told of the ends of one route's requests. */
+  /** Returns the function that records the completed requests of a route. */
   observerOf(route: string): (reply: FastifyReply) => void {
     const note = this.#requests.ofRoute(route)
     return (reply) =>
@@ -74,8 +74,8 @@ export class Metrics {
   }
 
   /**
-   * Prometheus' text format. Rendered at most once in a second: it is more than a megabyte, and
-   * anybody may ask for it.
+   * Returns the metrics in Prometheus' text format. Rendered at most once a second: the text may
+   * exceed a megabyte, and no permission is needed to read it.
    */
   text(): Promise<MetricsText> {
     const nowMs = this.#clock.nowMs()
@@ -90,14 +90,14 @@ export class Metrics {
     return { text, contentType: all.contentType }
   }
 
-  /** The JSON form. */
+  /** Returns the metrics as JSON. */
   async report(): Promise<MetricsReport> {
     const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
     const metrics = await this.#all().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
       .filter((metric) => String(metric.type) === 'gauge')
       .flatMap((metric) =>
-        // Some have no value yet, and JSON has no word for that.
+        // JSON cannot represent NaN, the value of metrics without a sample.
         metric.values
           .filter(({ value }) => Number.isFinite(value))
           .map(({ value, labels }) => ({

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
-/** Metric names start with this word. */
+/** Prefix of metric names. */
 export const METRIC_PREFIX = 'service_'
 
 let registry: Registry | undefined
 
 /**
- * What the process says about itself: memory, event loop, garbage collection. One for the process,
- * because it watches the garbage collector until the process ends and so keeps what it belongs to.
+ * Returns the metrics of the process: memory, event loop, garbage collection. One registry per
+ * process: its garbage collection observer is never removed and retains the registry.
  */
 export function processMetrics(): Registry {
   if (registry !== undefined) return registry

@@ -1,7 +1,7 @@
 import type { MetricSample } from '@reeve/contract'
 import { IntervalSamples, type SampleSeries } from './interval-samples.ts'
 
-/** How one request ended. */
+/** A completed request. */
 export interface RequestEnd {
   readonly method: string
   readonly status: number
@@ -14,16 +14,16 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 interface Series {
   readonly labels: Readonly<Record<'route' | 'method' | 'status', string>>
-  /** How many ended within each bound and not within the one before; the last beyond all. */
+  /** Requests per bucket, not cumulative; the last bucket is unbounded. */
   readonly counts: Float64Array
   sum: number
   readonly sample: SampleSeries
 }
 
 /**
- * How long requests took, by route, method and status: never by path, for an id in a label would
- * make one series of each job. Every request passes here, so a series is found by two numbers and
- * not by the text of its labels, which alone took a twentieth of a small answer.
+ * Request durations by route, method and status. Never by path: an ID in a label would create a
+ * series for each job. Updated for every request, so a series is found by two numbers instead of
+ * the text of its labels, which took a twentieth of the time of a small response.
  */
 export class RequestTimes {
   readonly #name: string
@@ -35,7 +35,7 @@ export class RequestTimes {
     this.#samples = new IntervalSamples(nowMs)
   }
 
-  /** What notes the ends of one route's requests. */
+  /** Returns the function that records the completed requests of a route. */
   ofRoute(route: string): (end: RequestEnd) => void {
     const byMethod = new Map<string, Map<number, Series>>()
     return ({ method, status, seconds, nowMs }) => {
@@ -53,12 +53,12 @@ export class RequestTimes {
     }
   }
 
-  /** Sums over an interval. */
+  /** Returns the sums of the interval. */
   read(nowMs: number): { readonly startMs: number; readonly samples: readonly MetricSample[] } {
     return this.#samples.read(nowMs)
   }
 
-  /** A histogram in Prometheus' text format. */
+  /** Returns the histogram in Prometheus' text format. */
   text(): string {
     const lines = [
       `# HELP ${this.#name} Time from a request to its answer, blocking queries included.`,
@@ -81,7 +81,7 @@ function bucketOf(seconds: number): number {
   return SECONDS.length
 }
 
-/** Each bucket counts what is in those below it too. */
+/** Writes a series. Buckets are cumulative in the text format. */
 function linesOf(name: string, { labels, counts, sum }: Series): string[] {
   const text = Object.entries(labels)
     .map(([label, value]) => `${label}="${value}"`)

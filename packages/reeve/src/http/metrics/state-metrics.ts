@@ -21,19 +21,19 @@ interface StateMetricsOptions {
   readonly aliases: MetricAliases
 }
 
-/** Lines of the text format by the namespace whose jobs they name, and those about nodes. */
+/** Lines of the text format, by namespace for jobs, and separately for nodes. */
 interface Rendered {
   readonly atMs: number
   readonly namespaces: ReadonlyMap<string, readonly string[]>
   readonly nodes: readonly string[]
 }
 
-/** Collectors ask every 15 s or so; whoever asks more often is told the same. */
+/** Cache time of the rendered text. Collectors scrape every 15 s or so. */
 const RENDERED_MS = 5_000
 
 /**
- * How jobs and nodes stand, in Prometheus' text format. These lines hold names, so a caller sees
- * those of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
+ * Metrics of jobs and nodes in Prometheus' text format. Lines contain names, so a caller gets those
+ * of the namespaces whose jobs it may read, and those of nodes if it may read nodes.
  */
 export class StateMetrics {
   readonly #options: StateMetricsOptions
@@ -89,7 +89,7 @@ export class StateMetrics {
   }
 }
 
-/** Writes each value under our name, and under the one that usual dashboards read. */
+/** Writes each value under its own name and under the name that common dashboards use. */
 class SeriesWriter {
   readonly #aliases: MetricAliases
   #count = 0

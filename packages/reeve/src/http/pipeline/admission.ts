@@ -14,9 +14,9 @@ import { isAddress, Tenants, type FindOwner } from './tenants.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is charged for the request: the owner of its token, or its address. */
+    /** The tenant charged for the request: the owner of its token, or its address. */
     tenant: string
-    /** The client's address, also where another server has forwarded its request. */
+    /** Client address, also of a request that another server has forwarded. */
     clientAddress: string
   }
 }
@@ -24,10 +24,10 @@ declare module 'fastify' {
 export interface AdmissionOptions {
   readonly clock: Clock
   readonly findOwner: FindOwner
-  /** Requests each second of one token, and of one address without a valid token; 0 is any. */
+  /** Requests per second of one token, and of one address without a valid token; 0 is unlimited. */
   readonly requestsPerSecond: number
   readonly anonymousRequestsPerSecond: number
-  /** The client's address, where another server has forwarded its request. */
+  /** Returns the client address of a request that another server has forwarded. */
   readonly forwardedAddressOf?: (request: IncomingMessage) => string | undefined
   /** Headers of every response. */
   readonly headers?: Readonly<Record<string, string>>
@@ -35,8 +35,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * The first stages of every request: finds the tenant, counts the request against its rate, and
- * lets it wait for its fair share of the event loop. Nothing but its head has been read.
+ * The first stages of every request: identifies the tenant, applies its request rate, and queues
+ * the request for its fair share of the event loop. Only the head of the request has been read.
  */
 export class Admission {
   readonly scheduler: RequestScheduler
@@ -60,13 +60,13 @@ export class Admission {
     this.#anonymousRate = new RateLimit(options.clock, options.anonymousRequestsPerSecond)
   }
 
-  /** Requests that were rejected because their tenant exceeded a limit. */
+  /** Number of requests rejected because their tenant exceeded a limit. */
   get rejected(): number {
     const { rate, anonymousRate, queue } = this.#rejected
     return rate + anonymousRate + queue
   }
 
-  /** The limits of this stage, and how near the busiest tenant is to each. */
+  /** The limits of this stage, each with the usage of the busiest tenant. */
   get limitUses(): readonly LimitUsage[] {
     const { rate, anonymousRate, queue } = this.#rejected
     const { waiting, waitingMax } = this.scheduler
@@ -77,7 +77,7 @@ export class Admission {
     ]
   }
 
-  /** Prepares a server for the stages `admit` and `queue`. */
+  /** Installs the stages `admit` and `queue` on a server. */
   prepare(app: FastifyInstance): void {
     this.#rejectEarly(app.server)
     this.#holdTinyChunks(app)
@@ -85,7 +85,7 @@ export class Admission {
     app.decorateRequest('clientAddress', '')
   }
 
-  /** The stage that identifies the tenant and holds it to its request rate. */
+  /** Stage `admit`: identifies the tenant and applies its request rate. */
   admit(request: FastifyRequest, next: (error?: Error) => void): void {
     const { raw } = request
     const { address, tenant, problem } = this.#admit(raw)
@@ -95,16 +95,16 @@ export class Admission {
     this.#later(raw, problem, () => next(rateError(problem)))
   }
 
-  /** The same for a request that becomes a WebSocket; undefined when it is admitted. */
+  /** Stage `admit` of a WebSocket upgrade; undefined if it is admitted. */
   admitUpgrade(request: IncomingMessage): HttpError | undefined {
     const { problem } = this.#admit(request)
     return problem === undefined ? undefined : rateError(problem)
   }
 
-  /** The stage that lets a request wait for its share of the event loop. */
+  /** Stage `queue`: waits for the tenant's share of the event loop. */
   queue({ raw, tenant }: FastifyRequest, cost: number, next: (error?: Error) => void): void {
     const rejection = this.scheduler.enter(tenant, cost, () => {
-      // Nobody would read the response of a closed connection.
+      // A closed connection needs no response.
       if (!raw.socket.destroyed) next()
     })
     if (rejection === undefined) return
@@ -120,8 +120,8 @@ export class Admission {
   }
 
   /**
-   * Rejects most requests past a rate before Fastify sees them. Takes the place of the listeners
-   * that the server has for requests when this is called.
+   * Rejects most requests above a rate before Fastify sees them. Replaces the request listeners
+   * that the server has when this is called.
    */
   #rejectEarly(server: Server): void {
     // Every listener of this event takes a request and its response.
@@ -129,7 +129,7 @@ export class Admission {
     server.removeAllListeners('request')
     server.on('request', (request: AdmittedRequest, response: ServerResponse) => {
       guardChunks(request)
-      // A request that comes behind others is counted when its turn has come.
+      // A pipelined request is counted when its turn comes.
       if (isQuickToReject(request, response)) {
         const admitted = this.#admit(request)
         const { problem } = admitted
@@ -146,22 +146,23 @@ export class Admission {
   #later(request: IncomingMessage, { delayMs }: RateProblem, reject: () => void): void {
     const { socket, headers } = request
     const isChunked = headers['transfer-encoding'] !== undefined
-    // Once the chunks that have arrived are parsed, it is known whether the response is held back.
+    // Whether the response is delayed is known once the chunks that have arrived are parsed.
     if (delayMs === 0) return isChunked ? void setImmediate(reject) : reject()
-    // A body of unknown length would be parsed meanwhile: its connection ends with the response.
+    // A body of unknown length would be parsed during the delay: the connection ends with the
+    // response.
     if (isChunked) stopReceiving(request)
     this.#clock.after(delayMs, () => {
       if (!socket.destroyed) reject()
     })
   }
 
-  /** Counts the request, once. */
+  /** Counts the request once. */
   #admit(request: AdmittedRequest): Admitted {
     const known = request[ADMITTED]
     if (known !== undefined) return known
     const address = this.#forwardedAddressOf(request) ?? request.socket.remoteAddress ?? ''
     const tenant = this.#tenants.tenantOf(request, address)
-    // A blocking query that has waited was counted when it came.
+    // A replayed blocking query was counted when it arrived.
     const isNew = replayOf(request) === undefined
     return { address, tenant, problem: isNew ? this.#rateProblem(tenant) : undefined }
   }
@@ -186,7 +187,7 @@ export class Admission {
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Admitted {
-  /** The client's. */
+  /** Client address. */
   readonly address: string
   readonly tenant: string
   readonly problem: RateProblem | undefined

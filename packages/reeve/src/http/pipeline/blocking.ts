@@ -7,24 +7,24 @@ import { QueryError } from '../query.ts'
 import { answerBytes, SharedResponses, type ReadResult } from './shared-responses.ts'
 import { WakeTurns, type Turn } from './wake-turns.ts'
 
-/** What a blocking query waits for: cheap enough to be checked at every wake-up. */
+/** The source of a blocking query. It is cheap enough to be checked at every wake-up. */
 export interface BlockingSource {
-  /** The index of the result now. */
+  /** Current index of the result. */
   readonly index: () => number
   readonly watch: readonly WatchTarget[]
 }
 
-/** A query that has waited. */
+/** Outcome of a wait. */
 export interface Waited {
-  /** The index of the result now. */
+  /** Current index of the result. */
   readonly index: number
-  /** The commit that woke it last; undefined when no commit did. */
+  /** Index of the commit that woke the query last; undefined if it timed out. */
   readonly wokenBy: number | undefined
 }
 
-/** How long a read may be held back, as its query says. */
+/** Blocking parameters of a query. */
 export interface WaitRequest {
-  /** Hold until the result's index is larger; 0 answers at once. */
+  /** Wait until the result's index is larger than this; 0 does not wait. */
   readonly minIndex: number
   readonly wait: string | undefined
 }
@@ -33,15 +33,15 @@ export interface BlockingOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
-  /** Queries of one tenant that may wait; any number unless given. */
+  /** Maximum number of waiting queries per tenant; unlimited unless given. */
   readonly perTenantMax?: number | undefined
 }
 
-/** Blocking queries that wait: counts them by tenant, wakes them, and bounds them. */
+/** Waiting blocking queries: counts them by tenant, wakes and limits them. */
 export class ParkedQueries {
   readonly responses: SharedResponses
   readonly #options: BlockingOptions
-  /** Counts the queries that wait, by tenant. */
+  /** Number of waiting queries by tenant. */
   readonly slots: TenantSlots
   readonly #turns = new WakeTurns()
 
@@ -55,7 +55,7 @@ export class ParkedQueries {
     return this.slots.held
   }
 
-  /** Whether a read is held back at all; one that cannot be is answered at once. */
+  /** Reports whether a read must wait; all others are answered at once. */
   shouldBlock({ minIndex, wait }: WaitRequest, source: BlockingSource): boolean {
     if (minIndex === 0) return false
     parseWaitMs(wait)
@@ -63,9 +63,9 @@ export class ParkedQueries {
   }
 
   /**
-   * Waits until the result's index is larger than the one of the request, or the deadline. A
-   * wake-up does not promise a change. Queries of one tenant that are woken together go on a few at
-   * a time: in its turns, where `turn` gives them.
+   * Waits until the result's index exceeds the one of the request, or the deadline. A wake-up does
+   * not imply a change. Queries of one tenant that are woken together continue a few at a time, as
+   * `turn` schedules them.
    */
   async waitForIndex(
     tenant: string,
@@ -95,16 +95,16 @@ export class ParkedQueries {
   }
 
   /**
-   * Resolves when a query that was woken may send its response. Those that share one get it at the
-   * same moment, and each write of a large response is a system call of a millisecond.
+   * Resolves when a woken query may send its response. Queries with a shared response receive it at
+   * the same moment, and each write of a large response is a system call of a millisecond.
    */
   async turnToSend(tenant: string, { answer }: ReadResult, turn: Turn): Promise<void> {
     await this.#turns.next(tenant, turn, answerBytes(answer))
   }
 
   /**
-   * Registered in the same tick in which the read ran: a commit applied later wakes it when it is
-   * durable, one applied earlier was seen by the read. Nothing falls in between.
+   * Subscribes to changes in the tick of the read: an earlier commit was seen by the read, a later
+   * one wakes the query when it is durable.
    */
   #waitForChange(
     targets: readonly WatchTarget[],
@@ -126,7 +126,7 @@ export class ParkedQueries {
   }
 }
 
-/** Default 5 minutes, cap 10, plus up to a sixteenth so that callers spread out. */
+/** Returns the wait time: default 5 minutes, maximum 10, plus up to a sixteenth as jitter. */
 export function waitMs(wait: string | undefined, random: Random): number {
   const base = parseWaitMs(wait)
   return base + random.next() * (base / LIMITS.waitJitterShare)

@@ -3,13 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { RouteHandling } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
 
-/** What decides which server of a cluster answers a request. */
+/** Input to the choice of the server that answers a request. */
 export interface ReadConsistency {
   readonly answeredBy: Exclude<RouteHandling['answeredBy'], 'named'>
   /** The server that the request names, where the route allows that. */
   readonly server?: string
   readonly isRead: boolean
-  /** The parameters of the request. */
+  /** The parameter `stale` of the request. */
   readonly isStale: boolean
   readonly isConsistent: boolean
 }
@@ -21,28 +21,28 @@ export interface ReadConsistency {
 export type LeaderRoute = 'local' | 'linearizable' | 'forward' | 'no-leader'
 
 /**
- * Knows the leader where several servers share one state. A server without one is alone and
- * answers everything.
+ * Finds the leader of a cluster. A server without a leader router is the only one and answers every
+ * request.
  */
 export interface LeaderRouter {
   route(request: IncomingMessage, consistency: ReadConsistency): LeaderRoute
-  /** Asks the storage whether this server still leads. */
+  /** Confirms with the storage that this server still leads. */
   confirmLeadership(): Promise<boolean>
-  /** The client's address, where another server has forwarded its request; else undefined. */
+  /** Returns the client address of a request that another server has forwarded; else undefined. */
   clientAddressOf(request: IncomingMessage): string | undefined
   /** To the named server, or else to the leader. */
   forward(request: IncomingMessage, response: ServerResponse, to: ForwardTarget): void
   forwardUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** False for a read that was served as the leader's by a server that no longer leads. */
+  /** False if this server has lost leadership since it served the request as the leader. */
   isStillLeader(request: IncomingMessage): boolean
   staleness(): Staleness
 }
 
-/** The outcome of forwarding a request; one of them is called, once. */
+/** Outcome of forwarding a request; exactly one of the callbacks is called, once. */
 export interface ForwardCallbacks {
-  /** The other server responds: from now on the forwarder writes the response. */
+  /** The other server responds; the forwarder writes its response. */
   readonly onResponse: () => void
-  /** It does not, for this reason; nothing was written. */
+  /** Forwarding failed for this reason; nothing was written. */
   readonly onFailure: (reason: string) => void
 }
 
@@ -50,13 +50,13 @@ export interface ForwardTarget extends ForwardCallbacks {
   readonly server?: string | undefined
 }
 
-/** What a response says about the age of its data. */
+/** Staleness of the data, for the headers of a response. */
 export interface Staleness {
   readonly lastContactMs: number
   readonly knownLeader: boolean
 }
 
-/** This server leads, or is the only one. */
+/** Staleness on the leader or the only server. */
 export const NOT_STALE: Staleness = { lastContactMs: 0, knownLeader: true }
 
 export const NO_LEADER_MESSAGE =

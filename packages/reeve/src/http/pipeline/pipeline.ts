@@ -10,10 +10,10 @@ import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
 /*
- * What happens to a request, in this order. Each rule is decided in one stage, and what differs
- * between routes is a field of the route's record in the contract (RouteHandling).
+ * The stages of a request, in order. Each rule is applied in one stage, and differences between
+ * routes are fields of the route's record in the contract (RouteHandling).
  *
- *   accept        transport/: connections, bytes and requests under way per connection
+ *   accept        transport/: limits of connections, bytes, and requests per connection
  *   prepare       the headers of every response
  *   admit         admission.ts: tenant, request rate
  *   guard         page-guard.ts, cors.ts: pages of other origins; length of the URL
@@ -22,10 +22,10 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   authenticate  the caller, by its token
  *   decode        path and query
  *   authorize     the caller's right to use the route; rejections of writes are audited
- *   capacity      serve.ts: requests that add to the state, while memory is short
+ *   capacity      serve.ts: rejects requests that grow the state, while memory is short
  *   body          request-body.ts: received within the limits of tenant and route, then decoded
  *   run           the use case; blocking queries wait in blocking.ts
- *   durable       nothing is told before the state that it was read from is durable
+ *   durable       the response waits until the state that was read is durable
  *   respond       compression, the error format of the API
  *   audit         in the commit of a write, before it begins, or when it has ended
  *
@@ -37,18 +37,18 @@ export interface PipelineOptions {
   readonly admission: Admission
   readonly routing: RequestRouting
   readonly corsOrigins: readonly string[]
-  /** Other names of headers, which pages of other origins may use too; none unless given. */
+  /** Alternative header names, which pages of other origins may use too; none unless given. */
   readonly aliases?: HttpAliases
   /** Sets the headers of every response. */
   readonly setHeaders: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Undefined where every request needs a token, which no browser sends by itself. */
+  /** Undefined if every request needs a token, which no browser sends by itself. */
   readonly pageGuard: PageGuard | undefined
 }
 
-/** Finds the route of a request; undefined when its path has no such method. */
+/** Finds the route of a request; undefined if its path has no such method. */
 export type FindRoute = (request: FastifyRequest) => RoutedRoute | undefined
 
-/** Pages and documents of this server, and paths that do not exist. */
+/** Route of pages and documents of this server, and of unknown paths. */
 const OWN_PAGE: RoutedRoute = {
   handling: { answeredBy: 'self', region: 'local', audit: 'none', cost: 1, growsState: false },
   isRead: true,
@@ -66,11 +66,11 @@ export class RequestPipeline {
     this.#options = options
   }
 
-  /** Adds the stages that do not depend on the route, and the others to routes without a record. */
+  /** Adds the stages that do not depend on the route, and all stages to routes without a record. */
   addTo(app: FastifyInstance): void {
     const { admission, setHeaders } = this.#options
     admission.prepare(app)
-    // One hook for several stages: each hook of Fastify is a part of what a small read costs.
+    // One hook runs several stages: each hook of Fastify adds to the cost of a small read.
     app.addHook('onRequest', (request, reply, done) => {
       restoreMethod(request.raw)
       setHeaders(request, reply)
@@ -92,12 +92,12 @@ export class RequestPipeline {
     if (allowOrigin(corsOrigins, request, reply, aliases)) return void reply.code(204).send()
     if (request.url.length > LIMITS.urlBytesMax)
       return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
-    // No route adds the stage `queue` to paths that do not exist.
+    // Unknown paths have no route that adds the stage `queue`.
     if (request.is404) return admission.queue(request, OWN_PAGE.handling.cost, done)
     done()
   }
 
-  /** The stages `queue` and `route`, for the routes of one path. */
+  /** Returns the stages `queue` and `route` for the routes of one path. */
   stages(findRoute: FindRoute): onRequestHookHandler {
     const { admission, routing } = this.#options
     return (request, reply, done) => {

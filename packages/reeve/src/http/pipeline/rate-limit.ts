@@ -1,36 +1,35 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 
-/** Tenants whose requests are counted at the same time. */
+/** Maximum number of tenants with a bucket. */
 const TENANTS_MAX = 20_000
 
-/** What a tenant has left, as the headers say it. */
+/** Outcome of counting a request, for the rate limit headers. */
 export interface RateVerdict {
   readonly isAllowed: boolean
   readonly remaining: number
-  /** Seconds until the next request is allowed; 0 when it is now. */
+  /** Seconds until the next request is allowed; 0 if one is allowed now. */
   readonly resetSeconds: number
-  /** How long the response to a rejected request should be held back; 0 for most. */
+  /** Delay of the response to a rejected request; 0 for most. */
   readonly rejectAfterMs: number
 }
 
 /**
- * Rejections of one tenant that are answered at once, and each second after those. A client that
+ * Rejections of one tenant that are sent without delay, and per second after those. A client that
  * ignores them would otherwise get them as fast as the server can write, which is as expensive as
- * what it asks for. None is held back longer than `heldMsMax`.
+ * answering its requests. None is delayed by more than `heldMsMax`.
  */
 export const REJECTIONS = { burst: 100, perSecond: 200, heldMsMax: 1_000 } as const
 
 interface Bucket {
-  /** Requests that may still be made. */
+  /** Remaining requests. */
   left: number
   sinceMs: number
-  /** When the latest rejection is answered, at the pace of rejections. */
+  /** Time at which the latest rejection is sent, at the pace of rejections. */
   rejectedMs: number
 }
 
 /**
- * A token bucket for each tenant: so many requests each second, of which a second's worth may come
- * at once.
+ * A token bucket per tenant: a number of requests per second, with a burst of one second's worth.
  */
 export class RateLimit {
   readonly perSecond: number
@@ -60,7 +59,7 @@ export class RateLimit {
     }
   }
 
-  /** Requests of the tenant that has used most of its rate in the last second. */
+  /** Returns the requests of the tenant that has used most of its rate in the last second. */
   busiest(): number {
     const nowMs = this.#clock.monotonicMs()
     let used = 0
@@ -80,7 +79,9 @@ export class RateLimit {
     return bucket
   }
 
-  /** Drops tenants that were idle for a second, whose buckets are full; else the oldest ones. */
+  /**
+   * Drops the buckets of tenants that were idle for a second, which are full; else the oldest ones.
+   */
   #evict(nowMs: number): void {
     for (const [tenant, { sinceMs }] of this.#buckets)
       if (nowMs - sinceMs >= 1_000) this.#buckets.delete(tenant)
@@ -91,7 +92,7 @@ export class RateLimit {
   }
 }
 
-/** Spreads the rejections of a tenant; those that come after a pause are answered at once. */
+/** Returns the delay of a rejection, which spreads those of one tenant; none after a pause. */
 function holdBack(bucket: Bucket, nowMs: number): number {
   const { burst, perSecond, heldMsMax } = REJECTIONS
   const intervalMs = 1_000 / perSecond

@@ -1,15 +1,15 @@
 import { GLOBAL_REGION, type RouteHandling } from '@reeve/contract'
 
-/** Why another region has forwarded a request. */
+/** Reason for which another region has forwarded a request. */
 export type ForwardReason =
   /** The request names this region. */
   | 'named'
-  /** Only the authoritative region writes it. */
+  /** Only the authoritative region accepts the write. */
   | 'authority'
-  /** It is one region's part of a multi-region job. */
+  /** The request is one region's part of a multi-region job. */
   | 'part'
 
-/** Where a request is answered. */
+/** The region that answers a request. */
 export type RegionRoute =
   | { readonly kind: 'local' }
   | { readonly kind: 'forward'; readonly region: string; readonly reason: ForwardReason }
@@ -17,11 +17,11 @@ export type RegionRoute =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'reject'; readonly message: string }
 
-/** The regions that a server knows. */
+/** The regions known to a server. */
 export interface KnownRegions {
   readonly own: string
   readonly authoritative: string
-  /** A region that is not this one, and that can be asked. */
+  /** Reports whether this is another region that is reachable. */
   isRemote(region: string): boolean
 }
 
@@ -30,8 +30,8 @@ const UNKNOWN: RegionRoute = { kind: 'unknown' }
 
 /**
  * Chooses the region that answers, by the route and the parameter `region`. A request that another
- * region has forwarded is forwarded at most once more, to the authoritative region. Routes whose
- * body names the region are asked again once the body is received.
+ * region has forwarded is forwarded at most once more, to the authoritative region. For routes
+ * whose body names the region this is called again once the body is received.
  */
 export function chooseRegion(
   rule: RouteHandling['region'],
@@ -47,7 +47,7 @@ export function chooseRegion(
   return rule === 'authoritative' ? routeToAuthoritative(forwarded, regions) : LOCAL
 }
 
-/** For a request that only the authoritative region may write. */
+/** Routes a request that only the authoritative region accepts. */
 export function routeToAuthoritative(
   forwarded: ForwardReason | undefined,
   { own, authoritative }: KnownRegions,

@@ -8,12 +8,12 @@ import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
 import { CHUNK_LIMITS, isStopped, isTiny, onStopped } from '../transport/chunk-guard.ts'
 
-/** Bounds on bodies that are being received, and on large ones until their response is sent. */
+/** Limits of bodies that are being received, and of large ones until their response is sent. */
 export interface BodyLimits {
-  /** Bytes of these bodies in memory: of one tenant, and of all. */
+  /** Memory of these bodies in bytes: of one tenant, and in total. */
   readonly tenantBytesMax: number
   readonly bytesMax: number
-  /** A body must arrive at this rate once the grace period is over. */
+  /** Minimum rate of a body after the grace period. */
   readonly bytesPerSecondMin: number
   readonly graceMs: number
 }
@@ -25,32 +25,32 @@ export const BODY_LIMITS: BodyLimits = {
   graceMs: 15_000,
 }
 
-/** How often bodies that arrive slowly are looked for. */
+/** Interval of the check for slow bodies. */
 const CHECK_MS = 1_000
-/** Memory for the first part of a body of unknown length. */
+/** Initial buffer of a body of unknown length. */
 const FIRST_BYTES = 16 * 1024
 /**
- * After so many bytes the whole announced length is reserved: to copy 16 MB into a larger buffer
- * would hold the event loop for 10 ms.
+ * Bytes received before the buffer is allocated for the whole announced length. Growing it step by
+ * step would later copy 16 MB at once, which blocks the event loop for 10 ms.
  */
 const BELIEVED_BYTES = 256 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
 export interface BodyRequest {
-  /** Who pays for the memory. */
+  /** The tenant charged for the memory. */
   readonly tenant: string
   readonly bytesMax: number
   /**
-   * Calls back when the request has been answered: until then a large body is charged to its
+   * Registers a callback for the end of the request: until then a large body is charged to its
    * tenant, because it may wait for a thread.
    */
   readonly onAnswered?: (release: () => void) => void
 }
 
 /**
- * Receives bodies, each into one buffer: a list of chunks would take a hundred bytes for every byte
- * of a body that is sent byte by byte. Unfinished bodies are bounded together, in memory and time;
- * large ones count until their request is answered.
+ * Receives bodies, each into one buffer: in a list of chunks a body that is sent byte by byte would
+ * take a hundred times its size. Incomplete bodies are limited together, in memory and time; large
+ * ones count until their request is answered.
  */
 export class RequestBodies {
   readonly #clock: Clock
@@ -65,14 +65,14 @@ export class RequestBodies {
     this.#limits = limits
   }
 
-  /** Bytes of memory that these bodies take. */
+  /** Memory used by these bodies in bytes. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * The whole body; at once where it has arrived with its request, as most have. Rejects with an
-   * HttpError, or with what decompression found wrong.
+   * Returns the whole body: without a promise if it has arrived with its request, as most have.
+   * Rejects with an HttpError, or with the error of decompression.
    */
   read(request: FastifyRequest, wanted: BodyRequest): Buffer | Promise<Buffer> {
     const { bytesMax } = wanted
@@ -95,7 +95,8 @@ export class RequestBodies {
         reserve: (bytes) => this.#reserve(options.tenant, bytes),
         settle: (result) => {
           this.#pending.delete(body)
-          // Counted now: a body that is moved to a thread has no bytes here when it is answered.
+          // Read the capacity now: a body that is transferred to a thread is empty here when it is
+          // answered.
           const { capacity } = body
           const release = (): void => this.#release(options.tenant, capacity)
           const isHeld = !(result instanceof Error) && capacity > LIMITS.inlineBodyBytesMax
@@ -112,7 +113,7 @@ export class RequestBodies {
     })
   }
 
-  /** False when the memory is taken. */
+  /** Reserves memory; false if the limit is exceeded. */
   #reserve(tenant: string, bytes: number): boolean {
     const ofTenant = (this.#bytesOf.get(tenant) ?? 0) + bytes
     if (ofTenant > this.#limits.tenantBytesMax || this.#bytes + bytes > this.#limits.bytesMax)
@@ -143,11 +144,14 @@ export class RequestBodies {
   }
 }
 
-/** What has arrived. A stream that flows gives one chunk at a time, others give all of them. */
+/**
+ * Reads the chunks that have arrived. A flowing stream returns one chunk at a time, others return
+ * all.
+ */
 function readAll(raw: IncomingMessage): Buffer {
   const chunks: Buffer[] = []
   for (;;) {
-    // A request is a stream of bytes: nobody sets an encoding on it.
+    // A request is a stream of bytes: it has no encoding set.
     const chunk = raw.read() as Buffer | null
     if (chunk === null) break
     chunks.push(chunk)
@@ -157,7 +161,7 @@ function readAll(raw: IncomingMessage): Buffer {
 }
 
 interface ReceivedRequest extends BodyRequest {
-  /** As its head says; NaN when it does not. */
+  /** Length by the request's headers; NaN without one. */
   readonly announced: number
   readonly raw: IncomingMessage
 }
@@ -175,7 +179,7 @@ class PendingBody {
   readonly #bytesMax: number
   readonly #announced: number
   readonly #options: PendingOptions
-  /** Chunks of other streams may belong to whoever writes them. */
+  /** Whether this body may release the chunks; those of other streams may be in use elsewhere. */
   readonly #ownsChunks: boolean
   #buffer: Buffer = NO_BYTES
   #length = 0
@@ -194,7 +198,7 @@ class PendingBody {
     this.#ownsChunks = payload instanceof IncomingMessage
   }
 
-  /** Bytes of memory that it takes. */
+  /** Size of the buffer in bytes. */
   get capacity(): number {
     return this.#buffer.length
   }
@@ -204,12 +208,12 @@ class PendingBody {
     this.#payload.on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /** Gives up on a body whose chunks are too small. */
+  /** Fails a body whose chunks are too small. */
   stop(): void {
     if (!this.#isSettled) this.#settle(tinyChunks())
   }
 
-  /** Gives up on a body that arrives too slowly. */
+  /** Fails a body that arrives too slowly. */
   check(nowMs: number): void {
     const { limits, startedMs } = this.#options
     const tookMs = nowMs - startedMs
@@ -224,16 +228,17 @@ class PendingBody {
     if (isTiny(++this.#chunks, length)) return this.stop()
     if (length > this.#buffer.length && !this.#grow(length)) return
     chunk.copy(this.#buffer, this.#length)
-    // The connection gives away whole buffers, which together are as large as the body itself.
+    // The connection does not reuse whole buffers, which together are as large as the body itself.
     if (this.#ownsChunks && chunk.length === chunk.buffer.byteLength) releaseBytes(chunk)
     this.#length = length
   }
 
-  /** False when there is no memory for it: then the request is rejected. */
+  /** Grows the buffer; false if the memory limit is exceeded, and the request is rejected. */
   #grow(length: number): boolean {
     const wanted = Math.max(length, 2 * this.#buffer.length, FIRST_BYTES)
     const capacity = Math.min(this.#announced >= length ? this.#announced : wanted, this.#bytesMax)
-    // What is announced is believed as it arrives: otherwise an announcement alone takes memory.
+    // The announced length is allocated only once enough has arrived: otherwise a header alone
+    // reserves memory.
     const isBelieved = length >= BELIEVED_BYTES
     const next = isBelieved ? capacity : Math.min(capacity, Math.max(4 * length, FIRST_BYTES))
     if (!this.#options.reserve(next - this.#buffer.length)) {
@@ -250,7 +255,8 @@ class PendingBody {
   readonly #onEnd = (): void => this.#settle(this.#buffer.subarray(0, this.#length))
 
   readonly #onError = (error: Error): void =>
-    // The server says what is wrong with a compressed body; otherwise the client hung up.
+    // An invalid compressed body is reported as such; any other error means that the client hung
+    // up.
     this.#settle(isNotInflatable(error) ? error : endedEarly(error.message))
 
   readonly #onClose = (): void => this.#settle(endedEarly('the connection was closed'))
@@ -261,7 +267,7 @@ class PendingBody {
     this.#payload.off('error', this.#onError).off('close', this.#onClose)
     if (result instanceof Error) {
       this.#payload.pause()
-      // Errors that follow have nobody to report to.
+      // Later errors have no receiver, and an unhandled one would end the process.
       this.#payload.on('error', () => undefined)
     }
     this.#options.settle(result)

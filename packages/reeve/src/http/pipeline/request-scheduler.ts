@@ -1,15 +1,15 @@
 import { FairQueue, type QueueRejection } from '@reeve/kit/fair-queue.ts'
 
-/** Bounds of the requests that wait for the event loop, and of what one tick of it does. */
+/** Limits of the requests that wait for the event loop, and of the work of one tick. */
 export interface SchedulerLimits {
   readonly waitingMax: number
   readonly waitingPerTenantMax: number
   /**
-   * Requests that are started in one tick. As few as eight of them make a request as cheap as
-   * sixty-four do; with more, their commits wait longer to be written (decision 0056).
+   * Maximum number of requests started in one tick. Eight make a request as cheap as sixty-four;
+   * with more, their commits wait longer to be written (decision 0056).
    */
   readonly batchSizeMax: number
-  /** Time after which a tick starts nothing more, so that I/O has its turn. */
+  /** Time after which a tick starts no further request, so that I/O gets its turn. */
   readonly tickMs: number
 }
 
@@ -20,27 +20,24 @@ export const SCHEDULER_LIMITS: SchedulerLimits = {
   tickMs: 5,
 }
 
-/** Cost units: a point read is 1, which is some 50 µs of the event loop. */
+/** Quantum of the fair queue in cost units: a point read is 1, about 50 µs of the event loop. */
 const QUANTUM = 16
-/** Requests that are started between two looks at the clock. */
+/** Number of requests started between two readings of the clock. */
 const REQUESTS_PER_CLOCK = 4
 /** Cost of one slice of expensive work, which takes up to 5 ms. */
 const SLICE_COST = 64
 
 interface Work {
   readonly run: () => void
-  /** The rest of an expensive request: nothing else is started in the same tick after it. */
+  /** A slice of an expensive request ends the tick: nothing else is started after it. */
   readonly isSlice: boolean
 }
 
 /**
- * Shares the event loop between tenants: requests and slices of expensive requests wait in a fair
- * queue, and each tick runs a few milliseconds of them. A tenant with many or expensive requests
- * delays only itself.
- *
- * Requests of one tick are started together: each step of their work is done for all of them
- * before the next one, while its code is in the processor's caches, which makes a registration by
- * a third cheaper (decision 0056).
+ * Shares the event loop between tenants: requests, and slices of expensive requests, wait in a fair
+ * queue, and each tick runs them for a few milliseconds. A tenant with many or expensive requests
+ * delays only itself. Requests of one tick are started together: each stage runs for all of them
+ * while its code is in the CPU caches, which makes a registration a third cheaper (decision 0056).
  */
 export class RequestScheduler {
   readonly #limits: SchedulerLimits
@@ -56,7 +53,7 @@ export class RequestScheduler {
     })
   }
 
-  /** Requests and slices that wait. */
+  /** Number of waiting requests and slices. */
   get waiting(): number {
     return this.#queue.size
   }
@@ -65,19 +62,21 @@ export class RequestScheduler {
     return this.#limits.waitingMax
   }
 
-  /** Starts a request in one of the next ticks; says why where it may not wait. */
+  /**
+   * Queues a request to be started in one of the next ticks; returns the reason if it is rejected.
+   */
   enter(tenant: string, cost: number, start: () => void): QueueRejection | undefined {
     return this.#add(tenant, cost, { run: start, isSlice: false })
   }
 
   /**
-   * Gives the event loop to others; resolves when the tenant has its next turn. Expensive work
-   * calls it every few milliseconds. State that was read before may have changed after it.
+   * Yields the event loop; resolves when the tenant has its next turn. Expensive work calls it
+   * every few milliseconds. State that was read before the call may have changed.
    */
   turn(tenant: string): Promise<void> {
     return new Promise((resolve) => {
       const rejection = this.#add(tenant, SLICE_COST, { run: resolve, isSlice: true })
-      // The request is under way: it goes on late rather than not at all.
+      // The request is running already: it continues late rather than failing.
       if (rejection !== undefined) setImmediate(resolve)
     })
   }
@@ -103,7 +102,8 @@ export class RequestScheduler {
       if (work === undefined) return
       work.run()
       if (work.isSlice) break
-      // Most requests take a fraction of a millisecond; reading the clock is a part of that.
+      // Most requests take a fraction of a millisecond, of which reading the clock is a notable
+      // part.
       if (started % REQUESTS_PER_CLOCK === 0 && performance.now() > endMs) break
     }
     if (this.#queue.size > 0) this.#schedule()

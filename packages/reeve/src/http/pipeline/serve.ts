@@ -14,20 +14,20 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
 export interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Decoded, and named as in the path of the route. */
+  /** Path parameters, decoded, by their names in the route. */
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A request whose caller and query are known. */
+/** A request with its caller and query. */
 export interface Target<Caller, Query> extends Exchange {
   readonly caller: Caller
   readonly query: Query
 }
 
-/** A route with what its API has compiled from it. */
+/** A route with everything that its API has compiled from it. */
 export interface MountedRoute extends RoutedRoute {
   readonly route: Route
-  /** Undefined when the route has no body. */
+  /** Undefined if the route has no body. */
   readonly bodyBytesMax: number | undefined
   /** Chooses the region of routes with `region: 'body'`. */
   readonly resolveRegion?: RegionResolver | undefined
@@ -41,7 +41,7 @@ export interface Api<M extends MountedRoute, Caller, Query, Refusal> {
   authenticate(mounted: M, exchange: Exchange): Result<Caller, Refusal>
   decodeQuery(mounted: M, exchange: Exchange): Result<Query, Refusal>
   authorize(mounted: M, target: Target<Caller, Query>): Result<unknown, Refusal>
-  /** A large body is decoded on a thread: that takes a while. */
+  /** Decodes the body. Asynchronous for large bodies, which are decoded on a thread. */
   decodeBody(
     mounted: M,
     target: Target<Caller, Query>,
@@ -55,23 +55,23 @@ export interface Api<M extends MountedRoute, Caller, Query, Refusal> {
   recordRejection(mounted: M, target: Target<Caller, Query>, refusal: Refusal): void
 }
 
-/** What the stages use of the server. */
+/** Dependencies of the stages. */
 export interface ServeOptions {
   readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
   readonly routing: RequestRouting
-  /** Undefined where no other region is known. */
+  /** Undefined if no other region is configured. */
   readonly regions?: RegionRouter
   readonly capacity: Pick<StateCapacity, 'shortage'>
-  /** Undefined where nothing is traced. */
+  /** Undefined if tracing is off. */
   readonly tracing?: UseCaseTracing | undefined
 }
 
-/** Records the use cases of an API. */
+/** Traces the use cases of an API. */
 export interface UseCaseTracing {
   traced<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R>
 }
 
-/** The API as it is where nothing is traced. */
+/** Returns the API with tracing, or unchanged if tracing is off. */
 export function tracedApi<M extends MountedRoute, C, Q, R>(
   { tracing }: Pick<ServeOptions, 'tracing'>,
   api: Api<M, C, Q, R>,
@@ -80,8 +80,8 @@ export function tracedApi<M extends MountedRoute, C, Q, R>(
 }
 
 /**
- * Serves a request that was admitted and routed. Nothing is returned to Fastify: to await a reply
- * costs a listener for each way in which it may end, a tenth of a small response.
+ * Serves a request that was admitted and routed. Returns nothing to Fastify: awaiting a reply costs
+ * a listener for each way in which it may end, a tenth of a small response.
  */
 export function handle<M extends MountedRoute, C, Q, R>(
   options: ServeOptions,
@@ -100,7 +100,7 @@ export function handle<M extends MountedRoute, C, Q, R>(
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Undefined when the response was sent: most reads wait for nothing. */
+/** Runs the stages. Undefined if the response was sent synchronously, as for most reads. */
 function serve<M extends MountedRoute, C, Q, R>(
   options: ServeOptions,
   api: Api<M, C, Q, R>,
@@ -114,7 +114,7 @@ function serve<M extends MountedRoute, C, Q, R>(
       resolveRegion(regions.regions, {
         forwarded: regions.forwardReasonOf(exchange.request.raw),
         params: exchange.params,
-        // Fastify's query parser gives strings and arrays of strings.
+        // Fastify's query parser returns strings and arrays of strings.
         query: exchange.request.query as RawQuery,
         body: () => parseIfJson(body),
       }),
@@ -130,8 +130,8 @@ function serve<M extends MountedRoute, C, Q, R>(
 }
 
 /**
- * Receives the body before the caller is authenticated: it may name another region, whose token the
- * caller has.
+ * Receives the body before the caller is authenticated: it may name another region, which the token
+ * belongs to.
  */
 async function serveByBody<M extends MountedRoute, C, Q, R>(
   options: ServeOptions,
@@ -149,7 +149,7 @@ async function serveByBody<M extends MountedRoute, C, Q, R>(
   await runUseCase(api, mounted, target.value, body)
 }
 
-/** Throws when the request would add to the state while there is no room for that. */
+/** Throws if the request would grow the state while memory is short. */
 function checkCapacity(
   { capacity: { shortage } }: ServeOptions,
   { handling }: MountedRoute,
@@ -159,7 +159,10 @@ function checkCapacity(
   throw new Fault(NO_CAPACITY, `The state may not grow now: ${shortage}`)
 }
 
-/** The stages `authenticate`, `decode` and `authorize`: by the head of the request alone. */
+/**
+ * Runs the stages `authenticate`, `decode` and `authorize`, which need only the head of the
+ * request.
+ */
 export function identifyAndAuthorize<M extends MountedRoute, C, Q, R>(
   api: Api<M, C, Q, R>,
   mounted: M,
@@ -189,7 +192,9 @@ function runUseCase<M extends MountedRoute, C, Q, R>(
   return decoded instanceof Promise ? decoded.then(proceed) : proceed(decoded)
 }
 
-/** A body that takes time to arrive is decoded when its tenant has a turn. */
+/**
+ * Receives a body. A body that arrives after its request is decoded when its tenant has a turn.
+ */
 function receiveBody(
   { admission: { bodies, scheduler } }: ServeOptions,
   { request, reply }: Exchange,
@@ -206,7 +211,7 @@ function receiveBody(
     : received
 }
 
-/** A body that is not JSON is rejected later, when it is decoded. */
+/** Parses the body, if it is JSON; one that is not is rejected when it is decoded. */
 function parseIfJson(bytes: Buffer): unknown {
   try {
     return parseFirstJson(bytes.toString('utf8'))
@@ -219,7 +224,7 @@ function parseIfJson(bytes: Buffer): unknown {
 /** The routes of one path, by method. */
 export type RoutesOfPath<M> = ReadonlyMap<Method, M>
 
-/** Groups mounted routes by path: a path answers every method, so that a wrong one is 405. */
+/** Groups mounted routes by path: a path answers every method, with 405 if it has no such route. */
 export function groupByPath<M extends MountedRoute>(
   mounted: readonly M[],
 ): ReadonlyMap<string, RoutesOfPath<M>> {
@@ -234,11 +239,11 @@ export function groupByPath<M extends MountedRoute>(
 }
 
 export function findMounted<M>(ofPath: RoutesOfPath<M>, { method }: FastifyRequest): M | undefined {
-  // HEAD is served through GET; the contract has every other method that is known.
+  // HEAD is served through GET; the contract has every other known method.
   return ofPath.get((method === 'HEAD' ? 'GET' : method) as Method)
 }
 
-/** The value of `Allow`; GET implies HEAD. */
+/** Returns the methods for the header `Allow`; GET implies HEAD. */
 export function allowedMethods(ofPath: RoutesOfPath<unknown>): readonly string[] {
   return [...ofPath.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }

@@ -4,42 +4,43 @@ import type { Result } from '@reeve/kit/result.ts'
 import { LIMITS, type Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
 
-/** What a read is answered with. */
+/** Result of a read. */
 export interface ReadResult {
   readonly index: number
   readonly answer: Result<Answer, Refusal>
 }
 
-/** A read that was woken, and all that its result depends on besides the state. */
+/** A woken read, with everything its result depends on besides the state. */
 export interface WokenRead {
-  /** The very object: the authenticator makes another one when the rights of a token change. */
+  /**
+   * Compared by identity: the authenticator returns a new object when the token's permissions
+   * change.
+   */
   readonly caller: Caller
   readonly secret: string | undefined
-  /** Path and query as they came. */
+  /** Path and query, undecoded. */
   readonly url: string
-  /** The commit that woke it: an older state is no answer to it. */
+  /** Index of the commit that woke the query; its result must not be older. */
   readonly wokenBy: number
 }
 
 interface SharedResponse {
   readonly caller: Caller
-  /** The state that it was read from. */
+  /** Index of the state that was read. */
   readonly stateIndex: number
   readonly result: Promise<ReadResult>
   bytes: number
 }
 
 /**
- * Results that identical parked queries share: one commit wakes thousands of them, and they are
- * computed and rendered once (decision 0066).
- *
- * A result may be given to another query only if it has the same caller, the same secret and the
- * same URL, and if the result was read from a state that holds the commit which woke the query.
- * Then it is what the query would have read itself at that moment, which was while it waited.
+ * Results shared by identical parked queries: one commit wakes thousands of them, and they are
+ * computed and rendered once (decision 0066). A result may be given to another query only if both
+ * have the same caller, secret and URL, and if it was read from a state that includes the commit
+ * which woke the query. It is then what the query could have read itself while it waited.
  */
 export class SharedResponses {
   readonly #clock: Clock
-  /** The oldest first. */
+  /** In insertion order, so the oldest is the first. */
   readonly #responses = new Map<string, SharedResponse>()
   #bytes = 0
 
@@ -51,7 +52,7 @@ export class SharedResponses {
     return this.#responses.size
   }
 
-  /** The result of an identical query, or what `compute` gives for this one and those to come. */
+  /** Returns the result of an identical query, or computes and shares a new one. */
   read(
     read: WokenRead,
     stateIndex: number,
@@ -76,7 +77,7 @@ export class SharedResponses {
     if (this.#responses.size > LIMITS.sharedResponsesMax) this.#removeOldest()
   }
 
-  /** Bodies that are written piece by piece are too large to be kept. */
+  /** Streamed bodies are too large to be kept. */
   #computed(key: string, response: SharedResponse, answer: Result<Answer, Refusal>): void {
     if (this.#responses.get(key) !== response) return
     const body = answer.ok ? answer.value.body : undefined
@@ -97,7 +98,7 @@ export class SharedResponses {
   }
 }
 
-/** Bytes of an answer that is rendered already. */
+/** Returns the size of a rendered answer in bytes. */
 export function answerBytes(answer: Result<Answer, Refusal>): number {
   const body = answer.ok ? answer.value.body : undefined
   return body?.kind === 'json-bytes' ? body.bytes.length : 0

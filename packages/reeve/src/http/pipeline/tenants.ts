@@ -2,15 +2,20 @@ import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { secretOf } from './credentials.ts'
 
-/** The owner of a secret, such as a token's accessor or a user; undefined when it is unknown. */
+/**
+ * Returns the owner of a secret, such as a token's accessor or a user; undefined if it is unknown.
+ */
 export type FindOwner = (secret: string) => string | undefined
 
-/** Secrets whose owner is cached: hashing a secret for each request would be a tenth of a read. */
+/**
+ * Maximum number of cached owners: hashing a secret for each request would be a tenth of a read.
+ */
 const CACHED_MAX = 10_000
 
 /**
- * Finds the tenant that a request is charged to, before it is authenticated: the owner of its
- * token, or its client address. A tenant has no rights; it is only who waits behind whom.
+ * Finds the tenant charged for a request before it is authenticated: the owner of its token, or its
+ * client address. A tenant has no permissions; it only determines how requests are queued and
+ * limited.
  */
 export class Tenants {
   readonly #findOwner: FindOwner
@@ -28,7 +33,7 @@ export class Tenants {
 
   #find(secret: string): string | undefined {
     const owner = this.#findOwner(secret)
-    // Unknown secrets are not cached: anybody can send as many as they like.
+    // Unknown secrets are not cached: clients can send any number of them.
     if (owner === undefined) return undefined
     if (this.#owners.size >= CACHED_MAX) {
       const [oldest] = this.#owners.keys()
@@ -41,14 +46,19 @@ export class Tenants {
 
 const ADDRESS = 'address:'
 
-/** A network of IPv6 is one tenant: a client has as many addresses of its /64 as it likes. */
+/**
+ * Returns the tenant of an address. An IPv6 /64 network is one tenant: a client can use any of its
+ * addresses.
+ */
 function addressTenant(address: string): string {
-  // Most addresses have no colon: the check of the runtime is a long regular expression.
+  // Most addresses have no colon, and the runtime's check is a long regular expression.
   const isNetworked = address.includes(':') && isIPv6(address)
   return ADDRESS + (isNetworked ? networkOf(address) : address)
 }
 
-/** Whether a tenant was found by its address: nobody knows its token, if it has one. */
+/**
+ * Reports whether a tenant was identified by its address, because its token is missing or unknown.
+ */
 export function isAddress(tenant: string): boolean {
   return tenant.startsWith(ADDRESS)
 }

@@ -9,7 +9,7 @@ import type { TurnedAway } from '../turned-away.ts'
 import type { Admission } from './admission.ts'
 import type { RequestRouting, RoutedRoute } from './routing.ts'
 
-/** The WebSockets of nodes end at the leader of their own region. */
+/** Route of node WebSockets, which end at the leader of their own region. */
 export const NODE_ROUTE: RoutedRoute = {
   handling: { answeredBy: 'leader', region: 'local', audit: 'none', cost: 1, growsState: false },
   isRead: true,
@@ -18,7 +18,7 @@ export const NODE_ROUTE: RoutedRoute = {
 /** Serves the WebSockets of some paths. */
 export interface WebSocketChannel {
   readonly route: RoutedRoute
-  /** Who opens it: nodes have limits of their own, and may have to show a certificate. */
+  /** Kind of peer: nodes have limits of their own, and may need a client certificate. */
   readonly peer: 'client' | 'node'
   serves(request: IncomingMessage): boolean
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
@@ -39,7 +39,7 @@ const NODES_NEED =
   'client.<region>.reeve, with the region of its servers'
 
 /**
- * The stages of a request that becomes a WebSocket: guard, admit, route. Its channel authenticates,
+ * Runs the stages of a WebSocket upgrade: guard, admit, route. Its channel authenticates,
  * authorizes and audits it, because the token may come in the first frame.
  */
 export function serveUpgrades(server: Server, options: UpgradeOptions): void {
@@ -55,7 +55,7 @@ export function serveUpgrades(server: Server, options: UpgradeOptions): void {
       if (limited !== undefined)
         return refuseUpgrade(socket, limited.statusCode, limited.message, limited.headers)
     } else {
-      // Checked before forwarding: behind it every connection is another server's.
+      // Checked before forwarding: behind a forwarder the connection is the other server's.
       const problem = security?.nodeProblem(request.socket)
       if (problem !== undefined) {
         const text = `${NODES_NEED}; this one ${problem}`

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { stopParsing } from './pipelining.ts'
 
 /**
- * Bounds on the chunks of a body: after the first ones they must have some size on average. Each
+ * Limits of the chunks of a body: after the first ones they must have a minimum average size. Each
  * chunk is a call from the parser into JavaScript and a buffer of its own, so that a megabyte of
  * one-byte chunks takes as long as a thousand requests. The runtime's parser finishes the 64 KiB
- * that it has read, which cannot be prevented; the response to such a request is held back for a
- * few seconds, so that a client cannot begin the next one at once.
+ * that it has read, which cannot be prevented; the response to such a request is delayed for a few
+ * seconds, so that a client cannot begin the next one at once.
  */
 export const CHUNK_LIMITS = { chunksFree: 256, chunkBytesMin: 16, heldMs: 5_000 } as const
 
@@ -15,13 +15,13 @@ export function isTiny(chunks: number, bytes: number): boolean {
   return chunks > chunksFree && bytes < chunks * chunkBytesMin
 }
 
-/** Requests whose connection is not parsed any further, and who is told of it. */
+/** Requests whose connection is no longer parsed, and their listeners. */
 const stopped = new WeakSet<IncomingMessage>()
 const listeners = new WeakMap<IncomingMessage, () => void>()
 
 /**
- * Stops to receive a request once its chunks are too small. Counted as they are parsed, because a
- * request that waits for its turn has no reader yet, and all of what arrived is parsed at once.
+ * Stops receiving a request once its chunks are too small. Chunks are counted as they are parsed,
+ * because a queued request has no reader yet, and everything that has arrived is parsed at once.
  */
 export function guardChunks(request: IncomingMessage): void {
   if (request.headers['transfer-encoding'] === undefined) return
@@ -31,14 +31,14 @@ export function guardChunks(request: IncomingMessage): void {
   request.push = (chunk: Buffer | null, encoding) => {
     if (chunk === null) return push(chunk)
     bytes += chunk.length
-    // The parser finishes what it has read before it stops.
+    // The parser finishes the bytes it has read before it stops.
     if (stopped.has(request)) return true
     if (isTiny(++chunks, bytes)) stopReceiving(request)
     return push(chunk, encoding)
   }
 }
 
-/** Gives a connection up: nothing more of it is read, and it ends with its response. */
+/** Stops reading a connection, which is closed after its response. */
 export function stopReceiving(request: IncomingMessage): void {
   if (stopped.has(request)) return
   stopped.add(request)
@@ -51,7 +51,7 @@ export function isStopped(request: IncomingMessage): boolean {
   return stopped.has(request)
 }
 
-/** The last listener counts. */
+/** Registers the listener for a stopped request, in place of an earlier one. */
 export function onStopped(request: IncomingMessage, listener: () => void): void {
   listeners.set(request, listener)
 }

@@ -11,7 +11,7 @@ import { detachParser, isBeingWritten, parsedBytes } from './runtime-internals.t
  * waits with all of its objects.
  */
 
-/** What is recorded on the socket of a connection. */
+/** State recorded on the socket of a connection. */
 interface TrackedSocket extends Socket {
   /** Bytes received before the latest request. */
   [RECEIVED]?: number
@@ -21,7 +21,7 @@ interface TrackedSocket extends Socket {
   [RAW]?: Buffer | undefined
   /** The server to which a detached connection returns. */
   [SERVER]?: Server
-  /** The next request is a replay: it has waited and must not wait again. */
+  /** Set while the next request is a replay: it has waited and must not wait again. */
   [REPLAYED]?: Replay | undefined
 }
 
@@ -32,24 +32,24 @@ const SERVER = Symbol('server')
 const NUMBER = Symbol('number')
 const REPLAYED = Symbol('replayed')
 
-/** Bytes, and pieces of them, that may arrive behind a request that waits. */
+/** Maximum number of bytes, and of chunks, that may arrive behind a waiting request. */
 const EARLY_BYTES_MAX = 64 * 1024
 const EARLY_PIECES_MAX = 256
 
 /** A request that has waited. */
 export interface Replay {
-  /** The commit that woke it; undefined when no commit did. */
+  /** Index of the commit that woke it; undefined if it timed out. */
   readonly wokenBy: number | undefined
 }
 
 interface NumberedRequest extends IncomingMessage {
-  /** Which request of its connection it is. */
+  /** Number of the request on its connection. */
   [NUMBER]?: number
 }
 
 /**
  * Records where each request of a connection starts, and the bytes of those that may wait. Requests
- * of a server for which this is not called are never detached.
+ * of other servers are never detached.
  */
 export function trackRequests(server: Server): void {
   server.prependListener('request', (request: NumberedRequest) => {
@@ -65,17 +65,20 @@ export function trackRequests(server: Server): void {
 
 const replays = new WeakMap<IncomingMessage, Replay>()
 
-/** How a request has waited already, so that it must not wait again; undefined when it has not. */
+/** Returns how a request has waited, if it has: it must not wait again. */
 export function replayOf(request: IncomingMessage): Replay | undefined {
   return replays.get(request)
 }
 
-/** Records that a request has waited with its connection, without being detached. */
+/** Marks a request as having waited without being detached from its connection. */
 export function markWaited(request: IncomingMessage, waited: Replay): void {
   replays.set(request, waited)
 }
 
-/** Blocking queries have an index; copying the bytes of every other request would be a waste. */
+/**
+ * Reports whether a request may block: blocking queries have an index. Copying the bytes of all
+ * other requests would be a waste.
+ */
 function mayBlock({ method, url = '' }: IncomingMessage): boolean {
   return method === 'GET' && url.includes('index=')
 }
@@ -83,27 +86,27 @@ function mayBlock({ method, url = '' }: IncomingMessage): boolean {
 const HEAD_END = '\r\n\r\n'
 
 /**
- * The bytes of the request that the parser reports now; undefined when it cannot be proved that
- * they are all of it and nothing else. A request that arrived in pieces, or with the beginning of
- * another one behind it, is not detached: bytes of the other one would be lost with the parser.
+ * Returns the bytes of the request that the parser reports now; undefined unless they are provably
+ * the whole request and nothing else. A request that arrived in pieces, or with the start of the
+ * next one, is not detached: bytes of the next one would be lost with the parser.
  */
 function rawRequest(socket: TrackedSocket): Buffer | undefined {
   const raw = parsedBytes(socket)
   if (raw === undefined || socket.bytesRead - (socket[RECEIVED] ?? 0) !== raw.length)
     return undefined
-  // Without a body a request ends with its first empty line.
+  // A request without a body ends with its first empty line.
   return raw.indexOf(HEAD_END) === raw.length - HEAD_END.length ? raw : undefined
 }
 
 /** A connection whose request waits without parser and message objects. */
 export interface ParkedConnection {
-  /** Returns the connection to the server, which parses the request once more. */
+  /** Returns the connection to the server, which parses the request again. */
   replay(replay: Replay): void
 }
 
 /**
- * Detaches a connection from the server while its request waits; undefined when that is not
- * possible. `onClose` is called when the client hangs up.
+ * Detaches a connection from the server while its request waits; undefined if that is not possible.
+ * `onClose` is called when the client disconnects.
  */
 export function detachConnection(
   request: NumberedRequest,
@@ -111,12 +114,12 @@ export function detachConnection(
   onClose: () => void,
 ): ParkedConnection | undefined {
   const socket: TrackedSocket = request.socket
-  // An encrypted connection is tied to the server in another way.
+  // A TLS connection is attached to the server in another way.
   if (socket instanceof TLSSocket) return undefined
   const { [RAW]: raw, [SERVER]: server } = socket
   if (raw === undefined || server === undefined || !isDetachable(request, response))
     return undefined
-  // Another request, or a part of one, arrived behind it.
+  // Another request, or a part of one, has arrived behind this one.
   if (request[NUMBER] !== socket[REQUESTS] || socket.bytesRead !== socket[RECEIVED])
     return undefined
   if (!detachParser(socket, response)) return undefined
@@ -124,7 +127,7 @@ export function detachConnection(
   return park(socket, server, raw, onClose)
 }
 
-/** It has no body, and its connection waits for no other response. */
+/** Reports whether a request has no body and its connection has no other pending response. */
 function isDetachable({ headers, httpVersion, socket }: IncomingMessage, response: ServerResponse) {
   return (
     !socket.destroyed &&
@@ -132,7 +135,7 @@ function isDetachable({ headers, httpVersion, socket }: IncomingMessage, respons
     httpVersion === '1.1' &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    // The server has told the client to continue, and would do so again.
+    // The server has sent 100 Continue, and would send it again.
     headers.expect === undefined
   )
 }
@@ -150,7 +153,7 @@ function park(
     earlyBytes += bytes.length
     if (earlyBytes > EARLY_BYTES_MAX || early.length > EARLY_PIECES_MAX) socket.destroy()
   }
-  // A client that has ended its side waits for nothing any more.
+  // A client that has ended its side of the connection no longer waits.
   const onEnd = (): void => void socket.destroy()
   const onError = (): void => undefined
   socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
@@ -160,7 +163,7 @@ function park(
       socket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
       if (socket.destroyed) return
       socket[REPLAYED] = replay
-      // What is read again was counted by the socket already.
+      // The socket has counted the replayed bytes already.
       socket[RECEIVED] = socket.bytesRead - raw.length - earlyBytes
       socket.pause()
       socket.unshift(Buffer.concat([raw, ...early]))

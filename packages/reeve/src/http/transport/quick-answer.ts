@@ -6,32 +6,30 @@ import { goesAsItIs } from '../compression.ts'
 import { putHead } from './runtime-internals.ts'
 
 export interface QuickAnswersOptions {
-  /** Those that every answer has. */
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>
-  /** Other names of headers, from ours, which are told beside them. */
+  /** Alternative header names by own name; the headers are sent under both. */
   readonly aliases: Readonly<Record<string, string>>
-  /** False: every answer is sent by Fastify. */
+  /** If false, every response is sent by Fastify. */
   readonly isEnabled: boolean
-  /** The server stops: each connection ends with the answer it waits for. */
+  /** True while the server stops: each connection then closes after its pending response. */
   readonly isDraining: () => boolean
-  /** False when an answer claims more than this server may by now (`Gate`). */
+  /** False if this server has lost leadership since it served the request as the leader. */
   readonly isStillLeader: (request: IncomingMessage) => boolean
 }
 
-/** A whole JSON text with status 200, and what is told beside it. */
+/** A response with status 200: a complete JSON text and its additional headers. */
 export interface QuickAnswer {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }
 
 /**
- * Writes the head of most answers as one text together with the body. Setting a dozen headers one
- * by one, which the runtime then checks and joins into such a text, takes a quarter of the
- * processor time of a small read (docs/contributing/measurements/requests.md).
- *
- * Whatever is not plain (another status, a client that accepts compression or comes from another
- * origin, a connection that ends with the answer) is not sent here but by Fastify. A test compares
- * what both send.
+ * Writes the head of most responses as one text together with the body. Setting a dozen headers one
+ * by one, which the runtime then validates and joins into the same text, takes a quarter of the CPU
+ * time of a small read (docs/contributing/measurements/requests.md). All other responses (another
+ * status, a client that accepts compression or comes from another origin, a connection that closes
+ * with the response) are sent by Fastify. A test compares the output of both.
  */
 export class QuickAnswers {
   readonly #options: QuickAnswersOptions
@@ -48,7 +46,7 @@ export class QuickAnswers {
     this.#start = `HTTP/1.1 200 OK\r\n${lines}content-type: application/json\r\n`
   }
 
-  /** False when nothing was sent: then the answer has to go the long way. */
+  /** Sends the response. Returns false if nothing was sent and Fastify must send it. */
   send(reply: FastifyReply, { headers, body }: QuickAnswer): boolean {
     const { raw: response, request } = reply
     if (!this.#isUsable || !this.#isPlain(request.raw, response, body.length)) return false
@@ -63,7 +61,7 @@ export class QuickAnswers {
       response.end(body)
       return true
     }
-    // Mostly ASCII: its characters are its bytes, and nothing has to be looked at once more.
+    // With a length equal to its byte length the text is ASCII, and needs no further scan.
     const encoding = length === body.length ? 'latin1' : 'utf8'
     const bytesMax = head.length + body.length * BYTES_MAX[encoding]
     response.end(bytesMax < WRITTEN_BYTES_MAX ? body : Buffer.from(body, encoding), encoding)
@@ -75,21 +73,21 @@ export class QuickAnswers {
     return (
       request.httpVersion === '1.1' &&
       request.method !== 'HEAD' &&
-      // The rest of a body that nobody reads is discarded within bounds.
+      // A request body that is not read is discarded within limits.
       (request.complete || !hasBody(request)) &&
       request.headers.origin === undefined &&
       goesAsItIs(request, length) &&
       response.shouldKeepAlive &&
       response.statusCode === 200 &&
       !response.headersSent &&
-      // A connection of our own, which is written by this response now, and no imitation of tests.
+      // Only a real connection of this server, which writes this response next; not a test double.
       response.socket instanceof Socket &&
       !isDraining() &&
       isStillLeader(request)
     )
   }
 
-  /** What the runtime puts at the end of a head. */
+  /** Returns the headers that the runtime adds at the end. */
   #ending({ server }: FastifyReply): string {
     const nowMs = Date.now()
     const second = Math.floor(nowMs / 1_000)
@@ -106,7 +104,10 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** What is written here, or tells the runtime how to write, cannot be an operator's header. */
+/**
+ * Headers that this writer sets, or that control how the runtime writes; responses with an
+ * operator's header of that name are sent by Fastify.
+ */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...Object.values(HEADERS).map((name) => name.toLowerCase()),
   'x-request-id',
@@ -125,7 +126,7 @@ function isOrdinary(name: string): boolean {
   return /^[a-z0-9-]+$/.test(name) && !OWN_HEADERS.has(name)
 }
 
-/** Undefined when a value could end its line, or holds what a header may not. */
+/** Returns the header lines; undefined if a value contains a character that is not allowed. */
 function linesOf(
   headers: Readonly<Record<string, string>>,
   aliases: QuickAnswersOptions['aliases'],
@@ -141,7 +142,10 @@ function linesOf(
   return lines
 }
 
-/** The runtime writes a text that surely fits into this at once, any other slower than bytes. */
+/**
+ * The runtime writes a text that is certain to fit into this size at once; larger texts are slower
+ * than bytes.
+ */
 const WRITTEN_BYTES_MAX = 16_384
-/** Of one character, as the runtime counts them. */
+/** Maximum bytes per character, as the runtime assumes. */
 const BYTES_MAX = { latin1: 1, utf8: 3 } as const

@@ -11,24 +11,24 @@ import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { membersElsewhere } from './members-elsewhere.ts'
 import { agentRead, anyone, nodeRead } from './requirements.ts'
 
-/** What the agent knows about itself; given by the composition root. */
+/** Information about the agent; provided by the composition root. */
 export interface AgentInfo {
   readonly region: string
   readonly datacenter: string
-  /** Every region that is known; the own one alone unless given. */
+  /** Every known region; the own one alone unless given. */
   readonly regions?: () => readonly string[]
-  /** `host:port` of the leader; empty when there is none. */
+  /** `host:port` of the leader; empty if there is none. */
   readonly leader: () => string
   readonly peers: () => readonly string[]
-  /** This agent. */
+  /** Returns this agent. */
   readonly member: () => AgentMember
-  /** Every server of its cluster, this one among them, as far as it knows. */
+  /** Returns the known servers of the cluster, including this one. */
   readonly members: () => readonly AgentMember[]
-  /** The configuration in force, secrets redacted. */
+  /** Returns the effective configuration with secrets redacted. */
   readonly config: () => object
   readonly stats: () => Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly health: () => AgentHealth
-  /** The node in this process, if there is one. */
+  /** Returns the ID of the node in this process, if any. */
   readonly nodeId?: () => string | undefined
   /** The log of this process. */
   readonly feed: LogFeed
@@ -38,11 +38,13 @@ export interface AgentInfo {
   readonly nodeServers: () => NodeServers | undefined
   /** Marks a server that has failed as left, or removes it from the list of members. */
   readonly forceLeave: (name: string, prune: boolean) => Promise<ForceLeaveOutcome>
-  /** Acknowledged commits that this process has found missing from the database of its cluster. */
+  /**
+   * Returns the number of acknowledged commits that are missing from the database of the cluster.
+   */
   readonly commitsLost?: () => number
   /**
-   * Makes a cluster go on that has lost commits; `by` is who decided it. Gives what was lost.
-   * Undefined where no database is shared.
+   * Accepts the loss of commits, so that the cluster continues; `by` is who decided it. Returns the
+   * lost ranges. Undefined if no database is shared.
    */
   readonly acceptLoss?: (by: string) => Promise<readonly AcceptedLoss[] | undefined>
 }
@@ -57,21 +59,21 @@ export interface NodeServers {
   set(addresses: readonly string[]): Promise<string | undefined>
 }
 
-/** Commits that were lost, from one index to another, both included. */
+/** A range of lost commits by index, both ends included. */
 export interface AcceptedLoss {
   readonly fromIndex: number
   readonly toIndex: number
 }
 
-/** What an agent measures. */
+/** Metrics of an agent. */
 export interface AgentMetrics {
-  /** About the program: anybody may read it. */
+  /** Metrics of the program, which need no permission. */
   readonly program: Metrics
-  /** What holds names of jobs and nodes, as far as the caller with this secret may see them. */
+  /** Metrics with names of jobs and nodes, filtered by the permissions of the secret. */
   readonly namedText: (secret: string | undefined, slices: SliceOptions) => Promise<string>
 }
 
-/** Health, self, members, status, regions, metrics. */
+/** Returns the routes for health, self, members, status, regions and metrics. */
 export function agentEndpoints(
   context: WorkloadContext,
   agent: AgentInfo,
@@ -84,7 +86,8 @@ export function agentEndpoints(
     ),
     read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
       now(async () => {
-        // One region that asks another wants its part: the other need not ask it back.
+        // A request from another region is for this region's part only, so it is not forwarded
+        // again.
         const elsewhere = isPart ? [] : await membersElsewhere(context, secret)
         return json({
           ServerName: agent.member().Name,
@@ -97,7 +100,7 @@ export function agentEndpoints(
   ]
 }
 
-/** They need nothing, so whoever comes with a token that has ended may ask too. */
+/** Routes without authorization, which therefore also accept an expired token. */
 function openEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoint[] {
   const endpoints = [
     read(v1Routes.readAgentHealth, anyone, ({ query }) => {
@@ -119,7 +122,7 @@ function openEndpoints(agent: AgentInfo, metrics: AgentMetrics): readonly Endpoi
   return endpoints.map((endpoint) => ({ ...endpoint, token: 'ignored' }))
 }
 
-/** About the agent itself, not about state: no index to wait for. */
+/** Plans a read of the agent itself, not of the state: there is no index to wait for. */
 function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
   const plan: ReadPlan = { index: () => 0, watch: [], answer: async () => ok(await answer()) }
   return ok(plan)
@@ -128,7 +131,7 @@ function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
 const HEALTH_PARTS = ['client', 'server'] as const
 type HealthPart = (typeof HEALTH_PARTS)[number]
 
-// A misspelt one would name nothing, and nothing is always well.
+// Reject unknown types: an empty selection would report healthy.
 const NO_HEALTH_PART: Refusal = refusal(
   'invalid-input',
   `type must be ${HEALTH_PARTS.join(' or ')}`,
@@ -138,7 +141,7 @@ function isHealthPart(text: string): text is HealthPart {
   return HEALTH_PARTS.some((part) => part === text)
 }
 
-/** The parts asked for; 500 when one of them is not well. */
+/** Returns the health of the selected parts; 500 if one of them is unhealthy. */
 function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
   const all = agent.health()
   const wants = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
@@ -150,7 +153,7 @@ function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
     else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
   }
   if (Object.values(body).every((part) => part.ok)) return json(body)
-  // JSON, but under the type of every refusal.
+  // JSON, but with the content type of errors.
   const text = JSON.stringify(body)
   return { status: 500, body: { kind: 'text', text, contentType: TEXT_TYPE } }
 }

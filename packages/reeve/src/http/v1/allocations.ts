@@ -21,7 +21,7 @@ import { anyone, inNamespace } from './requirements.ts'
 import { watchRow } from './row-reads.ts'
 import { visible, walkGroup, walkIds, type Walk } from './walks.ts'
 
-/** Ten kilobytes each, mostly. */
+/** Size of the cache; a record has mostly ten kilobytes. */
 const RECENT_RECORDS_MAX = 512
 
 const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
@@ -36,12 +36,15 @@ export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoi
   ]
 }
 
-/** The job of an allocation as it was when it was placed or updated. */
+/** Returns the job version that the allocation was placed or updated with. */
 function jobOfAllocation(store: Store, row: AllocationRow) {
   return store.tables.job_versions.find(jobKeyOf(row))
 }
 
-/** The allocation with its job. The job is half of it, and its text goes in as it is stored. */
+/**
+ * Returns the JSON of an allocation with its job. The job is half of it, and its stored text is
+ * inserted as it is.
+ */
 export function allocationText(store: Store, row: AllocationRow): string {
   return joined(recordText(row), jobTextOf(store, row))
 }
@@ -58,10 +61,10 @@ function jobKeyOf({ Namespace, JobID, JobVersion }: AllocationRow): string {
   return jobVersionKey(Namespace, JobID, JobVersion)
 }
 
-/** An allocation as it was last told. Its job changes on its own, with its status. */
+/** The rendered record of an allocation. Its job changes independently, with the job's status. */
 interface ToldRecord {
   readonly record: string
-  /** When the job that is in the text was written. */
+  /** Modify index of the job in the text. */
   jobIndex: number
   text: string
 }
@@ -113,10 +116,10 @@ function listAllocations(
   })
 }
 
-/** Fields by which allocations are grouped whatever their namespace, and the index of each. */
+/** Fields by which allocations are grouped across namespaces, and the index of each. */
 const INDEX_OF = { NodeID: 'node', EvalID: 'evaluation', DeploymentID: 'deployment' } as const
 
-/** By id prefix or creation; over one group's allocations when the filter can only match those. */
+/** Walks allocations by ID prefix or creation; only those of one group if the filter selects it. */
 function walkOf(
   { tables: { allocations } }: Store,
   namespace: string,
@@ -127,7 +130,7 @@ function walkOf(
   const hint = equalityHint(compiled.value)
   for (const [field, index] of Object.entries(INDEX_OF)) {
     const group = hint.get(field)
-    // Those without a deployment are in no group.
+    // Allocations without a deployment are in no group.
     if (group !== undefined && group !== '') return ok(walkGroup(allocations, index, group))
   }
   const jobId = hint.get('JobID')
@@ -136,7 +139,7 @@ function walkOf(
     : ok(walkGroup(allocations, 'job', namespacedKey(namespace, jobId)))
 }
 
-/** What the caller may not read does not exist for it. */
+/** Reads one allocation; a hidden one is reported as not found. */
 function readAllocation(
   { store, records }: { readonly store: Store; readonly records: RecentRecords },
   { caller, params }: RequestOf<typeof v1Routes.readAllocation>,

@@ -11,7 +11,7 @@ import { management } from './requirements.ts'
 
 const PER_PAGE = 100
 
-/** Who wrote what on both APIs, for administrators. */
+/** Returns the route of the audit log of both APIs, for administrators. */
 export function auditEndpoints(context: WorkloadContext, audit: AuditLog): readonly Endpoint[] {
   return [
     read(v1Routes.listAuditRecords, management, (request) =>

@@ -36,7 +36,7 @@ export interface ClientHost {
   readonly gateway: NodeGateway
 }
 
-/** The same for what is read for a while. */
+/** A client host with the services for streams. */
 export interface StreamingHost extends ClientHost {
   readonly authenticator: Authenticator
 }
@@ -100,7 +100,7 @@ function signalEndpoint(host: ClientHost): Endpoint {
   return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
 }
 
-/** `Task` is the older name of `TaskName`; the body may be empty. */
+/** Returns the restart route. `Task` is the older name of `TaskName`; the body may be empty. */
 function restartEndpoint(host: ClientHost): Endpoint {
   return write(
     v1Routes.restartAllocation,
@@ -188,7 +188,10 @@ async function readChecks(
   return jsonOf(await askChecks(host.gateway, { nodeId, request }))
 }
 
-/** What a missing right or a silent node keeps back is left out of the answer, and named in it. */
+/**
+ * Returns the failure report of an allocation. Parts that are unavailable, because a permission is
+ * missing or the node does not respond, are omitted and listed in the response.
+ */
 function failureEndpoint(host: ClientHost): Endpoint {
   const { context, gateway } = host
   return read(v1Routes.readAllocationFailure, anyone, (request) =>
@@ -208,7 +211,7 @@ function failureEndpoint(host: ClientHost): Endpoint {
   )
 }
 
-/** On this path what the caller may not read does not exist for it. */
+/** Maps a missing permission to not found, as this path does not reveal allocations. */
 function hidden(result: Result<Answer, Refusal>): Result<Answer, Refusal> {
   if (result.ok || !HIDING.has(result.error.code)) return result
   return err(refusal('alloc-not-found', 'allocation not found'))

@@ -12,12 +12,12 @@ import { asked } from './node-answer.ts'
 import { inNamespace } from './requirements.ts'
 import { whileAllowed } from './stream-rights.ts'
 
-/** How long changes of allocations are gathered before new ones among them are looked for. */
+/** Time for which changes of allocations are collected before new ones are looked up. */
 const LOOK_MS = 250
 
 const LOGS = ['read-logs', 'read-fs'] as const
 
-/** Ours: the output of a whole job, as its allocations come and go. */
+/** Returns the route that streams the output of a whole job, as its allocations start and stop. */
 export function jobLogEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
     read(v1Routes.streamJobLogs, inNamespace(...LOGS), (request) =>
@@ -40,7 +40,7 @@ function stream(
   if (job === undefined) return err(refusal('job-not-found', 'job not found'))
   const task = query.task ?? ''
   const question = { namespace, jobId, task, types: types.value }
-  // A task that a version before had still has its output.
+  // A task of an earlier version still has its output.
   const isKnown = hasTask(job, task) || jobLogSources(context, question).length > 0
   if (!isKnown) return err(refusal('invalid-input', `unknown task name ${JSON.stringify(task)}`))
   const merge = new LogMerge({

@@ -11,7 +11,10 @@ import { nodeRead, nodeWrite } from './requirements.ts'
 const askUsage = nodeAnswer(HostUsage)
 const askMeta = nodeAnswer(NodeMeta)
 
-/** What a node uses, and its clean-up; of the node in this process if unnamed. */
+/**
+ * Returns the routes for resource usage and garbage collection of a node; the node in this process
+ * unless one is named.
+ */
 export function clientNodeEndpoints(
   { context, gateway }: ClientHost,
   agent: Pick<AgentInfo, 'nodeId'>,

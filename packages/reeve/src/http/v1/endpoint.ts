@@ -12,27 +12,30 @@ type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends
   ? Shape<R[K]>
   : Readonly<Record<string, never>>
 
-/** One request as a handler sees it: every part parsed to the type its route declares. */
+/** A request as its handler receives it: every part parsed to the type its route declares. */
 export interface RequestOf<R extends Route> {
   readonly params: Part<R, 'params'>
   readonly query: Part<R, 'query'>
   /** Absent fields stay absent, nulls count as absent. */
   readonly body: Input<Part<R, 'body'>>
-  /** `namespace`, `default` when empty; `*` on lists. */
+  /** Parameter `namespace`; `default` if empty, `*` on lists. */
   readonly namespace: string
   readonly caller: Caller
-  /** What the caller presented; only the token routes, streams and other regions look at it. */
+  /** The secret of the caller, used by token routes, streams and requests to other regions. */
   readonly secret: string | undefined
-  /** Who is charged for the work. */
+  /** The tenant charged for the work. */
   readonly tenant: string
   /**
-   * Gives the event loop to others and resolves in fair order. Handlers that take more than a few
-   * milliseconds call it in between; state that was read before may have changed after it.
+   * Yields the event loop and resolves in fair order. Handlers that take more than a few
+   * milliseconds call it in between; state that was read before the call may have changed.
    */
   readonly yieldTurn: () => Promise<void>
-  /** Aborts when the client disconnects before the response: queued work is dropped then. */
+  /**
+   * Returns a signal that aborts when the client disconnects before the response, so that queued
+   * work is dropped.
+   */
   readonly signal: () => AbortSignal
-  /** It is one region's part of a multi-region job: another region sees to the rest. */
+  /** True if this is one region's part of a multi-region job: another region handles the rest. */
   readonly isPart: boolean
 }
 
@@ -41,7 +44,10 @@ export interface WriteRequestOf<R extends Route> extends RequestOf<R> {
   readonly caller: RequestCaller
 }
 
-/** True when the caller may use the route for what the request names. False answers 403. */
+/**
+ * Returns true if the caller may use the route for the namespace of the request. False is answered
+ * with 403.
+ */
 export type Requirement = (caller: Caller, request: { readonly namespace: string }) => boolean
 
 /**
@@ -50,7 +56,7 @@ export type Requirement = (caller: Caller, request: { readonly namespace: string
  */
 export interface ReadPlan {
   readonly index: () => number
-  /** Whether what is read cannot change any more: then there is nothing to wait for. */
+  /** Reports whether the result can no longer change: then a blocking query does not wait. */
   readonly isFinal?: () => boolean
   readonly watch: readonly WatchTarget[]
   readonly answer: (
@@ -58,7 +64,7 @@ export interface ReadPlan {
   ) => Result<Answer, Refusal> | Promise<Result<Answer, Refusal>>
 }
 
-/** A write that was carried out and is durable. */
+/** A completed and durable write. */
 export interface Written {
   readonly index: number
   readonly answer: Answer
@@ -68,13 +74,13 @@ interface Mountable {
   readonly route: Route
   readonly requires: Requirement
   /**
-   * What a token that cannot be used means: it is not looked at, or its expiry is told. Without it,
-   * 403 `Permission denied`.
+   * Handling of an unusable token: `ignored`, or `expiry-told` to report that it has expired.
+   * Otherwise 403 `Permission denied`.
    */
   readonly token?: 'ignored' | 'expiry-told'
   /** Chooses the region of routes with `region: 'body'`. */
   readonly resolveRegion?: RegionResolver
-  /** Said before the reason when the body cannot be read. */
+  /** Prefix of the error for a body that cannot be read. */
   readonly bodyProblem?: string
 }
 
@@ -91,8 +97,8 @@ interface WriteEndpoint extends Mountable {
 }
 
 /**
- * Declares a read route: what the caller needs and how it is answered. The shell parses the request
- * with this very route before it calls the handler.
+ * Declares a read route: its required permission and its handler. The shell parses the request with
+ * this route before it calls the handler.
  */
 export function read<const R extends Route>(
   route: R,

@@ -53,7 +53,10 @@ export interface WorkloadHost {
   readonly aliases: Aliases
 }
 
-/** A token that has ended sees what anybody sees: a health check must not fail for it. */
+/**
+ * Creates the metrics of the agent. An expired token is treated as anonymous: a health check must
+ * not fail for it.
+ */
 function agentMetrics(host: WorkloadHost): AgentMetrics {
   const { store, clock } = host.context
   const named = new StateMetrics({ store, clock, aliases: host.aliases.metrics })
@@ -66,7 +69,7 @@ function agentMetrics(host: WorkloadHost): AgentMetrics {
   }
 }
 
-/** Every route of `/v1` with what answers it; streams and channels are mounted on their own. */
+/** Returns every route of `/v1` with its handler; streams and channels are mounted separately. */
 export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
   const { context, authenticator, requests, agent, audit, aliases } = host
   const streaming = { context, authenticator, gateway: requests }

@@ -66,7 +66,7 @@ function listEvaluations(
   )
 }
 
-/** What `status` and `job` leave, in namespaces that the caller may read. */
+/** Walks the evaluations selected by `status` and `job`, in namespaces that the caller may read. */
 function walkEvaluations(
   table: Table<Evaluation>,
   { caller, namespace, query }: RequestOf<typeof v1Routes.countEvaluations>,
@@ -132,12 +132,12 @@ async function deleteEvaluations(
 }
 
 /**
- * An evaluation that has ended stays as it is. A small job is placed by the commit that registers
- * it (decision 0052): a client that waits from the index of its registration would wait in vain.
+ * Final statuses. A small job is placed by the commit that registers it (decision 0052): a client
+ * that waits from the index of its registration would wait until the timeout.
  */
 const ENDED: ReadonlySet<string> = new Set(['complete', 'failed', 'canceled', 'cancelled'])
 
-/** Without permission an evaluation reads as not found. */
+/** Reads one evaluation. Without permission it is reported as not found. */
 function readEvaluation(
   store: Store,
   { caller, params, query }: RequestOf<typeof v1Routes.readEvaluation>,
@@ -164,7 +164,10 @@ function readEvaluation(
   })
 }
 
-/** The evaluations this one came from, made, or waits with. */
+/**
+ * Returns the stubs of the related evaluations: its origin, those it created, and those blocked
+ * with it.
+ */
 function related(store: Store, row: Evaluation): object[] {
   const seen = new Set([row.ID])
   const found: object[] = []
@@ -180,7 +183,7 @@ function related(store: Store, row: Evaluation): object[] {
   return found
 }
 
-/** The fields of the contract's EvaluationStub. */
+/** Returns the fields of the contract's EvaluationStub. */
 function stubOf(row: Evaluation): object {
   const { RelatedEvals: _related, FailedTGAllocs: _failed, PlanAnnotations: _plan, ...rest } = row
   const {

@@ -14,7 +14,7 @@ import type { RequestPipeline } from '../pipeline/pipeline.ts'
 import type { Exchange, ServeOptions } from '../pipeline/serve.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 
-/** What the shell needs to serve `/v1`. */
+/** Dependencies of the shell for serving `/v1`. */
 export interface V1Host extends ServeOptions {
   readonly store: Store
   readonly parked: ParkedQueries
@@ -35,10 +35,10 @@ export interface Asked<Kind extends Endpoint['kind']> {
   readonly exchange: Exchange
 }
 
-/** For who may answer at once: there is nothing left to wait for. */
+/** Ends a stage that has sent its response synchronously. */
 export function answered(_: FastifyReply): undefined {
   return undefined
 }
 
-/** Tells how far the state was: what a blocking query gives back, to wait for something newer. */
+/** Header with the index of the result, from which a blocking query continues. */
 export const INDEX_HEADER = HEADERS.index.toLowerCase()

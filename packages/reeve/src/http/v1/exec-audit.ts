@@ -9,22 +9,22 @@ import { requestId } from '../request-id.ts'
 import type { Closing } from './exec-closing.ts'
 import type { ExecTarget } from './exec-target.ts'
 
-/** What a session's record is made of. */
+/** The parts of a session's audit record. */
 export interface ExecAsked {
   readonly audit: AuditLog
   readonly store: Store
   readonly caller: Caller
   readonly target: ExecTarget
   readonly request: IncomingMessage
-  /** Where the caller is. */
+  /** Client address. */
   readonly address: string
   readonly via: AuditVia | undefined
 }
 
-/** The channel is open: the HTTP status that every session begins with. */
+/** HTTP status of every session that was opened. */
 const SWITCHING_PROTOCOLS = 101
 
-/** Who runs which command in which task, and from where. Durable when it resolves. */
+/** Records the caller, command and task of a session. Resolves when the record is durable. */
 export async function recordSession(
   asked: ExecAsked,
   { request: { allocation, command } }: PreparedExec,
@@ -35,7 +35,7 @@ export async function recordSession(
   })
 }
 
-/** What was refused to a caller with a token. Requests that cannot be read leave no record. */
+/** Records a rejected session of a caller with a token. Invalid requests leave no record. */
 export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void {
   if (status === undefined || asked.caller.type === 'anonymous') return
   const { of } = asked.target

@@ -36,20 +36,20 @@ export interface ExecChannelHost {
   readonly audit: AuditLog
   readonly clock: Clock
   readonly log: HttpLog
-  /** Origins whose pages may open channels here, besides our own. */
+  /** Foreign origins whose pages may open channels. */
   readonly corsOrigins: readonly string[]
-  /** Knows the client of a request that another server has forwarded. */
+  /** Finds the client address of a request that another server has forwarded. */
   readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
-  /** The same for another region, as it says. */
+  /** Finds the region that has forwarded a request, as it claims. */
   readonly regions?: Pick<RegionRouter, 'forwardedBy'>
 }
 
-/** How long a caller may take to leave when the server stops. */
+/** Time that clients have to close their channel when the server stops. */
 const GOODBYE_MS_MAX = 2_000
 
-/** Exec sessions and job actions: WebSockets of clients, each joined to one that its node opens. */
+/** Exec sessions and job actions: each client WebSocket is connected to one that its node opens. */
 export class ExecChannelServer implements WebSocketChannel {
-  /** Job actions are routed alike. */
+  /** Job actions are routed in the same way. */
   readonly route = routedRoute(v1Routes.execAllocation)
   readonly peer = 'client'
   readonly #host: ExecChannelHost
@@ -86,8 +86,8 @@ export class ExecChannelServer implements WebSocketChannel {
   }
 
   /**
-   * Before the channel is accepted, where the token is in a header: over HTTP the client is told
-   * when to retry. A page names its token in the first frame and is told there.
+   * Checks the session limit before the upgrade if the token is in a header: over HTTP the client
+   * learns when to retry. A page sends its token in the first frame and gets the error there.
    */
   #tooManySessions(asked: Asked): Closing | undefined {
     const secret = secretOf(asked.request)
@@ -100,7 +100,7 @@ export class ExecChannelServer implements WebSocketChannel {
   close(): void {
     for (const socket of this.#sockets.clients) {
       socket.close(1001, 'the server stops')
-      // A caller that does not answer must not hold up the stop.
+      // A client that does not respond must not delay the shutdown.
       socket.once(
         'close',
         this.#host.clock.after(GOODBYE_MS_MAX, () => socket.terminate()),
@@ -111,8 +111,8 @@ export class ExecChannelServer implements WebSocketChannel {
 }
 
 /**
- * A browser sends the origin of its page, and sends the user's network along: a page from elsewhere
- * must not reach what only this user can.
+ * Reports whether the page may open a channel. Browsers send the origin of a page, and the page
+ * runs in the user's network: foreign pages must not reach a server that only the user can.
  */
 function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
   const { origin } = headers
@@ -133,7 +133,10 @@ interface Asked {
   readonly request: IncomingMessage
 }
 
-/** By the header alone: no page can send one, so none fills the log for its visitors. */
+/**
+ * Records a rejected foreign page only if it sends a token in a header, which no page can do:
+ * otherwise websites could fill the log through their visitors.
+ */
 function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
   const secret = secretOf(asked.request)
   const caller = host.authenticator.authenticate(secret)
@@ -141,17 +144,17 @@ function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
   noteRefusedSession(auditedOf(host, caller.value, asked), FOREIGN_PAGE)
 }
 
-/** Undefined when the caller may have another session. */
+/** Returns the closing reason if the caller has too many sessions. */
 function tooManySessions(host: ExecChannelHost, caller: Caller, asked: Asked): Closing | undefined {
   const { exec } = host.requests.streamSlots
-  // Without ACLs there are no tokens to tell callers apart by.
+  // Without ACLs there are no tokens to tell callers apart.
   if (caller.accessorId === '' || !exec.isFull(caller.accessorId)) return undefined
   const closing = closingOf(tooManyStreams(exec))
   noteRefusedSession(auditedOf(host, caller, asked), closing)
   return closing
 }
 
-/** What the records of a session are made of. */
+/** Collects the parts of the audit records of a session. */
 function auditedOf(host: ExecChannelHost, caller: Caller, { target, request }: Asked): ExecAsked {
   const { audit, context } = host
   const address = host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
@@ -173,7 +176,7 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
     },
     lost: ({ code, reason }) => {
       client.close(code, reason)
-      // A caller that does not answer the close must not keep the command.
+      // A client that does not respond to the close must not keep the command running.
       opened.stream.close(1001, 'the caller has lost its right')
     },
   })
@@ -181,9 +184,9 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
 }
 
 interface Opened {
-  /** To the node. */
+  /** The stream to the node. */
   readonly stream: StreamSocket
-  /** Who is charged for the frames of the client: its token, or its address without ACLs. */
+  /** The tenant charged for the client's frames: its token, or its address without ACLs. */
   readonly tenant: string
 }
 
@@ -219,7 +222,7 @@ const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
 
 function join(client: StreamSocket, node: StreamSocket, budget: FrameBudget): void {
   client.onClose(() => {
-    // Output that nobody read would have to be read to its end before the node's goodbye is seen.
+    // A paused node stream would have to be read to its end before the node's close frame is seen.
     if (node.isPaused) node.terminate()
     else node.close(1001, 'the caller has gone')
   })
@@ -231,7 +234,7 @@ function join(client: StreamSocket, node: StreamSocket, budget: FrameBudget): vo
   passInput(client, node, { clock: timers, budget })
 }
 
-/** Frames are merged by the time of the machine, whatever clock the server is given. */
+/** Frames are merged by the machine's time, independent of the server's clock. */
 const timers: Clock = {
   nowMs: () => performance.now(),
   monotonicMs: () => performance.now(),
@@ -243,7 +246,7 @@ const timers: Clock = {
 
 const frameRate = new RateLimit(timers, LIMITS.execFramesPerSecond)
 
-/** All sessions of a token share its budget, on whatever nodes they are. */
+/** Returns the budget key: all sessions of a token share its budget, on whatever nodes they run. */
 function frameBudget(tenant: string): number {
   const { isAllowed, resetSeconds } = frameRate.take(tenant)
   return isAllowed ? 0 : resetSeconds * MS_PER_SECOND

@@ -12,7 +12,7 @@ import type { Refusal } from '../../model/index.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
 
-/** What a channel's address names. */
+/** The target of a channel, from its URL. */
 export interface ExecTarget {
   readonly path: string
   readonly query: URLSearchParams
@@ -24,14 +24,14 @@ export interface ExecTarget {
 const [ALLOCATION_START = '', ALLOCATION_END = ''] = v1Routes.execAllocation.path.split(':alloc_id')
 const [JOB_START = '', JOB_END = ''] = v1Routes.runJobAction.path.split(':job_id')
 
-/** Undefined when the address is of another route. */
+/** Parses the URL; undefined if it belongs to another route. */
 export function readTarget(url: string): ExecTarget | undefined {
   const [path = '', search = ''] = splitOnce(url, '?')
   const query = new URLSearchParams(search)
   const allocId = between(path, ALLOCATION_START, ALLOCATION_END)
   if (allocId !== undefined && !allocId.includes('/'))
     return { path, query, of: { kind: 'allocation', allocId } }
-  // A job's id may contain slashes.
+  // A job ID may contain slashes.
   const jobId = between(path, JOB_START, JOB_END)
   return jobId === undefined ? undefined : { path, query, of: { kind: 'action', jobId } }
 }
@@ -43,7 +43,7 @@ function between(path: string, start: string, end: string): string | undefined {
   try {
     return decodeURIComponent(inner)
   } catch {
-    // Broken escapes name nothing.
+    // Invalid percent-encoding matches no target.
     return undefined
   }
 }
@@ -53,7 +53,7 @@ function splitOnce(text: string, at: string): readonly string[] {
   return index < 0 ? [text] : [text.slice(0, index), text.slice(index + 1)]
 }
 
-/** Reads the parameters, and asks the use case. */
+/** Parses the parameters and prepares the session with the use case. */
 export function prepareTarget(
   context: WorkloadContext,
   caller: Caller,
@@ -85,7 +85,7 @@ function closing<T>(result: Result<T, Refusal>): Result<T, Closing> {
   return result.ok ? result : err(closingOf(result.error))
 }
 
-/** One that is not given is empty, which the use case refuses. */
+/** Parses the command. A missing one is empty, which the use case rejects. */
 function parseCommand(text: string): Result<readonly string[], string> {
   if (text === '') return ok([])
   try {

@@ -13,7 +13,7 @@ import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.t
 import { anyone, inNamespace } from './requirements.ts'
 import { originOf } from '../slices.ts'
 
-/** Why something is not placed. The routes are this product's own (contract, explain). */
+/** Returns the routes that explain placement failures. */
 export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.explainJob, inNamespace('read-job'), (request) => ofJob(context, request)),
@@ -38,7 +38,7 @@ function ofJob(
   })
 }
 
-/** Without permission an evaluation reads as not found. */
+/** Finds an evaluation. Without permission it is reported as not found. */
 function ofEvaluation(
   context: WorkloadContext,
   request: RequestOf<typeof v1Routes.explainEvaluation>,
@@ -60,7 +60,10 @@ function ofEvaluation(
   })
 }
 
-/** Nobody waits for an explanation; that it is of the state makes it wait until that is durable. */
+/**
+ * Explanations are not blocking, but depend on the state: declaring the tables delays the response
+ * until that state is durable.
+ */
 const STATE: Pick<ReadPlan, 'index' | 'watch'> = {
   index: () => 0,
   watch: [{ table: 'nodes' }, { table: 'allocations' }],

@@ -7,7 +7,7 @@ import { read, type Endpoint } from './endpoint.ts'
 import { inNamespace } from './requirements.ts'
 import { readRow } from './row-reads.ts'
 
-/** What can be run in a job's allocations by name. */
+/** Returns the route that lists the actions of a job. */
 export function jobActionEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.listJobActions, inNamespace('read-job'), ({ namespace, params }) =>

@@ -21,7 +21,7 @@ function parse(
 ): ReadPlan {
   return {
     index: () => context.store.index,
-    // Nothing of the state is told.
+    // Independent of the state.
     watch: [],
     answer: async () => {
       const parsed = await parseJob(context, { body, namespace, origin: originOf(request) })

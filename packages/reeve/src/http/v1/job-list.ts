@@ -10,8 +10,8 @@ import { NAMESPACED_TOKEN, SORTED_GROUP_MAX, type Walk } from './walks.ts'
 const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 
 /**
- * Stubs of the jobs of a walk: the lists of all jobs and of a node pool's. The walk gives keys: a
- * job is decoded when it is filtered or shown.
+ * Lists the stubs of a walk's jobs, for all jobs or those of a node pool. The walk yields keys: a
+ * job is decoded only when it is filtered or shown.
  */
 export function jobList(
   { tables }: Store,
@@ -34,9 +34,9 @@ export function jobList(
 }
 
 interface JobSelection {
-  /** All jobs unless given. */
+  /** Node pool; all jobs unless given. */
   readonly pool?: string
-  /** `*` for all namespaces. */
+  /** Namespace, or `*` for all. */
   readonly namespace: string
   readonly prefix: string
   readonly filter: string | undefined
@@ -44,9 +44,9 @@ interface JobSelection {
 }
 
 /**
- * Keys of the jobs that may be on a list, by namespace and id. Where the filter requires a field to
- * have one value, jobs with another one are skipped by an index. The list still applies the whole
- * filter to every job that is left.
+ * Walks the keys of the jobs that may be on a list, by namespace and ID. Where the filter requires
+ * a field to have one value, jobs with other values are skipped by an index. The list still applies
+ * the whole filter to every remaining job.
  */
 export function walkJobs({ tables }: Store, selection: JobSelection): Walk<string> {
   const { namespace, prefix, mayList } = selection
@@ -78,13 +78,13 @@ export function walkJobs({ tables }: Store, selection: JobSelection): Walk<strin
 type Hint = ReadonlyMap<string, string>
 type Group = readonly [index: string, group: string]
 
-/** A filter that cannot be read is refused by the list. */
+/** Returns the fields that a filter requires. An invalid filter is rejected by the list. */
 function hintOf(filter: string | undefined): Hint {
   const compiled = compileFilter(filter ?? '', JOB_FILTER)
   return compiled.ok ? equalityHint(compiled.value) : new Map()
 }
 
-/** The groups that a job must be in. */
+/** Returns the groups that a job must be in. */
 function groupsOf({ pool }: JobSelection, hint: Hint, only: string | undefined): readonly Group[] {
   const groups: Group[] = pool === undefined ? [] : [['pool', pool]]
   for (const [field, index] of Object.entries(INDEX_OF)) {
@@ -98,16 +98,16 @@ function groupsOf({ pool }: JobSelection, hint: Hint, only: string | undefined):
   return groups
 }
 
-/** Fields of a job whose values are the groups of an index. */
+/** Fields of a job that have a group index. */
 const INDEX_OF = { NodePool: 'pool', Type: 'type', Status: 'status' } as const
 
 interface Narrowing {
-  /** The only namespace that counts. */
+  /** The only namespace of the list, if it has one. */
   readonly only: string | undefined
   readonly groups: readonly Group[]
 }
 
-/** The keys of all jobs that may pass, unless there are too many to sort them for every slice. */
+/** Returns the keys of all candidates, unless there are too many to sort for every slice. */
 function fewKeys(
   { jobs, namespaces }: Tables,
   hint: Hint,
@@ -120,7 +120,7 @@ function fewKeys(
       .map((namespace) => namespacedKey(namespace, one))
       .filter((key) => jobs.has(key))
   if (id !== undefined) return () => withId(id)
-  // Most jobs have their id as their name, so the index has the others only.
+  // Most jobs have their ID as name, so the index contains only the others.
   if (name !== undefined) return () => [...withId(name), ...jobs.keysIn('renamed', name)]
   const [smallest] = groups.toSorted((a, b) => jobs.countIn(...a) - jobs.countIn(...b))
   if (smallest === undefined || jobs.countIn(...smallest) > SORTED_GROUP_MAX) return undefined
@@ -128,13 +128,13 @@ function fewKeys(
 }
 
 interface KeyRange {
-  /** What keys begin with. */
+  /** Lower bound of the keys. */
   readonly low: string
   readonly start: string | undefined
   readonly reverse: boolean
 }
 
-/** Above every key that starts with the same text. */
+/** Above every key with the same prefix. */
 const ABOVE = '\uffff'
 
 function* keysFrom({ jobs }: Tables, { low, start, reverse }: KeyRange): Generator<string> {
@@ -145,7 +145,7 @@ function* keysFrom({ jobs }: Tables, { low, start, reverse }: KeyRange): Generat
   }
 }
 
-/** No name of a namespace has a `!`. */
+/** Splits a key. Names of namespaces have no `!`. */
 function partsOf(key: string): { readonly namespace: string; readonly id: string } {
   const end = key.indexOf('!')
   return { namespace: key.slice(0, end), id: key.slice(end + 1) }
@@ -157,9 +157,9 @@ interface ToldStub {
 }
 
 /**
- * Lists are asked for again and again, and most jobs are as they were: a row that has changed is
- * another object. A text goes with the decoded row it was made from, of which there are only so
- * many (`decodedRowsMax`).
+ * Rendered stubs by decoded row. Lists are requested repeatedly and most jobs are unchanged; a
+ * changed row is a new object. An entry is dropped with its decoded row, of which at most
+ * `decodedRowsMax` are cached.
  */
 const toldStubs = new WeakMap<Job, ToldStub>()
 

@@ -1,9 +1,10 @@
 import type { Route } from '@reeve/contract'
 
 /**
- * Job ids may contain `/`, so what follows `/v1/job/` is split from its end: the longest known
- * suffix names the route, the rest is the id. Anything else is an id as a whole. A slash that is
- * sent as `%2F` belongs to the id, so that one like `web/summary` can be named too.
+ * A parsed job path. Job IDs may contain `/`, so the text after `/v1/job/` is split from its end:
+ * the longest known suffix selects the route, the rest is the ID. Anything else is an ID as a
+ * whole. A slash encoded as `%2F` belongs to the ID, so that an ID like `web/summary` can be
+ * addressed too.
  */
 export interface JobPathMatch {
   readonly path: string
@@ -17,8 +18,8 @@ export function isJobRoute(route: Route): boolean {
 }
 
 /**
- * What follows `/v1/job/` in the address of a request, as it was sent. Clients of proxies send
- * whole addresses, which the router takes too.
+ * Returns the undecoded text after `/v1/job/`. Clients of proxies send absolute URLs, which the
+ * router accepts too.
  */
 export function afterJobPrefix(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1)
@@ -29,7 +30,7 @@ export function afterJobPrefix(url: string): string {
     .join('/')
 }
 
-/** Compiles the job routes' paths to one matcher for the text after `/v1/job/`, as it was sent. */
+/** Compiles the paths of the job routes to one matcher for the undecoded text after `/v1/job/`. */
 export function compileJobPaths(routes: readonly Route[]): (rest: string) => JobPathMatch {
   const suffixes = [...new Set(routes.map((route) => route.path))]
     .map((path) => ({ path, parts: path.slice(JOB_PREFIX.length + 1).split('/') }))
@@ -47,7 +48,7 @@ export function compileJobPaths(routes: readonly Route[]): (rest: string) => Job
   }
 }
 
-/** The router has refused paths that cannot be decoded. */
+/** Decodes a segment. The router has rejected invalid encodings. */
 function decoded(segment: string): string {
   return decodeURIComponent(segment)
 }

@@ -23,26 +23,26 @@ import { inNamespace, somewhere } from './requirements.ts'
 import { NAMESPACED_TOKEN, type Walk } from './walks.ts'
 
 const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
-/** What a key tells of its job. */
+/** Fields that the key of a job contains. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(['ID', 'Namespace'])
 const FACT_FIELDS: ReadonlySet<string> = new Set(JOB_FACTS)
 
 type StatusesRequest = Omit<RequestOf<typeof v1Routes.listJobStatuses>, 'body'>
 
-/** What is asked for, by whichever of the two routes. */
+/** The selection of either route. */
 interface Wanted {
   readonly request: StatusesRequest
-  /** The named jobs by their keys; undefined means all of them. */
+  /** Keys of the named jobs; undefined selects all jobs. */
   readonly names: ReadonlySet<string> | undefined
   readonly withChildren: boolean
 }
 
-/** Jobs with the state of what runs of them, in one answer. */
+/** Returns the routes that list jobs with the status of their allocations. */
 export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const all = new JobsByChange(context.store)
   const plan = (wanted: Wanted): ReadPlan => ({
-    // Whatever is written to one of these may be on the page. The peers answer with the highest
-    // index of the page, which tells nobody of a job or an allocation that goes.
+    // Watch every write to these tables: the highest index of the page, as peers return it, does
+    // not change when a job or an allocation is deleted.
     ...watchTables(context.store, WATCHED, scopeOfWanted(wanted)),
     answer: () => statuses(context, all, wanted),
   })
@@ -56,7 +56,7 @@ export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[
         }),
       ),
     ),
-    // The body may name jobs of any namespace, so it is looked at first.
+    // The body may name jobs of any namespace, so it is checked before permissions.
     read(v1Routes.listStatusesOfJobs, somewhere('read-job'), (request) => {
       const wanted = namedJobs(request)
       return wanted.ok ? ok(plan(wanted.value)) : wanted
@@ -66,7 +66,7 @@ export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[
 
 const WATCHED = ['jobs', 'allocations', 'deployments'] as const
 
-/** Jobs that are named may be in any namespace. */
+/** Returns the watched namespaces. Jobs selected by key may be in any namespace. */
 function scopeOfWanted({ request, names }: Wanted): NamespaceScope {
   return names === undefined ? scopeOf(request, READ_JOB) : scopeOfRight(request.caller, READ_JOB)
 }
@@ -99,7 +99,8 @@ async function statuses(
       ...walkOf(context, all, wanted),
       filterOptions: JOB_FILTER,
       filterView: ({ key }) => jobs.find(key),
-      // The page is only chosen here: a job may have more allocations than fit into one turn.
+      // Only the keys of the page are selected here: a job may have more allocations than fit into
+      // one turn.
       render: ({ key }) => key,
     },
     wanted.request.query,
@@ -119,7 +120,7 @@ function* statusTexts(
   const { jobs } = context.store.tables
   const texts: string[] = []
   for (const key of keys) {
-    // It may have gone since the page was chosen.
+    // The job may have been deleted since the page was selected.
     const job = jobs.find(key)
     if (job !== undefined) texts.push(JSON.stringify(rowOf(context, job)))
     yield
@@ -135,7 +136,7 @@ function walkOf(
   const { caller, namespace, query } = request
   const { jobs } = store.tables
   const prefix = query.prefix ?? ''
-  // One order for the whole answer, though it is walked in slices.
+  // One order for the whole response, although it is walked in slices.
   const order = names === undefined ? all.order : changedJobs(store, names)
   const mayPass = prefilter(query.filter)
   const isIn = (of: string): boolean =>
@@ -148,7 +149,7 @@ function walkOf(
     isVisible: (entry) => {
       const name = nameOf(entry)
       if (!jobs.has(entry.key) || !isIn(name.Namespace) || !name.ID.startsWith(prefix)) return false
-      // Who names a child wants to see it.
+      // Child jobs that are selected by key are always listed.
       const isListed =
         withChildren || names !== undefined || jobs.groupOf('parent', entry.key) === undefined
       return isListed && mayPass(entry)
@@ -156,19 +157,19 @@ function walkOf(
   }
 }
 
-/** By its key: `<namespace>!<id>`, and no name of a namespace has a `!`. */
+/** Returns namespace and ID from a key `<namespace>!<id>`; names of namespaces have no `!`. */
 function nameOf({ key }: ChangedJob): { readonly Namespace: string; readonly ID: string } {
   const end = key.indexOf('!')
   return { Namespace: key.slice(0, end), ID: key.slice(end + 1) }
 }
 
 /**
- * What can be said of a filter without reading the row of a job: first by its key, then by what is
- * kept beside the order. To read a hundred thousand rows takes a second.
+ * Evaluates as much of a filter as possible without decoding a job: by its key, then by the facts
+ * kept with the order. Decoding a hundred thousand rows takes a second.
  */
 function prefilter(text: string | undefined): (entry: ChangedJob) => boolean {
   const filter = compileFilter(text ?? '', JOB_FILTER)
-  // An empty filter passes everything, and one that cannot be read is refused by the list.
+  // An empty filter matches everything, and an invalid one is rejected by the list.
   if (!filter.ok) return () => true
   const byKey = leadingPart(filter.value, KEY_FIELDS)
   const byFacts = leadingPart(filter.value, FACT_FIELDS)
@@ -181,8 +182,8 @@ function prefilter(text: string | undefined): (entry: ChangedJob) => boolean {
 const ABOVE = '\uffff'
 
 /**
- * `<ModifyIndex>.<namespace>.<id>`; with the index alone the page starts at the first that changed
- * with it.
+ * Parses a token `<ModifyIndex>.<namespace>.<id>`; an index alone starts at the first job that
+ * changed at it.
  */
 function positionOf(token: string, reverse: boolean): Pick<ChangedJob, 'modifyIndex' | 'key'> {
   const [index = ''] = token.split('.', 1)

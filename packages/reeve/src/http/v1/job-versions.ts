@@ -125,12 +125,12 @@ async function tag(
   return tagged.ok ? ok({ index: tagged.value.index, answer: json(tagged.value.tag) }) : tagged
 }
 
-/** 0 when there is none, which the shell raises to 1. */
+/** Returns the index; 0 if there is none, which the shell raises to 1. */
 function submission(
   store: Store,
   { namespace, params, query }: RequestOf<typeof v1Routes.readJobSubmission>,
 ): Result<ReadPlan, Refusal> {
-  // The parser leaves out what the query does not have.
+  // The parser omits absent query parameters.
   const version: number | undefined = query.version
   if (version === undefined) return err(VERSION_UNREADABLE)
   const name = { namespace, jobId: params.job_id, version }
@@ -148,8 +148,8 @@ function submission(
 }
 
 /**
- * The current version is shown as the job itself is, with its status. Every write to a job or to
- * one of its versions wakes who waits, and no other.
+ * Lists the versions. The current one is shown as the job itself, with its status. Only writes to
+ * the job or to one of its versions wake a blocking query.
  */
 function listVersions(
   store: Store,
@@ -158,7 +158,7 @@ function listVersions(
   const key = namespacedKey(namespace, params.job_id)
   return {
     index: () => versionsIndex(store, key),
-    // Asked again at each wake-up: there may be more versions then.
+    // Recomputed at each wake-up: there may be more versions by then.
     get watch() {
       const versions = versionKeys(store, key).map((version) => ({
         table: 'job_versions',
@@ -178,7 +178,7 @@ function listVersions(
   }
 }
 
-/** The highest index of all versions; of an unknown job, the index of its namespace. */
+/** Returns the highest index of all versions; for an unknown job, the index of its namespace. */
 function versionsIndex(store: Store, key: string): number {
   const { jobs, job_versions } = store.tables
   const own = jobs.modifyIndexOf(key)
@@ -188,7 +188,7 @@ function versionsIndex(store: Store, key: string): number {
   return Math.max(own, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
 }
 
-/** Newest first. */
+/** Returns the keys of the versions, newest first. */
 function versionKeys(store: Store, key: string): readonly string[] {
   return versionKeysOf(store, key).toReversed()
 }
@@ -207,8 +207,8 @@ interface DiffQuery {
 }
 
 /**
- * Each version against the one before it, or all against a named one; as JSON. A diff of two large
- * jobs takes a while, so others have their turn in between.
+ * Returns the diffs as JSON: each version against the previous one, or all against a named one. A
+ * diff of two large jobs takes a while, so it yields to other requests in between.
  */
 async function versionDiffs(
   texts: readonly string[],
@@ -217,7 +217,7 @@ async function versionDiffs(
 ): Promise<Result<string, Refusal>> {
   const isNamed = query.diff_version !== undefined || (query.diff_tag ?? '') !== ''
   if (!(query.diffs ?? isNamed)) return ok('null')
-  // The texts of stored jobs.
+  // Stored jobs, as text.
   const versions = texts.map((text) => JSON.parse(text) as Job)
   const base = isNamed ? findBase(versions, query) : ok(undefined)
   if (!base.ok) return base

@@ -12,45 +12,48 @@ interface LogMergeOptions {
   readonly clock: Clock
   readonly accessorId: string
   readonly follow: boolean
-  /** Begin each line with the short id of its allocation and its task. */
+  /** Prefix each line with the short ID of its allocation and its task. */
   readonly hasPrefix: boolean
   readonly from: { readonly offset: number; readonly origin: StreamOrigin }
-  /** What there is now, in order. */
+  /** Returns the current sources, in order. */
   sources(): readonly LogSource[]
-  /** Whether nothing can be added to it any more. */
+  /** Reports whether no further output can be added. */
   isOver(): boolean
-  /** Calls back when `sources` may have changed; gives the way to take that back. */
+  /** Subscribes to changes of `sources`; returns the function that unsubscribes. */
   watch(changed: () => void): () => void
 }
 
-/** One source while it is read. */
+/** Progress of reading one source. */
 interface Reading {
   readonly lines: LogLines
   wasOpened: boolean
-  /** How far; undefined while nothing was told. */
+  /** Position in the log; undefined before the first frame. */
   place: LogPlace | undefined
-  /** Streams that broke in a row without a byte of output between. */
+  /** Consecutive stream failures without a byte of output in between. */
   failures: number
 }
 
 const LOST = 'the connection to the node was lost'
 
-/** A node that restarts is back in seconds; one that is not after some minutes has gone. */
+/**
+ * Maximum number of retries: a restarting node is back in seconds; one that is not after some
+ * minutes is gone.
+ */
 const RESUMES_MAX = 12
 const RESUME_MS_FIRST = 250
 const RESUME_MS_MAX = 30_000
 
 /**
- * The output of many tasks as one. What is only read comes source by source; what is followed comes
- * as it is written, and sources that appear are taken in. A reader that stops makes all of them
- * wait.
+ * Merges the output of many tasks. Without `follow` it is read source by source; with `follow` it
+ * is written as it arrives, and new sources are added. A slow reader applies backpressure to all
+ * sources.
  */
 export class LogMerge {
   readonly output: Readable
   readonly #options: LogMergeOptions
   readonly #seen = new Set<string>()
   readonly #streams = new Set<StreamSocket>()
-  /** Sources that are being opened or read. */
+  /** Number of sources that are being opened or read. */
   #taken = 0
   #isFirst = true
   #hasEnded = false
@@ -81,7 +84,7 @@ export class LogMerge {
     this.output.push(null)
   }
 
-  /** Looks for what is new, now and whenever something changed, until nothing can come. */
+  /** Starts new sources, now and whenever they change, until the output is complete. */
   #follow(): void {
     if (this.output.destroyed || this.#hasEnded) return
     const from = this.#isFirst ? this.#options.from : { offset: 0, origin: 'start' as const }
@@ -93,7 +96,7 @@ export class LogMerge {
       this.#taken += 1
       void this.#take(source, from).finally(() => {
         this.#taken -= 1
-        // There may be room now for one that had to wait.
+        // A source that had to wait may start now.
         this.#follow()
       })
     }
@@ -109,7 +112,10 @@ export class LogMerge {
     this.output.push(null)
   }
 
-  /** Resolves when the source has ended. One that is followed goes on where its stream broke. */
+  /**
+   * Reads a source; resolves when it has ended. With `follow` a broken stream is resumed where it
+   * ended.
+   */
   async #take(source: LogSource, from: LogMergeOptions['from']): Promise<void> {
     const { allocation, task, type } = source
     const name = `${allocation.slice(0, 8)} ${task}`
@@ -124,7 +130,7 @@ export class LogMerge {
     if (problem !== undefined) this.#push(note(name, type, problem))
   }
 
-  /** What kept it from being read to its end, if something did. */
+  /** Reads a source to its end. Returns the reason if that failed. */
   async #readWhole(
     source: LogSource,
     from: LogMergeOptions['from'],
@@ -137,14 +143,14 @@ export class LogMerge {
         const code = await this.#read(opened.value, reading)
         if (code === 1000) return undefined
       } else if (opened.error.code === 'not-on-node') {
-        // A task that has no log has nothing to say; a node that cannot be asked may have.
+        // A task without a log has no output; a node that cannot be reached may have some.
         return undefined
       } else if (!reading.wasOpened && !this.#mayConnect(opened.error)) return opened.error.message
       if (!(await this.#mayResume(reading))) return LOST
     }
   }
 
-  /** A node that is on its way back after a restart of the server is worth waiting for. */
+  /** Reports whether to wait for a node that is reconnecting after a restart of the server. */
   #mayConnect({ code }: Refusal): boolean {
     return this.#options.follow && code === 'node-connecting'
   }
@@ -157,16 +163,16 @@ export class LogMerge {
     const { gateway, accessorId, follow } = this.#options
     const resume = reading.place === undefined ? {} : { resume: reading.place }
     const what = { verb: 'logs', allocation, task, type, ...from, ...resume } as const
-    // What is followed may have to be resumed: frames tell how far it was read.
+    // A followed stream may have to be resumed: frames carry the offset.
     return gateway.open(nodeId, { request: { ...what, follow, framed: follow }, accessorId })
   }
 
-  /** Waits before the next try; false when there is to be none. */
+  /** Waits before the next attempt; false if there is none. */
   async #mayResume(reading: Reading): Promise<boolean> {
     const { follow, clock } = this.#options
     reading.failures += 1
     if (!follow || reading.failures > RESUMES_MAX || this.output.destroyed) return false
-    // Whoever ended the job may have ended its node as well: one try is enough then.
+    // The node may have been stopped together with the job: one attempt is enough then.
     if (this.#options.isOver() && reading.failures > 1) return false
     const { promise, resolve } = Promise.withResolvers<void>()
     const waitMs = Math.min(RESUME_MS_MAX, RESUME_MS_FIRST * 2 ** (reading.failures - 1))
@@ -178,7 +184,7 @@ export class LogMerge {
     return !this.output.destroyed
   }
 
-  /** The code it was closed with. */
+  /** Reads a stream; resolves with its close code. */
   #read(stream: StreamSocket, reading: Reading): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>()
     const { follow } = this.#options
@@ -217,7 +223,7 @@ export class LogMerge {
   }
 }
 
-/** A line of ours among theirs, told apart by how it begins. */
+/** Returns a line about a source, which its prefix distinguishes from output. */
 function note(name: string, type: string, text: string): Buffer {
   return Buffer.from(`# ${name} ${type}: ${text}\n`)
 }

@@ -3,12 +3,12 @@ import { Value } from 'typebox/value'
 import { Fault } from '@reeve/kit/fault.ts'
 import { agentMember, type OtherRegions, type WorkloadContext } from '../../workload/index.ts'
 
-/** A person waits for the list: a region that takes longer is as good as gone. */
+/** Timeout of other regions: a user waits for the list. */
 const ANSWER_MS_MAX = 1_500
 
 /**
- * The servers of the other regions, sorted by region. Each region tells its own, to whom it lets
- * see them; of one that does not answer there are the addresses under which it should be.
+ * Returns the servers of the other regions, sorted by region. Each region applies the caller's
+ * permissions; one that does not respond is represented by its configured addresses.
  */
 export async function membersElsewhere(
   { regions }: Pick<WorkloadContext, 'regions'>,
@@ -27,7 +27,7 @@ async function membersIn(
   const call = { method: 'GET', url: '/v1/agent/members', token, answerMsMax: ANSWER_MS_MAX }
   try {
     const { status, text } = await regions.ask(region, call)
-    // Who may not see the servers there does not see them here.
+    // The caller may not list the servers of that region, so they are omitted.
     if (status === 403) return []
     if (status === 200) return readMembers(text).filter(({ Tags }) => Tags['region'] === region)
   } catch (thrown) {
@@ -56,7 +56,7 @@ function unreached(region: string, addresses: readonly string[]): readonly Agent
     })
 }
 
-/** `host:port` of `http://host:port`, also where the port is the scheme's own. */
+/** Returns `host:port` of `http://host:port`, also if the port is the scheme's default. */
 function hostOf(address: string): string {
   const { host, port, protocol } = new URL(address)
   return port !== '' ? host : `${host}:${protocol === 'https:' ? 443 : 80}`

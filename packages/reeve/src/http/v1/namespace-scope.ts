@@ -3,13 +3,13 @@ import type { Caller, Grants } from '../../acl/index.ts'
 import type { NamespacedTable, NamespaceScope, NamespaceSet, Store } from '../../state/index.ts'
 import type { ReadPlan } from './endpoint.ts'
 
-/** A right by which a caller sees rows of a namespace, under a name that no other right has. */
+/** A permission by which a caller sees rows of a namespace, with a unique name. */
 export interface NamespaceRight {
   readonly name: string
   readonly isHeld: (grants: Grants, namespace: string) => boolean
 }
 
-/** Who holds the capability in a namespace sees its rows. */
+/** Returns the permission to see the rows of a namespace by a capability in it. */
 function capabilityRight(capability: NamespaceCapability): NamespaceRight {
   return { name: capability, isHeld: (grants, namespace) => grants.allows(namespace, capability) }
 }
@@ -22,22 +22,25 @@ interface ScopedRequest {
   readonly namespace: string
 }
 
-/** The namespaces of a list: the one that its request names, or with `*` all that it may see. */
+/**
+ * Returns the namespaces of a list: the one that its request names, or with `*` all that the caller
+ * may see.
+ */
 export function scopeOf({ caller, namespace }: ScopedRequest, right: NamespaceRight) {
   return namespace === '*' ? scopeOfRight(caller, right) : namespaceScope(namespace)
 }
 
-/** One namespace. */
+/** Returns the scope of one namespace. */
 export function namespaceScope(namespace: string): NamespaceScope {
   return { kind: 'one', namespace }
 }
 
-/** The namespace of a row whose key begins with it. */
+/** Returns the namespace of a row whose key begins with it. */
 export function scopeOfKey(key: string): NamespaceScope {
   return namespaceScope(key.slice(0, key.indexOf('!')))
 }
 
-/** Every namespace in which the caller holds the right. */
+/** Returns every namespace in which the caller has the permission. */
 export function scopeOfRight({ grants }: Caller, right: NamespaceRight): NamespaceScope {
   if (grants.isManagement) return EVERY
   const known = setsOf.get(grants) ?? new Map<string, NamespaceSet>()
@@ -52,10 +55,13 @@ export function scopeOfRight({ grants }: Caller, right: NamespaceRight): Namespa
 
 const EVERY: NamespaceScope = { kind: 'every' }
 
-/** The same set for all requests with the same grants: what is derived from it is kept with it. */
+/**
+ * One set for all requests with the same grants, so that values derived from the set can be cached
+ * with it.
+ */
 const setsOf = new WeakMap<Grants, Map<string, NamespaceSet>>()
 
-/** Waits for the next write to one of the tables in these namespaces, and for no other. */
+/** Returns the watch for the next write to one of the tables in these namespaces. */
 export function watchTables(
   store: Store,
   tables: readonly NamespacedTable[],

@@ -34,7 +34,7 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
     write(v1Routes.writeNamespaceByName, management, async ({ params, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
-      // The path names it already; a body that says nothing else agrees.
+      // The path contains the name; a body may omit it.
       const Name = body.value.Name ?? params.namespace_name
       if (Name !== params.namespace_name)
         return err(refusal('invalid-input', 'Namespace name does not match request path'))
@@ -56,9 +56,7 @@ async function storeNamespace(
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }
 
-/**
- * What the caller holds nothing in does not show; who holds nothing anywhere sees an empty list.
- */
+/** Lists the namespaces in which the caller has a permission; empty if it has none anywhere. */
 function listNamespaces(
   store: Store,
   { caller, query }: RequestOf<typeof v1Routes.listNamespaces>,

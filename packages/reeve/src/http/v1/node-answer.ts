@@ -8,14 +8,17 @@ import type { NodeGateway } from '../../workload/index.ts'
 import { EMPTY, json, type Answer } from '../answer.ts'
 import type { ReadPlan } from './endpoint.ts'
 
-/** What is asked of which node. */
+/** A request to a node. */
 export interface NodeQuestion {
   readonly nodeId: string
   readonly request: NodeRequest
   readonly deadlineMs?: number
 }
 
-/** Asks a node, and holds what it says against the route's own shape: a node may be anyone's. */
+/**
+ * Sends a request to a node and validates the response by the route's schema: nodes are not
+ * trusted.
+ */
 export function nodeAnswer<S extends TSchema>(
   schema: S,
 ): (gateway: NodeGateway, question: NodeQuestion) => Promise<Result<Shape<S>, Refusal>> {
@@ -24,13 +27,13 @@ export function nodeAnswer<S extends TSchema>(
     const answer = await gateway.request(nodeId, request, deadlineMs)
     if (!answer.ok) return answer
     const value = Clean(schema, answer.value)
-    // Check has just said so.
+    // Validated by the check above.
     if (checker.Check(value)) return ok(value as Shape<S>)
     return err(refusal('node-failed', 'the node gave an answer that cannot be read'))
   }
 }
 
-/** Not about state: there is no index to wait for. */
+/** Plans a read that does not depend on the state: there is no index to wait for. */
 export function asked(answer: () => Promise<Result<Answer, Refusal>>): Result<ReadPlan, never> {
   return ok({ index: () => 0, watch: [], answer })
 }

@@ -46,7 +46,7 @@ export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[]
     write(v1Routes.writeNodePoolByName, somePool('write'), async ({ params, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
-      // The path names it already; a body that says nothing else agrees.
+      // The path contains the name; a body may omit it.
       const Name = body.value.Name || params.pool_name
       if (Name !== params.pool_name)
         return err(refusal('invalid-input', 'Node pool name does not match request path'))
@@ -76,7 +76,7 @@ async function storePool(
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }
 
-/** Pools that the caller may not read do not show; who may read none sees an empty list. */
+/** Lists the pools that the caller may read; empty if it may read none. */
 function listPools(
   { tables }: Store,
   { caller, query }: RequestOf<typeof v1Routes.listNodePools>,
@@ -97,7 +97,7 @@ function readPool({ tables }: Store, { grants }: Caller, name: string): Result<R
   return ok(readRow(tables.node_pools, { key: name, missing: NODE_POOL_NOT_FOUND }))
 }
 
-/** `all` holds every node. */
+/** Lists the nodes of a pool; `all` contains every node. */
 function listNodes(
   store: Store,
   { caller, params, query }: RequestOf<typeof v1Routes.listNodePoolNodes>,
@@ -110,7 +110,7 @@ function listNodes(
   return listOfPool(store, { caller, pool, query, watched }, () => nodeList(walk, query))
 }
 
-/** The jobs that name the pool; those that name `all` are listed there. */
+/** Lists the jobs that name the pool; those that name `all` are listed only there. */
 function listJobs(
   store: Store,
   request: RequestOf<typeof v1Routes.listNodePoolJobs>,
@@ -133,11 +133,13 @@ interface PoolListRequest {
   readonly caller: Caller
   readonly pool: string
   readonly query: { readonly prefix?: string | undefined }
-  /** What the list is made from. */
+  /** The watched index and tables of the list. */
   readonly watched: Pick<ReadPlan, 'index' | 'watch'>
 }
 
-/** What the lists below a pool have in common: the pool must be there, and `prefix` may not. */
+/**
+ * Lists the jobs or nodes of a pool: the pool must exist, and the parameter `prefix` is rejected.
+ */
 function listOfPool<Row>(
   { tables }: Store,
   { caller, pool, query, watched }: PoolListRequest,

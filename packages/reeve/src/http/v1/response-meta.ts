@@ -1,4 +1,4 @@
-/** What the headers say, repeated in the bodies that the peers flatten it into. */
+/** Returns the metadata of the headers, for the responses whose body includes it. */
 export function responseMeta(index: number) {
   return { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } as const
 }

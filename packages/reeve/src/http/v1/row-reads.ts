@@ -7,17 +7,17 @@ import { listAnswer, type ListOptions } from './list-answer.ts'
 
 export interface RowOptions<Row> {
   readonly key: string
-  /** What is answered when there is no such row. */
+  /** Error if the row does not exist. */
   readonly missing: Refusal
-  /** The row as the API shows it; its stored text unless given. */
+  /** Renders the row; its stored text unless given. */
   readonly show?: (row: Row) => unknown
-  /** Whether the caller may see it; one that it may not see is missing. */
+  /** Reports whether the caller may see the row; a hidden one counts as missing. */
   readonly isVisible?: (row: Row) => boolean
-  /** The index of a row that is missing; the table's unless given. */
+  /** Index of a missing row; the table's unless given. */
   readonly missingIndex?: () => number
 }
 
-/** One row by its key. */
+/** Reads one row by its key. */
 export function readRow<Row extends object>(table: Table<Row>, options: RowOptions<Row>): ReadPlan {
   const { key, missing, show, isVisible, missingIndex } = options
   return {
@@ -37,9 +37,9 @@ interface WatchedRow<Row> {
 }
 
 /**
- * The index of a row that exists is its own; of a missing one it is the table's in the namespaces
- * that the caller may read. A hidden row counts as missing: neither its index nor the moment of a
- * change reveals it.
+ * Returns the index and the watch of one row: its own index if it exists; if it is missing, the
+ * table's in the namespaces that the caller may read. A hidden row counts as missing: neither its
+ * index nor the moment of a change reveals it.
  */
 export function watchRow<Row extends object>(
   table: Table<Row>,
@@ -53,10 +53,12 @@ export function watchRow<Row extends object>(
   }
 }
 
-/** No row has it, so that nothing wakes who waits for it. */
+/** A key no row has: a hidden row must not wake the query. */
 const NO_KEY = ''
 
-/** A list of a table's rows. `list` is asked for each answer: rights may change meanwhile. */
+/**
+ * Lists rows of a table. `list` is evaluated for each response: permissions may change meanwhile.
+ */
 export function listRows<Row extends object>(
   table: Table<Row>,
   list: () => ListOptions<Row>,
@@ -65,7 +67,7 @@ export function listRows<Row extends object>(
   return listWatched(watched, list)
 }
 
-/** A list of rows in namespaces, which waits for those alone. */
+/** Lists rows of some namespaces, and watches only those. */
 export function listWatched<Row extends object>(
   watched: Pick<ReadPlan, 'index' | 'watch'>,
   list: () => ListOptions<Row>,

@@ -19,7 +19,7 @@ export interface TextError {
   readonly text: string
 }
 
-/** Sends an error as this API does: its bare text, and its code in a header. */
+/** Sends an error of this API: plain text, with its code in a header. */
 export function sendText(reply: FastifyReply, { status, code, text }: TextError): FastifyReply {
   return reply.code(status).header(ERROR_CODE_HEADER, code).type(TEXT_TYPE).send(text)
 }
@@ -31,24 +31,24 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
   return sendText(reply, { status, code: refusal.code, text: refusal.message })
 }
 
-/** A path that exists, called by a method it has not. */
+/** Answers an existing path with an unsupported method. */
 export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
   void reply.header('allow', allowed.join(', '))
   return sendText(reply, { status: 405, code: codeOfStatus(405), text: 'Invalid method' })
 }
 
-/** A path below something that has actions, of which it names none. */
+/** Answers a path below a resource that has no such action. */
 export function refuseResource(reply: FastifyReply): FastifyReply {
   return sendText(reply, { status: 404, code: codeOfStatus(404), text: 'resource not found' })
 }
 
-/** How an answer is sent. */
+/** Options for sending an answer. */
 export interface Sending {
   readonly query: object
-  /** What is told beside it. */
+  /** Headers to add. */
   readonly headers: Readonly<Record<string, string>>
   readonly quick: QuickAnswers
-  /** Resolves when all that was read is durable; nothing else is sent. */
+  /** Resolves when the state that was read is durable; nothing else is sent before. */
   readonly settled: () => Promise<void>
 }
 
@@ -65,8 +65,8 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending
   if (body.kind === 'empty') return void reply.send()
   if (body.kind === 'stream') return void sendStream(reply, body)
   if (body.kind === 'text') return void reply.type(body.contentType).send(body.text)
-  // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has
-  // not.
+  // With its own serializer a text keeps its content type; otherwise Fastify adds a charset, which
+  // JSON has not.
   void reply.type('application/json').serializer(asItIs)
   if (whole !== undefined) return void reply.send(asPayload(whole))
   if (body.kind === 'json-items') void reply.send(Readable.from(listPieces(body.items)))
@@ -74,7 +74,7 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending
     void reply.send(Readable.from(batchPieces(body, sending), { highWaterMark: 1 }))
 }
 
-/** The same answer with its JSON as bytes, so that those who share it render it once. */
+/** Returns the answer with its JSON as bytes, so that requests that share it render it once. */
 export function renderedOnce(answer: Answer, query: object): Answer {
   const whole = wholeJson(answer, query)
   if (typeof whole !== 'string') return answer
@@ -86,7 +86,10 @@ function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sendin
   return { ...headers, [NEXT_TOKEN]: tokenToHeader(nextToken) }
 }
 
-/** The JSON text of an answer that has one; undefined also of a list that is too long for one. */
+/**
+ * Returns the JSON text of an answer; undefined if it has none or is a list that is too long for
+ * one.
+ */
 function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
   const { body } = answer
   if (body.kind === 'json-bytes') return body.bytes
@@ -106,8 +109,8 @@ function asItIs(text: string): string {
 const BYTES_CHARS_MIN = 1_024
 
 /**
- * A text that is not short as bytes: the runtime writes those as they are, while a text that might
- * need more than 16 KiB in UTF-8 takes it three times as long.
+ * Converts long texts to bytes, which the runtime writes as they are: a text that might exceed 16
+ * KiB in UTF-8 takes it three times as long.
  */
 function asPayload(text: string | Buffer): string | Buffer {
   if (typeof text !== 'string') return text
@@ -115,8 +118,8 @@ function asPayload(text: string | Buffer): string | Buffer {
 }
 
 /**
- * The headers go at once, so that who follows something quiet knows that it is followed. Not
- * compressed: that would keep back what a reader waits for.
+ * Sends a stream. The headers are sent at once, so that a client that follows an idle source knows
+ * it is connected. Not compressed: that would delay output.
  */
 function sendStream(
   reply: FastifyReply,
@@ -127,12 +130,13 @@ function sendStream(
     return reply.type(contentType).send('')
   }
   const { raw } = reply.hijack()
-  // No handler after hijack() writes them.
+  // Fastify does not write the headers after hijack().
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) raw.setHeader(name, value)
   raw.writeHead(reply.statusCode, { 'content-type': contentType })
   raw.flushHeaders()
-  // A failure of either end destroys the other: half of a file does not look like the whole.
+  // Each stream is destroyed when the other one fails: an incomplete response must not seem
+  // complete.
   pipeline(stream, raw, () => undefined)
   return reply
 }
@@ -146,8 +150,8 @@ function* listPieces(items: readonly string[]): Generator<string> {
 }
 
 /**
- * A client that reads slowly gets rows as they are when their batch is read, each once and in
- * order. A state that cannot be made durable ends the response without its end.
+ * Yields a list in batches. A slow client gets each row as it is when its batch is read, once and
+ * in order. If the state cannot be made durable, the response is cut off.
  */
 async function* batchPieces(
   { items, rest }: Extract<Answer['body'], { kind: 'json-batches' }>,
@@ -167,7 +171,7 @@ const PRETTY_LIST = {
   open: '[\n    ',
   between: ',\n    ',
   close: '\n]\n',
-  // A line break within a text is escaped.
+  // A line break within a string is escaped.
   show: (item: string) => JSON.stringify(JSON.parse(item), null, 4).replaceAll('\n', '\n    '),
 }
 
@@ -175,7 +179,7 @@ function isPretty(query: object): boolean {
   return 'pretty' in query && query.pretty === true
 }
 
-/** Indent 4 spaces plus a newline. */
+/** Returns JSON with an indent of 4 spaces and a final newline. */
 function prettyJson({ body }: Answer): string {
   return `${JSON.stringify(valueOf(body), null, 4)}\n`
 }

@@ -19,9 +19,9 @@ import { renderedOnce, sendAnswer, sendRefusal } from './send.ts'
 import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts'
 
 /**
- * Answers at once what is due, and lets a blocking query wait for its index first. Undefined when
- * it is answered, or parked without its request. A query that has waited with its request is served
- * again from the stage `authenticate` on, as a replayed one is: its token may have been deleted.
+ * Answers a read; a blocking query waits for its index first. Undefined if it is answered, or
+ * parked without its request. A query that has waited with its request is served again from the
+ * stage `authenticate` on, like a replayed one: its token may have been deleted.
  */
 export function serveRead(
   host: V1Host,
@@ -38,21 +38,23 @@ export function serveRead(
     return readWoken(host, read, { plan, wokenBy: replay.wokenBy ?? host.store.index })
   const wait = waitOf(read)
   if (wait.minIndex === 0) return readDurably(host, read, plan)
-  // Already due: it can share its response like a query that the last commit has woken.
+  // No wait needed: it can share a response with queries that the last commit has woken.
   if (plan.isFinal?.() === true || !host.parked.shouldBlock(wait, plan))
     return readWoken(host, read, { plan, wokenBy: host.store.index })
   if (host.parked.slots.isFull(request.tenant))
     return answered(sendRefusal(reply, tooManyQueries(host.parked.slots.perTenantMax)))
   if (parkConnection(host, { wait, plan }, read.exchange)) return undefined
   return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) => {
-    // A client that has gone gets no response: reading it would be work for nobody.
+    // The client has disconnected: no response is needed.
     if (request.raw.socket.destroyed) return void reply.hijack()
     markWaited(request.raw, { wokenBy })
     return serveAgain()
   })
 }
 
-/** In one turn where it can be: each promise on the way takes as long as the read itself. */
+/**
+ * Reads and sends in the same tick where possible: each promise takes as long as the read itself.
+ */
 function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise<void> | undefined {
   const result = readPlan(host, plan, read.parsed.yieldTurn)
   if (result instanceof Promise) return result.then((known) => sendRead(host, read, known))
@@ -62,11 +64,11 @@ function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise
 
 interface Woken {
   readonly plan: ReadPlan
-  /** The commit that woke it, or the last one when its time was up. */
+  /** Index of the commit that woke it, or of the last one if the wait timed out. */
   readonly wokenBy: number
 }
 
-/** A blocking query that is due: many others may have waited for the same. */
+/** Answers a blocking query after its wait: many others may have waited for the same result. */
 function readWoken(
   host: V1Host,
   read: Asked<'read'>,
@@ -148,7 +150,7 @@ function recordAct(
 const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
 const KNOWN_LEADER = HEADERS.knownLeader.toLowerCase()
 
-/** A 404 of a read carries these too. */
+/** Returns the headers of a read, which a 404 carries too. */
 function readHeaders({ staleness }: V1Host, { route }: Endpoint, index: number) {
   const { lastContactMs, knownLeader } = staleness()
   const age = { [LAST_CONTACT]: String(lastContactMs), [KNOWN_LEADER]: String(knownLeader) }
@@ -164,7 +166,7 @@ function tooManyQueries(perTenantMax: number): Refusal {
 }
 
 function waitOf({ endpoint, parsed }: Asked<'read'>): WaitRequest {
-  // Every route's query has these when it blocks; an absent one reads as undefined.
+  // The query of every blocking route has these parameters; absent ones read as undefined.
   const query = parsed.query as { readonly index?: number; readonly wait?: string }
   return { minIndex: endpoint.route.blocking === true ? (query.index ?? 0) : 0, wait: query.wait }
 }
@@ -176,8 +178,8 @@ interface Waiting {
 }
 
 /**
- * Lets a query wait without its request: nothing of it is kept but its text, and it is asked again
- * when it is due. False when the connection cannot be taken.
+ * Parks a query without its request: only its bytes are kept, and it is parsed again when it is
+ * due. False if the connection cannot be detached.
  */
 function parkConnection(host: V1Host, waiting: Waiting, { request, reply }: Exchange): boolean {
   const hold = host.lifecycle.hold()
@@ -229,9 +231,9 @@ function waitFor(
 }
 
 /**
- * Nothing is revealed before it is durable. False when what was read could not be made so: then it
- * was taken back, and what can be read now is durable. What is not about state answers even while
- * the disk is slow: whoever asks for health wants to know just then.
+ * Waits until the state that was read is durable. False if the uncommitted state was rolled back;
+ * the caller must read again. Reads that do not depend on the state never wait: health must be
+ * readable while the disk is slow.
  */
 async function isDurable({ store }: V1Host, plan: ReadPlan): Promise<boolean> {
   if (plan.watch.length === 0) return true

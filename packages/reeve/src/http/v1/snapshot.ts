@@ -10,12 +10,12 @@ import { TEXT_TYPE, type Answer } from '../answer.ts'
 import { read, type Endpoint } from './endpoint.ts'
 import { management } from './requirements.ts'
 
-/** Lines are sent together up to this length. */
+/** Lines are combined into chunks of this size. */
 const CHUNK_CHARS = 64 * 1024
-/** How often the state is copied anew when blobs go while they are read. */
+/** Maximum number of copies of the state, if blobs are deleted while they are read. */
 const COPIES_MAX = 5
 
-/** The whole state for an operator's backup. */
+/** Returns the route that saves a snapshot of the whole state. */
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.saveSnapshot, management, () =>
@@ -24,7 +24,7 @@ export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[]
   ]
 }
 
-/** The state of this moment as the bytes of a snapshot. */
+/** Returns a snapshot of the current state as bytes. */
 export function snapshotChunks(context: SnapshotSource): AsyncIterable<Buffer> {
   return chunksOf(snapshotLines(context.store, timeOf(context), { blobs: [] }))
 }
@@ -36,8 +36,8 @@ function timeOf({ clock }: SnapshotSource): string {
 type SnapshotSource = Pick<WorkloadContext, 'store' | 'clock'>
 
 /**
- * The digest is told before the bytes, so that a receiver notices what is missing at the end: they
- * are written twice, and kept nowhere.
+ * Sends the digest before the bytes, so that a receiver detects truncation: the snapshot is
+ * generated twice, and never stored.
  */
 async function snapshotAnswer(context: WorkloadContext): Promise<Answer> {
   const { store } = context
@@ -50,13 +50,16 @@ async function snapshotAnswer(context: WorkloadContext): Promise<Answer> {
   return { headers, body: { kind: 'stream', stream, contentType: TEXT_TYPE } }
 }
 
-/** What a snapshot held, as it is written. */
+/** Content of a snapshot, recorded while it is generated. */
 interface Sent {
   readonly blobs: string[]
   copy?: StateCopy
 }
 
-/** A blob that is gone by now ends the response without its end, which the digest reveals. */
+/**
+ * Generates the same lines again. A blob that was deleted meanwhile aborts the response, which the
+ * digest reveals.
+ */
 async function* sameLines(
   store: Store,
   Time: string,
@@ -72,8 +75,8 @@ async function* sameLines(
 }
 
 /**
- * Blobs come before the rows: one may go with its last row while it is being read, and then the
- * rows are those of a later moment, whose blobs have all been sent.
+ * Generates a snapshot. Blobs precede the rows: one may be deleted with its last row while it is
+ * being read, and then the rows are copied again, until all of their blobs have been sent.
  */
 async function* snapshotLines(
   store: Store,
@@ -96,7 +99,7 @@ async function* snapshotLines(
         yield { Blob, Data: Buffer.from(bytes).toString('base64') }
       }
     }
-    // What is missing twice was never there.
+    // Blobs that are missing from two copies in a row are lost, not just deleted.
     if (copies === COPIES_MAX || [...missing].every((key) => absent.has(key))) break
     absent = missing
     copy = await durableCopy(store)
@@ -119,7 +122,7 @@ async function durableCopy(store: Store): Promise<StateCopy> {
   return copy
 }
 
-/** The last line gets the checksum of those before it. */
+/** Combines lines into chunks. The last line gets the checksum of the preceding ones. */
 async function* chunksOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   let chunk = ''

@@ -15,12 +15,12 @@ export interface StreamReader {
 }
 
 /**
- * Output is followed for as long as a session lasts, and must not outlast the right to it either.
- * It breaks off, so that nobody takes it for the whole.
+ * Ends a stream with an error when its token expires or loses the permission, so that partial
+ * output is not mistaken for the whole.
  */
 export function whileAllowed(stream: Readable, reader: StreamReader): Readable {
   const { context, authenticator, secret, allows } = reader
-  // The right may be gone before anybody listens to the stream.
+  // The permission may be lost before the stream has a listener.
   stream.on('error', () => undefined)
   const end = watchRights({
     context,

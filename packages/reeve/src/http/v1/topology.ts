@@ -17,7 +17,7 @@ const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
 
 type Request = RequestOf<typeof v1Routes.listTopology>
 
-/** The whole cluster in as few bytes as a picture of it needs. */
+/** Returns the route with the data for a picture of the whole cluster, as compact as possible. */
 export function topologyEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   const { nodes, allocations } = store.tables
   const loads = new NodeLoads(store)
@@ -44,7 +44,8 @@ async function topology(
       ...(query.node === undefined ? walkKeys(nodes, '') : walkNamed(nodes, query.node)),
       filterOptions: NODE_FILTER,
       filterView: nodeView,
-      // The page is only chosen here: its nodes may have more allocations than fit into one turn.
+      // Only the IDs of the page are selected here: its nodes may have more allocations than fit
+      // into one turn.
       render: ({ ID }) => ID,
     },
     query,
@@ -62,7 +63,7 @@ function* nodeTexts(
 ): Steps<readonly string[]> {
   const texts: string[] = []
   for (const id of ids) {
-    // It may have gone since the page was chosen.
+    // The node may have been deleted since the page was selected.
     const row = nodes.find(id)
     if (row !== undefined) texts.push(JSON.stringify(shown(row, loads, request)))
     yield
@@ -82,7 +83,7 @@ function walkNamed(nodes: Table<NodeRow>, named: readonly string[]): Walk<NodeRo
   return { walk, tokenOf: ({ ID }) => ID }
 }
 
-/** What is of other namespaces does not exist for the caller. */
+/** Returns a node with the allocations of namespaces that the caller may read. */
 function shown(row: NodeRow, loads: NodeLoads, { caller }: Request): TopologyNode {
   const { NodeResources: has, ReservedResources: keeps } = row
   return {

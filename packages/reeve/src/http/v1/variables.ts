@@ -39,7 +39,10 @@ import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
 
-/** The rights of a variable depend on its path, which each handler checks. */
+/**
+ * Returns the routes of variables. Permissions depend on the path of a variable, which each handler
+ * checks.
+ */
 export function variableEndpoints(
   context: WorkloadContext,
   directories: Directories,
@@ -63,7 +66,7 @@ export function variableEndpoints(
 
 type Directories = HttpAliases['variableDirectories']
 
-/** The canonical path of a request, and how its response names paths. */
+/** The canonical path of a request, and the path names for its response. */
 interface PathNames {
   readonly path: string
   readonly canonical: (path: string) => string
@@ -85,12 +88,12 @@ function somewhere(capability: Capability): Requirement {
   return ({ grants }, { namespace }) => grants.variableSomewhere(namespace, capability)
 }
 
-/** The body may name the namespace. */
+/** Requires the capability in any namespace: the body may name it. */
 function anywhere(capability: Capability): Requirement {
   return ({ grants }) => grants.variableSomewhere('*', capability)
 }
 
-/** Held for some path of the namespace; each variable is checked by itself. */
+/** Permission on some path of the namespace; each variable is checked separately. */
 const LIST_VARIABLES: NamespaceRight = {
   name: 'list variables',
   isHeld: (grants, namespace) => grants.variableSomewhere(namespace, 'list'),
@@ -173,10 +176,11 @@ async function change(
   if (kind === 'conflict' || row === undefined)
     return ok({ index, answer: conflictAnswer(context, caller, { target, row, asRequested }) })
   const metadata = metadataFor(caller, row, asRequested)
-  // Nothing is written but the lock, so that nothing has to be repeated.
+  // Only the lock is written, so the variable need not be returned.
   if (lock.value === 'renew' || lock.value === 'release')
     return ok({ index, answer: json(metadata) })
-  // Who wrote the items knows them; who only took a lock may not.
+  // A caller that has just written the items may see them; one that only acquired a lock needs
+  // permission.
   const mayRead = caller.grants.variable(namespace, row.Path, 'read') || hasItems(body)
   const Items = mayRead ? openItems(context.sealer, row) : {}
   return ok({ index, answer: json({ ...metadata, Items }) })
@@ -207,7 +211,7 @@ interface Conflict {
   readonly asRequested: PathNames['asRequested']
 }
 
-/** What stands against it, with its values for those who may read them. */
+/** Returns the conflicting variable, with its values if the caller may read them. */
 function conflictAnswer(
   context: WorkloadContext,
   caller: Caller,
@@ -225,7 +229,7 @@ function conflictAnswer(
   return { ...json(current), status: 409, headers }
 }
 
-/** Of a variable that is not there. */
+/** Metadata of a variable that does not exist. */
 const NEVER = { CreateIndex: 0, CreateTime: 0, ModifyIndex: 0, ModifyTime: 0 }
 
 function casOf(text: string | undefined): Result<number | undefined, Refusal> {

@@ -3,20 +3,18 @@ import { compareText } from '@reeve/kit/sorted-list.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
 import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 
-/** The orders of lists, as walks over a table that begin at a token. */
+/** A list order: a walk over a table that starts at a token. */
 export interface Walk<Row> {
   readonly walk: (from: string | undefined, reverse: boolean) => Iterable<Row>
   readonly tokenOf: (row: Row) => string
-  /** What the list shows at all; everything unless given. */
+  /** Reports whether a row is on the list; all rows unless given. */
   readonly isVisible?: (row: Row) => boolean
 }
 
-/** Above every key that starts with the same text. */
+/** Above every key with the same prefix. */
 const ABOVE = '\uffff'
 
-/**
- * By key, between `low` and everything that starts with it. Tokens are made and read by `token`.
- */
+/** Walks by key, from `low` over all keys with that prefix. `token` encodes and decodes tokens. */
 export function walkKeys<Row extends object>(
   table: Table<Row>,
   low: string,
@@ -39,7 +37,7 @@ export function walkKeys<Row extends object>(
   return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
-/** How a table's key is spelled as `next_token`. */
+/** Encoding of a table's key as `next_token`. */
 export interface KeyToken {
   readonly toKey: (token: string) => string
   readonly fromKey: (key: string) => string
@@ -47,13 +45,13 @@ export interface KeyToken {
 
 const PLAIN_TOKEN: KeyToken = { toKey: (token) => token, fromKey: (key) => key }
 
-/** `<namespace>.<id>`: a namespace's name has no dot. */
+/** Encodes `<namespace>.<id>`: names of namespaces have no dot. */
 export const NAMESPACED_TOKEN: KeyToken = {
   toKey: (token) => token.replace('.', '!'),
   fromKey: (key) => key.replace('!', '.'),
 }
 
-/** By creation, with tokens `<CreateIndex>.<id>`. */
+/** Walks by creation, with tokens `<CreateIndex>.<id>`. */
 function walkCreation<Row extends { readonly CreateIndex: number }>(table: Table<Row>): Walk<Row> {
   function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
     for (const found of table.keysByCreation(positionOf(from), reverse)) yield table.get(found)
@@ -68,8 +66,8 @@ function positionOf(token: string | undefined): OrderKey | undefined {
 }
 
 /**
- * The same order over the rows of one group: a filter that asks for one job must not look at the
- * allocations of all the others.
+ * Walks the rows of one group by creation: a filter for one job must not scan the allocations of
+ * all jobs.
  */
 export function walkGroup<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
@@ -93,10 +91,13 @@ export function walkGroup<Row extends { readonly CreateIndex: number }>(
   return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
 }
 
-/** A larger group is found by walking the table: to sort it for every slice would cost more. */
+/**
+ * Size above which a group is found by walking the table: sorting it for every slice would cost
+ * more.
+ */
 export const SORTED_GROUP_MAX = 5_000
 
-/** The rows of one group by key, at a cost that other groups hardly add to. */
+/** Walks the rows of one group by key, at a cost hardly affected by other groups. */
 export function walkGroupKeys<Row extends object>(
   table: Table<Row>,
   { index, group }: { readonly index: string; readonly group: string },
@@ -116,7 +117,7 @@ export function walkGroupKeys<Row extends object>(
   return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
-/** A list of UUIDs: by creation, or by id when there is a prefix. */
+/** Walks a list of UUIDs: by creation, or by ID if there is a prefix. */
 export function walkIds<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
   kind: string,
@@ -128,7 +129,7 @@ export function walkIds<Row extends { readonly CreateIndex: number }>(
   return ok(walkKeys(table, parsed.value.low))
 }
 
-/** Leaves out what the caller may not see, before anything is counted or filtered. */
+/** Restricts a walk to visible rows, before rows are counted or filtered. */
 export function visible<Row>(walk: Walk<Row>, isVisible: (row: Row) => boolean): Walk<Row> {
   return { ...walk, isVisible }
 }

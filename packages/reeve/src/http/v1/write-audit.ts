@@ -9,7 +9,7 @@ import type { Exchange } from '../pipeline/serve.ts'
 import type { V1Host } from './exchange.ts'
 import { STATUS_OF } from './statuses.ts'
 
-/** What is known of a request before it is carried out. */
+/** Returns the audit entry of a request before it is executed. */
 export function auditEntry(
   { regions }: Pick<V1Host, 'regions'>,
   route: Route,
@@ -37,7 +37,7 @@ function clientOf(value: string | readonly string[] | undefined): 'cli' | 'web' 
   return value === 'cli' || value === 'web' ? value : undefined
 }
 
-/** Adds the job that the body names: no row names it when a rejected request changed nothing. */
+/** Adds the job that the body names: a rejected request has no written row that identifies it. */
 export function withJobFromBody(entry: AuditEntry, body: unknown): AuditEntry {
   const job = fieldOf(body, 'Job')
   const id = textOf(fieldOf(job, 'ID'))
@@ -46,13 +46,16 @@ export function withJobFromBody(entry: AuditEntry, body: unknown): AuditEntry {
   return { ...entry, namespace, pathResources: [...entry.pathResources, id] }
 }
 
-/** Adds the node that the query names: the path of a request to a node does not. */
+/** Adds the node that the query names: the path of a request to a node has no ID. */
 export function withNodeFromQuery(entry: AuditEntry, query: object): AuditEntry {
   const id = textOf(fieldOf(query, 'node_id'))
   return id === '' ? entry : { ...entry, pathResources: [...entry.pathResources, id] }
 }
 
-/** Callers without a token leave no record: otherwise anybody could fill the audit log. */
+/**
+ * Records a rejected write. Callers without a token leave no record: otherwise anyone could fill
+ * the audit log.
+ */
 export function recordRejection(audit: AuditLog, entry: AuditEntry, { code }: Refusal): void {
   if (entry.actor.Type !== 'anonymous') audit.recordDeferred(entry, { status: STATUS_OF[code] })
 }

@@ -17,7 +17,7 @@ import { accountResource, adminUserResource, userResource } from './resources/us
 
 const { v2Routes } = v2
 
-/** Is somebody there, who am I, and the users of the installation. */
+/** Returns the routes for ping, the current account, and the users of the installation. */
 export function accountEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const administrators = ({ caller }: { readonly caller: GovernanceCaller }) =>
     isSiteAdministrator(caller) ? ok(true) : err(UNSEEN)

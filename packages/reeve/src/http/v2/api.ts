@@ -23,36 +23,38 @@ import { readDocument } from './read-document.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
 
-/** What serves `/api/v2`. */
+/** Dependencies of `/api/v2`. */
 export interface V2Host extends ServeOptions {
   readonly store: Store
-  /** Who a bearer secret belongs to; undefined when it cannot be used. */
+  /** Returns the identity of a bearer secret; undefined if it is unusable. */
   readonly authenticate: (secret: string) => CallerIdentity | undefined
-  /** Undefined: requests of a user are not limited. */
+  /** Rate limit by user; undefined if there is none. */
   readonly rateLimit: RateLimit | undefined
   readonly pipeline: RequestPipeline
   readonly audit: AuditLog
   readonly actorOf: (caller: CallerIdentity) => AuditActor
-  /** The organization whose audit trail shows a rejected request; empty for none. */
+  /** Returns the organization whose audit trail shows a rejected request; empty for none. */
   readonly organizationOf: (caller: CallerIdentity, params: PathParams) => string
-  /** Undefined when the sorted lists are ready; else resolves when they are. */
+  /**
+   * Returns undefined if the sorted lists are ready; else a promise that resolves when they are.
+   */
   readonly warmLists: () => Promise<void> | undefined
-  /** Scheme and host of links in lists; those of the request when empty. */
+  /** Scheme and host of links in lists; those of the request if empty. */
   readonly externalUrl: string
-  /** Names of other products for members of documents. */
+  /** Alternative names of document members. */
   readonly aliases: MemberNames
-  /** Parses bodies that would hold the event loop for too long. */
+  /** Parses bodies that would block the event loop for too long. */
   readonly largeBodies: Pick<LargeBodies, 'read'>
 }
 
 type PathParams = Readonly<Record<string, string>>
 
-/** An endpoint, and what decodes its requests, compiled from the schemas of its route. */
+/** An endpoint with the decoders compiled from the schemas of its route. */
 export interface Mounted extends V2Endpoint, MountedRoute {
   readonly parseQuery: QueryParser
-  /** Undefined when the route has no body, or one of raw bytes. */
+  /** Undefined if the route has no body, or one of raw bytes. */
   readonly validate: Validator | undefined
-  /** The response is a page of a list. */
+  /** True if the response is a page of a list. */
   readonly isPaged: boolean
 }
 
@@ -61,7 +63,7 @@ type Rejection = GovernanceRefusal | HttpError
 
 type V2Target = Target<GovernanceCaller, ParsedQuery>
 
-/** The stages of a request of `/api/v2`. */
+/** Returns the stages of a request of `/api/v2`. */
 export function createV2Api(host: V2Host): Api<Mounted, GovernanceCaller, ParsedQuery, Rejection> {
   return {
     authenticate(mounted, exchange) {
@@ -107,7 +109,7 @@ const UNAUTHENTICATED = new HttpError(
 async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unknown): Promise<void> {
   const { reply, query } = target
   if (mounted.isPaged) await host.warmLists()
-  // The body was decoded by the schema that the handler's body is typed by.
+  // The body was decoded by the schema that types the handler's body.
   const request = { ...requestFields(host, target), body } as V2Request<Route>
   const outcome = await durableOutcome(host, mounted, request)
   if (outcome.ok) return void send(reply, outcome.value, query)
@@ -115,7 +117,10 @@ async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unkno
   sendGovernanceRefusal(reply, outcome.error)
 }
 
-/** Nothing is sent, not even a refusal, before the state that it depends on is durable. */
+/**
+ * Runs the handler, and returns no result, not even a refusal, before the state it depends on is
+ * durable.
+ */
 async function durableOutcome(
   { store }: V2Host,
   mounted: Mounted,
@@ -187,7 +192,7 @@ function hasRawBody({ bodyType }: Route): boolean {
   return bodyType !== undefined && bodyType !== v2.JSON_API_TYPE
 }
 
-/** Counts the request against the rate of its user, and sets the headers that tell what is left. */
+/** Counts the request against the rate of its user, and sets the rate limit headers. */
 function isWithinRate(
   { rateLimit }: V2Host,
   { request, reply }: Exchange,
@@ -201,7 +206,7 @@ function isWithinRate(
   void reply.headers({
     'x-ratelimit-limit': String(rateLimit.perSecond),
     'x-ratelimit-remaining': String(remaining),
-    // Rounded up: a client that waits this long is served.
+    // Rounded up, so that a client that waits this long is served.
     'x-ratelimit-reset': (Math.ceil(resetSeconds * MS_PER_SECOND) / MS_PER_SECOND).toFixed(3),
   })
   if (!isAllowed) void reply.header('retry-after', String(Math.max(1, Math.ceil(resetSeconds))))
@@ -210,7 +215,7 @@ function isWithinRate(
 
 const MS_PER_SECOND = 1_000
 
-/** The caller of routes that need no token. */
+/** Identity of requests to routes that need no token. */
 const NOBODY: CallerIdentity = {
   kind: 'audit-trails',
   userId: '',
@@ -220,7 +225,7 @@ const NOBODY: CallerIdentity = {
 
 const JSON_TYPES: ReadonlySet<string> = new Set([v2.JSON_API_TYPE, 'application/json'])
 
-/** What is wrong with the content type of the body; undefined when it can be decoded. */
+/** Returns the problem with the content type of the body; undefined if it can be decoded. */
 function mediaProblem(route: Route, request: FastifyRequest): string | undefined {
   const header = request.headers['content-type']
   if (route.body === undefined || header === undefined) return undefined
@@ -236,7 +241,7 @@ function mediaProblem(route: Route, request: FastifyRequest): string | undefined
 }
 
 function queryOf(request: FastifyRequest): RawQuery {
-  // Fastify's query parser gives strings and arrays of strings, with decoded names.
+  // Fastify's query parser returns strings and arrays of strings, with decoded names.
   return request.query as RawQuery
 }
 
@@ -267,7 +272,7 @@ function requestFields(
   { request, params, caller, query }: V2Target,
 ): Omit<V2Request<Route>, 'body'> {
   return {
-    // Named as in the path of the route.
+    // By the names in the path of the route.
     params: params as V2Request<Route>['params'],
     // Parsed by the names and types of the route's schema.
     query: query.values as V2Request<Route>['query'],
@@ -281,7 +286,7 @@ function requestFields(
   }
 }
 
-/** Links of a collection are full URLs that the client can follow. */
+/** Returns the base of links. Links of a collection are full URLs. */
 function addressOf(request: FastifyRequest, externalUrl: string): Address {
   const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
     name.startsWith('page[')

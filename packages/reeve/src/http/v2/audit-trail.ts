@@ -13,7 +13,7 @@ export interface AuditTrailHost {
   readonly audit: AuditLog
 }
 
-/** Who wrote what in an organization, for those who own it. */
+/** Returns the routes of an organization's audit trail, for its owners. */
 export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonly V2Endpoint[] {
   return [
     endpoint(v2.v2Routes.listAuditTrail, async (request) => {
@@ -42,7 +42,10 @@ export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonl
   ]
 }
 
-/** The form of audit collectors: the token says which organization, and refusals are left out. */
+/**
+ * Lists events in the format of audit collectors: the token determines the organization, and
+ * rejected writes are omitted.
+ */
 async function listEvents(
   { context, audit }: AuditTrailHost,
   request: V2Request<typeof v2.v2Routes.readAuditEvents>,
@@ -89,7 +92,7 @@ function timeOf(
     : err({ code: 'malformed', parameter, detail: `${parameter}: ${time.error}` })
 }
 
-/** Operation ids are a verb and what it acts on: `createPolicySet`. */
+/** Returns an event. Operation IDs are a verb and an object: `createPolicySet`. */
 function eventOf(record: AuditRecord): v2.AuditEvent {
   const { Actor, Action } = record
   const [verb = Action] = /^[a-z]+/.exec(Action) ?? []

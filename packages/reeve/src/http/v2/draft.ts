@@ -1,18 +1,18 @@
 import { tagKeyProblems } from '../../governance/index.ts'
 import type { AttributeProblem } from '../../model/index.ts'
 
-/** A body that its schema refuses. Its sound members may break other rules as well. */
+/** A body that violates its schema. Its valid members may break other rules as well. */
 export interface Draft {
-  /** What the validator made of it: members that are sound are as the schema says. */
+  /** The validator's output: valid members have the types of the schema. */
   readonly body: unknown
-  /** Whether the schema has nothing against what stands there, in it or around it. */
+  /** Reports whether the schema has no problem at the pointer, within it or above it. */
   readonly isSound: (pointer: string) => boolean
 }
 
-/** Rules across members, for as much of a draft as they can be held against. */
+/** A rule across members, applied to the valid part of a draft. */
 export type DraftRule = (draft: Draft) => readonly AttributeProblem[]
 
-/** One error for each broken rule, those of the schema first. */
+/** Returns one error for each broken rule, those of the schema first. */
 export function draftProblems(
   body: unknown,
   problems: readonly AttributeProblem[],
@@ -28,7 +28,7 @@ function isWithin(pointer: string, outer: string): boolean {
   return pointer === outer || pointer.startsWith(`${outer}/`)
 }
 
-/** What stands at a pointer of a draft; undefined where nothing does. */
+/** Returns the member of a draft at a pointer; undefined if there is none. */
 export function memberAt(body: unknown, pointer: string): unknown {
   return pointer
     .split('/')
@@ -40,7 +40,7 @@ export function memberAt(body: unknown, pointer: string): unknown {
     )
 }
 
-/** The keys of tag bindings that stand at a pointer, as far as they are keys. */
+/** Returns the rule for the keys of the tag bindings at a pointer, as far as they are valid. */
 export function tagsRule(pointer: string): DraftRule {
   return ({ body, isSound }) => {
     const tags = memberAt(body, pointer)
@@ -53,5 +53,5 @@ export function tagsRule(pointer: string): DraftRule {
   }
 }
 
-/** Tag bindings that come with a new or changed project or workspace. */
+/** Rule for the tag bindings of a new or changed project or workspace. */
 export const RELATED_TAGS_RULE = tagsRule('/data/relationships/tag-bindings/data')

@@ -12,14 +12,16 @@ type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends
   ? Shape<R[K]>
   : Readonly<Record<string, never>>
 
-/** A raw body is bytes; its schema is only what the API page shows. */
+/** Type of a body. A raw body is bytes; its schema is only documentation. */
 type Body<R extends Route> = R['bodyType'] extends typeof v2.OCTETS_TYPE
   ? Uint8Array
   : R['body'] extends TSchema
     ? WithJsonBytes<Shape<R['body']>>
     : Part<R, 'body'>
 
-/** Free-form objects arrive as JSON, which may be too large to parse on the event loop. */
+/**
+ * Free-form objects are passed as JSON bytes, which may be too large to parse on the event loop.
+ */
 type WithJsonBytes<T> = T extends readonly unknown[]
   ? T
   : T extends object
@@ -28,27 +30,27 @@ type WithJsonBytes<T> = T extends readonly unknown[]
       : { readonly [K in keyof T]: WithJsonBytes<T[K]> }
     : T
 
-/** One request as a handler sees it: every part checked against the schema of its route. */
+/** A request as its handler receives it: every part validated by the schema of its route. */
 export interface V2Request<R extends Route> {
   readonly params: Part<R, 'params'>
   readonly query: Part<R, 'query'>
-  /** Explicit nulls are kept: they clear, absence keeps. */
+  /** Explicit nulls are kept: null clears a member, absence keeps it. */
   readonly body: Body<R>
   readonly caller: GovernanceCaller
   readonly page: PageWish
-  /** What `include` asks for, spelled with underscores. */
+  /** Related objects to include, with underscores in their names. */
   readonly includes: ReadonlySet<string>
   readonly headers: IncomingHttpHeaders
-  /** Scheme, host and path as the caller wrote them, and the query without the page. */
+  /** Scheme, host and path as sent by the client, and the query without the page. */
   readonly address: Address
-  /** Who is charged for the work. */
+  /** The tenant charged for the work. */
   readonly tenant: string
-  /** Gives the event loop to others and resolves in fair order. */
+  /** Yields the event loop and resolves in fair order. */
   readonly yieldTurn: () => Promise<void>
 }
 
 export interface Address {
-  /** Scheme and host, for links that a client follows as they are. */
+  /** Scheme and host for absolute links. */
   readonly origin: string
   readonly base: string
   readonly query: readonly (readonly [string, string])[]
@@ -56,7 +58,7 @@ export interface Address {
 
 /** A JSON:API resource object of any type. */
 export interface Resource {
-  /** Absent on what is answered and not kept. */
+  /** Absent if the resource is not stored. */
   readonly id?: string
   readonly type: string
   readonly attributes?: object
@@ -73,7 +75,7 @@ export interface JsonDocument {
 
 export type V2Answer =
   | { readonly kind: 'document'; readonly status: number; readonly document: JsonDocument }
-  /** Bytes as they are: policy code. */
+  /** Raw bytes: policy code. */
   | {
       readonly kind: 'bytes'
       readonly status: number
@@ -89,18 +91,18 @@ export type V2Answer =
 export type Outcome = Result<V2Answer, GovernanceRefusal>
 
 export interface EndpointOptions<R extends Route> {
-  /** Names that `include` may have here. */
+  /** Allowed values of `include`. */
   readonly includes?: readonly string[]
-  /** True for the one path that needs no token. */
+  /** True for routes that need no token. */
   readonly isOpen?: boolean
-  /** Requests are not counted against a rate: a log is written and followed as fast as it grows. */
+  /** True if requests are not rate-limited: a log is written and followed as fast as it grows. */
   readonly isUnlimited?: boolean
   /**
-   * Asked before the body is looked at: who may not know of something is not told what is wrong
-   * with a request about it.
+   * Checked before the body: a caller that may not see an object must not get errors about a body
+   * for it.
    */
   readonly guard?: (request: V2Request<R>) => Result<unknown, GovernanceRefusal>
-  /** What else is told of a body that its schema refuses. */
+  /** Additional rules for a body that violates its schema. */
   readonly draftRule?: DraftRule
 }
 
@@ -111,14 +113,14 @@ export interface V2Endpoint {
 }
 
 /**
- * Declares how a route is answered. The shell checks the request with this very route before it
- * calls `run`, and waits until what was read or written is durable before it answers.
+ * Declares a route and its handler. The shell validates the request by this route before it calls
+ * `run`, and waits until the state that was read or written is durable before it responds.
  */
 export function endpoint<const R extends Route>(
   route: R,
   run: (request: V2Request<R>) => Outcome | Promise<Outcome>,
   options: EndpointOptions<R> = {},
 ): V2Endpoint {
-  // `run` takes requests of its own route, and the shell makes them from that route's schemas.
+  // `run` takes requests of its own route, and the shell creates them by that route's schemas.
   return { route, run, options }
 }

@@ -9,7 +9,7 @@ import { codeOfStatus, ERROR_CODE_HEADER } from '../error-codes.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 
-/** One renderer for the whole dialect. */
+/** Titles of errors by status. */
 const TITLE_OF: Readonly<Record<number, string>> = {
   400: ERROR_TITLES.badRequest,
   401: ERROR_TITLES.unauthorized,
@@ -25,7 +25,7 @@ const TITLE_OF: Readonly<Record<number, string>> = {
   503: ERROR_TITLES.unavailable,
 }
 
-/** A new code does not compile until its status is chosen. */
+/** HTTP status by code. A new code does not compile until its status is chosen. */
 const STATUS_OF = {
   unseen: 404,
   'token-refused': 401,
@@ -37,16 +37,16 @@ const STATUS_OF = {
   'too-large': 413,
 } as const satisfies Record<GovernanceRefusalCode, number>
 
-/** Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter. */
+/** Serializer for texts: Fastify adds a charset to others, and JSON:API allows no parameter. */
 export function asIs(text: string): string {
   return text
 }
 
-/** An error that no use case reports. */
+/** An error of the protocol, not of a use case. */
 export interface PlainError {
   readonly status: number
   readonly detail: string
-  /** See docs/reference/errors.md; by the status unless given. */
+  /** See docs/reference/errors.md; derived from the status unless given. */
   readonly code?: string
 }
 
@@ -73,7 +73,7 @@ function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.Error
   const code = errorCodeOf(refusal)
   switch (refusal.code) {
     case 'unseen':
-      // The same text whatever is hidden, so that it tells nothing.
+      // The same text for all hidden objects, so that it reveals nothing.
       return [errorObject(status, 'Not found, or not for you to see or change.', code)]
     case 'token-refused':
       return [errorObject(status, 'The organization takes no tokens of users.', code)]
@@ -98,7 +98,7 @@ function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.Error
   }
 }
 
-/** The code of a refusal for clients; refusals that clients tell apart have a reason. */
+/** Returns the error code of a refusal: its reason, if clients distinguish it, else its code. */
 function errorCodeOf(refusal: GovernanceRefusal): string {
   const reason = 'reason' in refusal ? refusal.reason : undefined
   return reason ?? ERROR_CODES[refusal.code]
@@ -115,7 +115,7 @@ const ERROR_CODES = {
   'too-large': 'body-too-large',
 } as const satisfies Record<GovernanceRefusalCode, string>
 
-/** Every code that a refusal of this API may have. */
+/** All error codes of this API's refusals. */
 export const GOVERNANCE_ERROR_CODES: readonly string[] = [
   ...Object.values(ERROR_CODES),
   ...REFUSAL_REASONS,
@@ -126,7 +126,7 @@ function errorObject(status: number, detail: string, code: string): v2.ErrorObje
   return { status: String(status), code, title: TITLE_OF[status] ?? other, detail }
 }
 
-/** What passes says when to try again; whoever refuses may know it better. */
+/** Statuses of temporary errors, which get a Retry-After unless the refusal has one. */
 const PASSING: ReadonlySet<number> = new Set([429, 503])
 const RETRY_SECONDS = 1
 

@@ -37,7 +37,7 @@ const { v2Routes, POLICY_INCLUDES } = v2
 
 const newPolicyRule: DraftRule = ({ body, isSound }) => {
   const at = '/data/attributes'
-  // The members that are read are sound, and so as the schema says.
+  // The members that are read are valid, and have the types of the schema.
   const attributes = (memberAt(body, at) ?? {}) as Partial<NewPolicyAttributes>
   return draftPolicyProblems(attributes, (...names) =>
     names.every((name) => isSound(`${at}/${name}`)),
@@ -157,7 +157,7 @@ function answerList(
   )
 }
 
-/** Who reads policies reads their sets: both are the same right. */
+/** Returns the included policy sets. The permission to read policies also covers their sets. */
 function includedIn(
   { store }: GovernanceContext,
   policies: readonly SeenPolicy[],
@@ -188,7 +188,7 @@ async function download(
   if (isNamed(headers['if-none-match'], etag))
     return ok({ kind: 'empty', status: 304, headers: { etag } })
   const bytes = await read()
-  // It went between the two reads.
+  // The policy was deleted between the two reads.
   if (bytes === undefined) return err(UNSEEN)
   return ok({
     kind: 'bytes',
@@ -202,7 +202,9 @@ async function download(
   })
 }
 
-/** Whether `If-None-Match` names what there is; a weak mark is as good here (RFC 9110, 13.1.2). */
+/**
+ * Reports whether `If-None-Match` matches the ETag; a weak validator suffices (RFC 9110, 13.1.2).
+ */
 function isNamed(header: string | undefined, etag: string): boolean {
   const named = (header ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''))
   return named.includes('*') || named.includes(etag)

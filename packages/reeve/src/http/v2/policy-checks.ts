@@ -22,7 +22,7 @@ import { workspaceResource } from './resources/workspace.ts'
 
 const { v2Routes, POLICY_CHECK_INCLUDES } = v2
 
-/** What `native` policies say of a run. */
+/** Returns the routes of policy checks: the results of a run's `native` policies. */
 export function policyCheckEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const included = { includes: POLICY_CHECK_INCLUDES }
   return [

@@ -17,7 +17,7 @@ import { endpoint, type Outcome, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
 
-/** Policies are asked, and nothing is stored. */
+/** Returns the routes that evaluate policies without storing anything. */
 export function policyDryRunEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     endpoint(
@@ -64,7 +64,7 @@ function dryRun(sets: readonly JudgedSetRow[]): Outcome {
   return single(data)
 }
 
-/** Issue 7: a policy is tried before it is enforced. Ours. */
+/** Returns the routes that try a policy before it is enforced. */
 function trialEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const guard = ({ caller, params }: Parameters<typeof findManaged>[1]) =>
     findManaged(context, { caller, params })

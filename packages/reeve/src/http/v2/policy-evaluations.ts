@@ -14,7 +14,7 @@ import { policyEvaluationResource, policySetOutcomeResource } from './resources/
 
 const { v2Routes } = v2
 
-/** What sets say one by one. */
+/** Returns the routes of policy evaluations and their outcomes by set. */
 export function policyEvaluationEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [
@@ -51,13 +51,13 @@ export function policyEvaluationEndpoints(context: GovernanceContext): readonly 
   ]
 }
 
-/** What one number of the filters asks for; both must hold of the same policy. */
+/** The filters with the same number; both must match the same policy. */
 interface OutcomeFilter {
   status?: string
   level?: string
 }
 
-/** `filter[0][status]`, `filter[0][enforcementLevel]`, `filter[1][status]` … */
+/** Parses the filters `filter[0][status]`, `filter[0][enforcementLevel]`, `filter[1][status]` … */
 function filtersOf(
   query: V2Request<typeof v2Routes.listPolicySetOutcomes>['query'],
 ): readonly OutcomeFilter[] {
@@ -73,7 +73,10 @@ function filtersOf(
   return [...byNumber.values()]
 }
 
-/** The numbers are alternatives; a set is shown whole when one policy matches. */
+/**
+ * Reports whether a set is shown: filters with different numbers are alternatives, and a set is
+ * shown whole if one policy matches.
+ */
 function isWanted({ outcomes }: PolicySetOutcomeRow, filters: readonly OutcomeFilter[]): boolean {
   if (filters.length === 0) return true
   return filters.some(({ status, level }) =>

@@ -20,7 +20,7 @@ interface Asking {
   readonly includes: ReadonlySet<string>
 }
 
-/** What sets refer to and the caller may read itself; the rest stays an identifier. */
+/** Returns the objects that sets refer to and the caller may read; others remain identifiers. */
 export function includedInSets(
   context: GovernanceContext,
   sets: readonly SeenPolicySet[],

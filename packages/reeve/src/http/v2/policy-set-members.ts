@@ -10,7 +10,7 @@ import { endpoint, type V2Endpoint } from './endpoint.ts'
 
 const { v2Routes } = v2
 
-/** What is in a set and where it applies, member by member. */
+/** Returns the routes that add and remove members and selectors of a policy set. */
 export function policySetMemberEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [
     ...MEMBER_ROUTES.map((one) => memberEndpoint(context, one)),

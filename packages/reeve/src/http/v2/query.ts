@@ -4,16 +4,16 @@ import type { GovernanceRefusal } from '../../model/index.ts'
 import type { JsonSchema } from '../decode.ts'
 import type { RawQuery } from '../query.ts'
 
-/** Which page a list is asked for. */
+/** The requested page of a list. */
 export interface PageWish {
   readonly number: number
   readonly size: number
-  /** Some lists are whole unless a page is named. */
+  /** True if the request names a page; some lists are unpaginated without one. */
   readonly isAsked: boolean
 }
 
 export interface ParsedQuery {
-  /** By the names of the route's schema. */
+  /** Values by the names in the route's schema. */
   readonly values: Readonly<Record<string, string | number | boolean>>
   readonly page: PageWish
   readonly includes: ReadonlySet<string>
@@ -28,10 +28,10 @@ interface Parameter extends JsonSchema {
 }
 
 /**
- * Compiles the query of a route. A name that no route has is ignored, as clients may be newer; one
- * that begins like a filter, search or page is refused, because ignoring it would answer another
- * question than the one asked; so are `q`, by which other lists are searched, and an `include` of
- * what a route cannot include.
+ * Compiles the query of a route. Unknown names are ignored, as clients may be newer. Unknown
+ * filters, searches and page parameters are rejected, because ignoring them would return a
+ * different result; so are `q`, by which other lists are searched, and an `include` that the route
+ * does not support.
  */
 export function compileQuery(route: Route, includes: readonly string[]): QueryParser {
   const schema: {
@@ -39,7 +39,7 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
     readonly required?: readonly string[]
   } = route.query ?? {}
   const parameters = new Map(Object.entries(schema.properties ?? {}))
-  // Where nothing is read, `include` asks for nothing: clients add it to writes as well.
+  // Writes ignore `include`: clients add it to them as well.
   const isRead = route.methods[0] === 'GET'
   return (raw) => {
     const values: Record<string, string | number | boolean> = {}
@@ -60,7 +60,7 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
     }
     for (const name of schema.required ?? [])
       if (values[name] === undefined || values[name] === '')
-        // A filter that must be there is 422, not 400.
+        // A missing required filter is 422, not 400.
         return err({ code: 'unprocessable', detail: `${name} must be given`, parameter: name })
     const included = readIncludes(values['include'], includes)
     if (!included.ok) return included
@@ -72,7 +72,7 @@ const ASKING = /^(?:q$|(?:q|filter|search|page)\[)/
 
 function read(parameter: Parameter, text: string): string | number | boolean | undefined {
   if (parameter.enum !== undefined) return parameter.enum.includes(text) ? text : undefined
-  // A flag that counts by being there; only the word `false` switches it off.
+  // A flag is set by its presence; only the value `false` clears it.
   if (parameter.anyOf !== undefined) return text !== 'false'
   if (parameter.type === 'boolean')
     return text === '' || text === 'true' ? true : text === 'false' ? false : undefined
@@ -84,7 +84,7 @@ function read(parameter: Parameter, text: string): string | number | boolean | u
   return text
 }
 
-/** What `read` takes, in words. */
+/** Returns the allowed values of a parameter as text. */
 function choiceOf({ enum: words, type, minimum = 0 }: Parameter): string {
   if (words !== undefined) return oneOf(words)
   return type === 'integer' ? `a whole number from ${minimum}` : 'true or false'
@@ -99,13 +99,13 @@ function pageOf(values: ParsedQuery['values']): PageWish {
   const size = values['page[size]']
   return {
     number: typeof number === 'number' ? number : 1,
-    // More than the most is the most, and the answer says so.
+    // A page size above the maximum is reduced to it, as the response shows.
     size: typeof size === 'number' ? Math.min(size, v2.PAGE_SIZE_MAX) : v2.PAGE_SIZE_DEFAULT,
     isAsked: number !== undefined || size !== undefined,
   }
 }
 
-/** Names use underscores; hyphens are equal. */
+/** Parses `include`. Names use underscores; hyphens are equivalent. */
 function readIncludes(
   given: string | number | boolean | undefined,
   known: readonly string[],
@@ -114,12 +114,12 @@ function readIncludes(
     typeof given === 'string' ? split(given).map((name) => name.replaceAll('-', '_')) : []
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return ok(new Set(names))
-  // Clients know this refusal by the words `include parameter`.
+  // Clients recognize this error by the words `include parameter`.
   const choice = known.length === 0 ? 'nothing can be included here' : oneOf(known)
   return refuse('include', `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`)
 }
 
-/** The parts of a comma-separated list, each trimmed; empty ones are none. */
+/** Splits a comma-separated list, and trims its parts; empty ones are dropped. */
 export function split(text: string): readonly string[] {
   return text
     .split(',')
@@ -127,7 +127,7 @@ export function split(text: string): readonly string[] {
     .filter((part) => part !== '')
 }
 
-/** The parts of a comma-separated list, all of which must be one of these. */
+/** Splits a comma-separated list, whose parts must all be known. */
 export function splitKnown(
   parameter: string,
   text: string,
@@ -146,7 +146,7 @@ function refuseValue(
   return refuse(parameter, `${parameter} cannot be ${JSON.stringify(text)}: ${choice}`)
 }
 
-/** 400: the parameter is not one that can be answered. */
+/** Returns a 400 error for a query parameter. */
 export function refuse(parameter: string, detail: string): Result<never, GovernanceRefusal> {
   return err({ code: 'malformed', detail, parameter })
 }

@@ -3,10 +3,10 @@ import type { WatchTarget } from '../../state/index.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
 
-/** What a read needs that waits for a row. */
+/** Dependencies of reads that wait for a row. */
 export interface WaitHost {
   readonly context: GovernanceContext
-  /** A read that waits must not hold up a stop. */
+  /** Ends waiting reads when the server stops. */
   readonly lifecycle: Lifecycle
   readonly parked: ParkedQueries
 }
@@ -17,7 +17,7 @@ export interface RowWait {
   readonly isOver: () => boolean
 }
 
-/** Waits for changes of a row until the wait is over, or the time is. */
+/** Waits for changes of a row until the condition holds or the time is up. */
 export async function waitForRow(
   { lifecycle, parked }: WaitHost,
   target: WatchTarget,

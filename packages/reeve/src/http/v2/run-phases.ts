@@ -20,10 +20,10 @@ import { waitForRow, type WaitHost } from './row-waits.ts'
 
 const { v2Routes } = v2
 
-/** Runners show the token of their phase, which is nobody's token of this API. */
+/** Runners authenticate with the token of their phase, which is no token of this API. */
 const RUNNER = { isOpen: true, isUnlimited: true } as const
 
-/** What the runner of a phase calls. */
+/** Returns the routes for the runner of a phase. */
 export function runPhaseEndpoints(host: WaitHost): readonly V2Endpoint[] {
   const { context } = host
   return [

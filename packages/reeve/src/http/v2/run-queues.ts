@@ -12,7 +12,7 @@ import { runResource } from './resources/run.ts'
 
 const { v2Routes } = v2
 
-/** What waits and executes in an organization. */
+/** Returns the routes of an organization's run queue. */
 export function runQueueEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
   return [

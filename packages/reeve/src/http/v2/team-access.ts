@@ -18,7 +18,7 @@ import { teamProjectResource, teamWorkspaceResource } from './resources/team-acc
 
 const { v2Routes } = v2
 
-/** What teams may do in projects and in workspaces. */
+/** Returns the routes of team access to projects and workspaces. */
 export function teamAccessEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   return [...projectAccessEndpoints(context), ...workspaceAccessEndpoints(context)]
 }

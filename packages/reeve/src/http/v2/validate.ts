@@ -20,21 +20,21 @@ interface BodySchema extends JsonSchema {
   readonly maxItems?: number
 }
 
-/** A body as its schema describes it: known members only, nulls kept; or what is wrong with it. */
+/** A validated body: known members only, nulls kept; or its problems. */
 export interface Validated {
   readonly value: unknown
-  /** One for each broken rule, in the order of the schema. */
+  /** One problem for each broken rule, in the order of the schema. */
   readonly problems: readonly AttributeProblem[]
 }
 
 export type Validator = (value: unknown) => Validated
 
-/** Writes a free-form object of a body as JSON. */
+/** Encodes a free-form object of a body as JSON. */
 export type WriteJson = (value: unknown) => JsonBytes
 
 /**
- * Compiles a body's schema. Unknown members are ignored. Free-form objects are checked, and become
- * the JSON that they are.
+ * Compiles a body's schema. Unknown members are ignored. Free-form objects are validated and
+ * encoded as JSON.
  */
 export function compileValidator(schema: TSchema, writeJson: WriteJson = jsonBytes): Validator {
   const check = compile(schema, writeJson)
@@ -54,7 +54,7 @@ function jsonBytes(value: unknown): JsonBytes {
 function compile(schema: BodySchema, writeJson: WriteJson): Check {
   if (schema.anyOf !== undefined) return anyOf(schema.anyOf, writeJson)
   if (schema.const !== undefined) return oneOf([schema.const])
-  // An empty schema of texts: which one it is, is not decided here.
+  // An enum whose values depend on other fields: the handler validates the value.
   if (schema.enum !== undefined) return v2.isRuledTogether(schema) ? text({}) : oneOf(schema.enum)
   switch (schema.type) {
     case 'object':
@@ -85,7 +85,7 @@ function object(
     name,
     check: compile(property, writeJson),
     isRequired: required.has(name),
-    // Of an object that is missing, what is missing in it is told: `Name can't be blank`.
+    // Report the missing members of a missing object, too: `Name can't be blank`.
     standIn: property.type === 'object' ? {} : undefined,
   }))
   return (value, pointer, problems) => {
@@ -131,7 +131,7 @@ function array(schema: BodySchema, writeJson: WriteJson): Check {
   }
 }
 
-/** Longer texts are not held against patterns: the length alone refuses them. */
+/** Longer texts are not matched against patterns: they exceed the length limit. */
 const PATTERN_CHARS_MAX = 64 * 1024
 
 function text(schema: BodySchema): Check {
@@ -221,7 +221,7 @@ function freeFormObject(writeJson: WriteJson): Check {
   }
 }
 
-/** Values that the contract leaves to the caller: anything, as long as it ends. */
+/** Validates a free-form value: only its depth is limited. */
 function freeForm(value: unknown, pointer: string, problems: AttributeProblem[]): unknown {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -244,11 +244,11 @@ function problem(pointer: string, words: string): AttributeProblem {
   return { pointer, detail: `${inWords(pointer)} ${words}` }
 }
 
-/** Details begin with the attribute in words: `Auto destroy activity duration`. */
+/** Returns the attribute as words, which details begin with: `Auto destroy activity duration`. */
 function inWords(pointer: string): string {
   const names = pointer.split('/').filter((part) => part !== '' && !/^\d+$/.test(part))
   const last = names.at(-1)
-  // A relationship's list is named by the relationship.
+  // The list of a relationship has the relationship's name.
   const name = last === 'data' && names.length > 1 ? (names.at(-2) ?? last) : (last ?? 'document')
   const words = name.replaceAll(/[-_]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)

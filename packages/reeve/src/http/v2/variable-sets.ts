@@ -144,7 +144,7 @@ function page(
   })
 }
 
-/** What sets refer to and the caller may read itself; the rest stays an identifier. */
+/** Returns the objects that sets refer to and the caller may read; others remain identifiers. */
 function includedIn(
   context: GovernanceContext,
   sets: readonly SeenVariableSet[],

@@ -85,7 +85,7 @@ function runStatusesOf(query: ListQuery): Result<readonly string[] | undefined, 
 
 type Including = Pick<V2Request<typeof v2Routes.readWorkspace>, 'caller' | 'includes'>
 
-/** Workspaces as documents show them, and what was asked to be included with them. */
+/** Returns workspaces as documents, with the included objects. */
 export function includedWorkspaces(
   context: GovernanceContext,
   request: Including,
@@ -112,7 +112,7 @@ export function includedWorkspaces(
   }
 }
 
-/** What the caller may not see is left out, like everything unseen. */
+/** Returns the objects related to a workspace; those the caller may not see are omitted. */
 function relatedTo(
   context: GovernanceContext,
   { caller, includes }: Including,

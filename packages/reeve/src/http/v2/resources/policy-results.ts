@@ -19,7 +19,7 @@ import type {
 import { pathOf, related, timeText, toMany, toOne } from './links.ts'
 import { timesOf } from './run.ts'
 
-/** The result is null until it is the check's turn. */
+/** Returns a policy check. Its result is null before the check is evaluated. */
 export function policyCheckResource(context: GovernanceContext, seen: SeenCheck): v2.PolicyCheck {
   const { check, rights } = seen
   const sets = shownSetsOf(seen)
@@ -45,7 +45,7 @@ export function policyCheckResource(context: GovernanceContext, seen: SeenCheck)
 
 const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
 
-/** What the sets of a check said, once it counts. */
+/** Returns the results by policy set, once the check is decided. */
 function shownSetsOf({ check }: SeenCheck): readonly JudgedSetRow[] | undefined {
   return check.sets === null || UNDECIDED.has(check.status) ? undefined : check.sets
 }
@@ -63,7 +63,7 @@ function overrideOf(
   }
 }
 
-/** The log of a check: each policy with its verdict, why, and what it printed. */
+/** Returns the log of a check: each policy with its result, the reason, and its output. */
 export function checkLog(seen: SeenCheck): string | undefined {
   const sets = shownSetsOf(seen)
   if (sets === undefined) return undefined
@@ -75,7 +75,7 @@ export function checkLog(seen: SeenCheck): string | undefined {
   return lines.length === 0 ? undefined : `${lines.join('\n')}\n\n${summaryLine(sets)}\n`
 }
 
-/** How many policies were evaluated, and what came of them. */
+/** Returns a line with the number of evaluated policies and their results. */
 function summaryLine(sets: readonly JudgedSetRow[]): string {
   const outcomes = sets.flatMap((set) => set.outcomes)
   const asked = outcomes.filter(({ skipped }) => skipped === undefined)

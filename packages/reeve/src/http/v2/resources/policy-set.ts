@@ -59,7 +59,7 @@ function attributesOf(set: PolicySetRow) {
   }
 }
 
-/** Policies of the version in use, or the records that are members. */
+/** Counts the policies of the current version, or the member records. */
 function countPolicies(tables: Tables, { id, currentVersionId }: PolicySetRow): number {
   if (currentVersionId === null) return setMembers(tables, id, 'policies').length
   return tables.policy_set_versions.get(currentVersionId).policies.length
@@ -71,7 +71,7 @@ function version(id: string | null) {
 
 export function policySetVersionResource(
   row: PolicySetVersionRow,
-  /** Only in the answer of create. */
+  /** Only in the response of create. */
   uploadUrl?: string,
 ): v2.PolicySetVersion {
   const { id, status } = row
@@ -97,7 +97,7 @@ export function policySetVersionResource(
   }
 }
 
-/** What is sensitive is never shown again. */
+/** Returns a parameter. Sensitive values are never returned. */
 export function parameterResource(row: PolicySetParameterRow): v2.PolicySetParameter {
   return {
     id: row.id,

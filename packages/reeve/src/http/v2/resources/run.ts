@@ -98,17 +98,17 @@ function permissionsOf(
   }
 }
 
-/** Times at which something entered its states. */
+/** Returns the times at which the object entered its states. */
 export function timesOf(times: StatusTimes): Record<string, string> {
   return Object.fromEntries(
     Object.entries(times).map(([name, ms]): [string, string] => [name, timeText(ms)]),
   )
 }
 
-/** What a document about a plan or an apply needs to name the URL of its log. */
+/** Dependencies of the URLs of logs of plans and applies. */
 export interface LogHost {
   readonly context: GovernanceContext
-  /** Scheme and host as the caller wrote them. */
+  /** Scheme and host as sent by the client. */
   readonly origin: string
 }
 
@@ -143,7 +143,7 @@ export function planResource(
   }
 }
 
-/** The apply of a run; undefined where somebody else applies it. */
+/** Returns the apply of a run; undefined if it is applied elsewhere. */
 export function applyResource(
   host: LogHost,
   { run, plan }: Pick<SeenRun, 'plan' | 'run'>,
@@ -175,7 +175,9 @@ function logUrl({ context, origin }: LogHost, runId: string, phase: v2.RunPhaseN
   return `${origin}${pathOf('run-logs', logKey(context, { runId, phase }))}`
 }
 
-/** What happened to a run: its creation, and each status with the time at which it entered it. */
+/**
+ * Returns the events of a run: its creation, and each status with the time at which it was entered.
+ */
 export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.RunEvent[] {
   const { decision } = run
   return Object.entries(run.statusMs).map(([name, ms], at): v2.RunEvent => {
@@ -183,7 +185,8 @@ export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.Ru
     const isDecision = decision !== null && decision.atMs === ms && at > 0
     const actorId = at === 0 ? run.createdById : isDecision ? decision.byId : null
     return {
-      // The same for the same event of the same run: nothing is stored for it.
+      // Derived from run and position, so the same event always has the same ID without being
+      // stored.
       id: `${v2.ID_PREFIXES['run-events']}-${eventSuffix(run.id, at)}`,
       type: 'run-events',
       attributes: {
@@ -196,14 +199,17 @@ export function runEventResources({ run }: Pick<SeenRun, 'run'>): readonly v2.Ru
   })
 }
 
-/** The suffix of the run with its last two characters counted on. */
+/** Returns the suffix of the run's ID, with its last two characters incremented by the position. */
 function eventSuffix(runId: string, at: number): string {
   const own = suffixPart(runId)
   const digit = (of: number): string => v2.ID_ALPHABET.charAt(of % v2.ID_ALPHABET.length)
   return `${own.slice(0, -2)}${digit(Math.floor(at / v2.ID_ALPHABET.length))}${digit(at)}`
 }
 
-/** Whoever made a run; the site's own administrator is no user, and others may be gone. */
+/**
+ * Returns the creator of a run; the site administrator has no user record, and users may have been
+ * deleted.
+ */
 export function creatorResource(context: GovernanceContext, { run }: SeenRun): v2.User {
   const { createdById: id, createdByName: nameThen } = run
   const username = usernameOf(context, { userId: id, nameThen })

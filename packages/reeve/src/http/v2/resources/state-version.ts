@@ -9,14 +9,14 @@ import {
 import type { StateVersionRow } from '../../../model/index.ts'
 import { pathOf, related, timeText, toMany, toOne } from './links.ts'
 
-/** What a document of a state version needs besides its row. */
+/** Additional input for the document of a state version. */
 export interface StateContext {
-  /** Scheme and host: clients follow the URLs as they are. */
+  /** Scheme and host of absolute URLs. */
   readonly origin: string
   readonly nowMs: number
-  /** For the URLs of the uploads; only in the answer of create. */
+  /** Keys of the upload URLs; only in the response of create. */
   readonly keys?: NewState['keys']
-  /** Of a single version. */
+  /** Digest; only for a single state version. */
   readonly digest?: StateDigest
   readonly outputIds?: readonly string[]
 }
@@ -77,7 +77,7 @@ function attributesOf(
 
 type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** The resources, and how many of each type a module and a provider have. */
+/** Returns the resources, and their number by type of each module and provider. */
 function resourcesOf({ resources }: StateDigest) {
   const countsBy = (nameOf: (one: v2.StateResource) => string): Counts => {
     const counts = new Map<string, Map<string, number>>()
@@ -95,7 +95,7 @@ function resourcesOf({ resources }: StateDigest) {
   }
 }
 
-/** Sensitive values are shown only where one output is asked for. */
+/** Returns an output. Sensitive values are shown only if a single output is requested. */
 export function outputResource(
   { id, name, sensitive, detailedType, value }: SeenOutput,
   { isSingle }: { readonly isSingle: boolean },
@@ -116,7 +116,7 @@ export function outputResource(
 
 const LISTS: ReadonlySet<unknown> = new Set(['list', 'set', 'tuple'])
 
-/** The type in one word. */
+/** Returns the type as one word. */
 function plainType(detailedType: unknown): string {
   if (typeof detailedType === 'string') return detailedType
   const [kind]: readonly unknown[] = Array.isArray(detailedType) ? detailedType : []

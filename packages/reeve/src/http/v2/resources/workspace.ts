@@ -19,7 +19,7 @@ export function workspaceResource(
     type: 'workspaces',
     attributes: attributesOf(context, seen),
     relationships: relationshipsOf(context, seen, effectiveTagIds),
-    // The path by name, which is the one that people read.
+    // The path by name, which is more readable.
     links: { self: pathOf('organizations', seen.organization.name, 'workspaces', nameOf(seen)) },
   }
 }
@@ -59,9 +59,9 @@ function attributesOf(
     'source-url': workspace.sourceUrl,
     'working-directory': workspace.workingDirectory,
     'tool-version': workspace.toolVersion,
-    // Runs that execute here always are; others have no log.
+    // Always true for runs that execute here; others have no log.
     'structured-run-output-enabled': true,
-    // What clients knew before tags had values.
+    // Tags without a value, for clients that predate values.
     'tag-names': tagsOf(store.tables, workspace.id)
       .filter(({ value }) => value === '')
       .map(({ key }) => key),
