@@ -1,6 +1,6 @@
 import type { AgentMember } from '@reeve/contract'
 
-/** There is one version of the protocol between servers: HTTP as the contract has it. */
+/** The protocol between servers has one version: the HTTP API of the contract. */
 const PROTOCOL = {
   ProtocolMin: 1,
   ProtocolMax: 1,
@@ -11,19 +11,19 @@ const PROTOCOL = {
 }
 
 export interface AgentMemberParts extends Pick<AgentMember, 'Status' | 'Tags'> {
-  /** Without its region; its address where nobody has told a name. */
+  /** Name without region; the address if no name is known. */
   readonly name: string
   readonly region: string
   /** `host:port`. */
   readonly address: string
 }
 
-/** A server as `/v1/agent/members` shows it. */
+/** Returns a server in the format of `/v1/agent/members`. */
 export function agentMember({ name, region, address, ...rest }: AgentMemberParts): AgentMember {
   const colon = address.lastIndexOf(':')
   return {
     Name: `${name}.${region}`,
-    // An IPv6 address stands in brackets only before a port.
+    // An IPv6 address has brackets only before a port.
     Addr: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'),
     Port: Number(address.slice(colon + 1)),
     ...rest,

@@ -4,16 +4,16 @@ import type { WorkloadContext } from './context.ts'
 import { namespaceRow } from './namespaces.ts'
 import { nodePoolRow } from './node-pools.ts'
 
-/** What every installation has from its first start. */
+/** Objects that exist from the first start of an installation. */
 const NAMESPACES = [namespaceRow({ Name: 'default', Description: 'Default shared namespace' })]
 const NODE_POOLS = [
   nodePoolRow({ Name: 'default', Description: 'Default node pool' }),
   nodePoolRow({ Name: 'all', Description: 'Node pool with all nodes in the cluster' }),
 ]
-/** Stored from the start, so that `cas` always has an index to name. */
+/** Stored from the start, so that check-and-set always has an index. */
 const SETTINGS = [{ Name: 'scheduler-configuration', ...DEFAULT_SCHEDULER_CONFIGURATION } as const]
 
-/** Adds what is missing; does nothing at later starts. */
+/** Creates the missing objects; does nothing at later starts. */
 export async function ensureBuiltIns({ store }: WorkloadContext): Promise<void> {
   const { namespaces, node_pools, settings } = store.tables
   const { durable } = store.commit({

@@ -12,26 +12,26 @@ import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
 
-/** Other regions, as use cases ask them for one region's part of something. */
+/** Access to the other regions for use cases. */
 export interface OtherRegions {
-  /** Those that are not this one, sorted. */
+  /** Returns the other regions, sorted. */
   others(): readonly string[]
-  /** A region that is not this one, and that can be asked. */
+  /** Reports whether this is another region that is reachable. */
   isOther(region: string): boolean
-  /** `http://host:port` or `https://…` of its servers, as far as they are configured. */
+  /** Returns the configured addresses of its servers: `http://host:port` or `https://…`. */
   addressesOf(region: string): readonly string[]
   /**
-   * Throws a Fault when the region does not answer: of the kind REGION_UNREACHED, or of the kind
-   * REGION_IN_DOUBT when what was asked for may have happened all the same.
+   * Sends a request to a region. Throws a Fault if it does not respond: of kind REGION_UNREACHED,
+   * or REGION_IN_DOUBT if the request may have been executed.
    */
   ask(region: string, call: RegionCall): Promise<RegionResponse>
 }
 
-/** The response of a server of another region. */
+/** Response of a server of another region. */
 export interface RegionResponse {
   readonly status: number
   readonly text: string
-  /** The code of its error; empty when it sent none. */
+  /** Error code; empty if none was sent. */
   readonly errorCode: string
 }
 
@@ -39,44 +39,46 @@ export interface RegionCall {
   readonly method: string
   /** Path and query. */
   readonly url: string
-  /** The secret of the caller; empty when it has shown none. */
+  /** Secret of the caller; empty for none. */
   readonly token: string
   /** Sent as JSON. */
   readonly body?: unknown
-  /** Nothing is changed by it, whatever its method: another server may be asked again. */
+  /**
+   * True if the request changes nothing, whatever its method: it can be retried on another server.
+   */
   readonly isRead?: boolean
-  /** How long each of its servers may take to answer. */
+  /** Response timeout of each server. */
   readonly answerMsMax?: number
 }
 
-/** The kind of the Fault when a region was not reached, so that nothing has happened there. */
+/** Kind of the Fault if a region was not reached, and the request was not executed. */
 export const REGION_UNREACHED = 'region-unreached'
-/** The kind of the Fault after which nobody knows whether something has happened there. */
+/** Kind of the Fault if it is unknown whether the request was executed. */
 export const REGION_IN_DOUBT = 'region-in-doubt'
 
-/** The evaluations that wait for the scheduler, as a registration sees them. */
+/** The queue of pending evaluations, as registrations use it. */
 export interface EvaluationQueue {
-  /** False on a follower, while paused, or when another evaluation must be scheduled first. */
+  /** False on a follower, while paused, or if another evaluation must be scheduled first. */
   mayScheduleInline(priority: number): boolean
 }
 
-/** Where use cases report what no caller is told. */
+/** Log for failures that no response reports. */
 export interface WorkloadLog {
   error(fields: object, message: string): void
 }
 
-/** How nodes are admitted that the servers do not know. */
+/** Rules for admitting unknown nodes. */
 export interface NodeAdmission {
-  /** False: a new node needs a join token of its own. */
+  /** If false, a new node needs a join token of its own. */
   readonly allowsSharedToken: boolean
-  /** New nodes a minute on one server, and of one address; 0 is any number. */
+  /** New nodes per minute on one server, and of one address; 0 is unlimited. */
   readonly newNodesPerMinuteMax: number
   readonly newNodesPerAddressMax: number
 }
 
 /**
  * A cluster of a thousand nodes may start at once, and one of ten thousand within ten minutes:
- * agents that are refused retry. Nodes that are known already do not count.
+ * rejected agents retry. Known nodes do not count.
  */
 export const DEFAULT_NODE_ADMISSION: NodeAdmission = {
   allowsSharedToken: true,
@@ -87,43 +89,43 @@ export const DEFAULT_NODE_ADMISSION: NodeAdmission = {
 /** The caller of a request that may commit: its commits carry the audit record. */
 export interface RequestCaller extends Caller, Author {}
 
-/** What every use case may use. Made once by the composition root. */
+/** Dependencies of all use cases. Created once by the composition root. */
 export interface WorkloadContext {
   readonly store: Store
-  /** The same state as the scheduler sees it, for dry runs and explanations. */
+  /** The scheduler's view of the same state, for dry runs and explanations. */
   readonly view: ClusterView
-  /** Whether a small job may be placed by the commit that registers it (decision 0052). */
+  /** Decides whether a small job may be placed by the commit that registers it (decision 0052). */
   readonly evaluations: EvaluationQueue
   readonly log: WorkloadLog
-  /** Whether the state may grow. */
+  /** Limits the growth of the state. */
   readonly capacity: StateCapacity
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
-  /** A stopwatch; the time of the process unless a simulation has its own. */
+  /** Monotonic time; that of the process unless a simulation has its own. */
   readonly elapsedNs?: () => number
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
-  /** Admits plans of many instances, one of each tenant at a time. */
+  /** Limits plans of many instances to one per tenant at a time. */
   readonly planGate: TenantGate
-  /** The policies that job submissions are held to. */
+  /** Evaluates policies on job submissions. */
   readonly guard: PolicyGuard
-  /** The one thread that asks policies; governance asks about plans on it. */
+  /** The policy thread, which governance uses for plans as well. */
   readonly policyAsker: PolicyAsker
   readonly region: string
-  /** Undefined where no other region is known. */
+  /** Undefined if no other region is configured. */
   readonly regions?: OtherRegions
-  /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
+  /** Offset of wall clocks from UTC, for periodic jobs. */
   readonly offsetAt: OffsetAt
   readonly aclEnabled: boolean
-  /** Other words that ACL policies may use; none unless given. */
+  /** Alternative keywords in ACL policies; none unless given. */
   readonly ruleAliases?: RuleAliases
-  /** The shared join token as configured; a rotated one in the state replaces it. */
+  /** The configured shared join token; a rotated one in the state replaces it. */
   readonly joinToken: string
-  /** How unknown nodes are admitted; `DEFAULT_NODE_ADMISSION` unless given. */
+  /** Rules for unknown nodes; `DEFAULT_NODE_ADMISSION` unless given. */
   readonly nodeAdmission?: NodeAdmission
-  /** Undefined where nothing is traced. */
+  /** Undefined if tracing is off. */
   readonly tracer?: Tracer | undefined
-  /** Reads the operator's bootstrap reset file; undefined when there is none. */
+  /** Reads the operator's bootstrap reset file; undefined if there is none. */
   readonly readBootstrapReset: () => Promise<string | undefined>
 }

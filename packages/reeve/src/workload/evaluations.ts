@@ -21,12 +21,12 @@ export interface EvaluationsDeleted {
   readonly index: number
 }
 
-/** Rows looked at, and so removed at most, in one commit. */
+/** Maximum number of rows examined, and so deleted, in one commit. */
 const ROWS_PER_COMMIT = 500
 
 /**
- * Deletes evaluations by id. All of them or none: one that does not exist, or that something still
- * depends on, refuses the whole request.
+ * Deletes evaluations by ID. All or none: the request is refused if one does not exist or is still
+ * needed.
  */
 export async function deleteEvaluationsById(
   context: WorkloadContext,
@@ -58,7 +58,7 @@ export interface DeleteByFilter {
   readonly matches: (row: Evaluation) => Result<boolean, Refusal>
 }
 
-/** The same for all that a filter is true for; what something depends on is left. In slices. */
+/** Deletes all evaluations that match a filter, in slices; those still needed are skipped. */
 export async function deleteEvaluationsByFilter(
   context: WorkloadContext,
   { by }: Author,
@@ -72,7 +72,7 @@ export async function deleteEvaluationsByFilter(
     if (!isBrokerPaused(store.tables)) return err(BROKER_RUNS)
     const slice = chooseSlice(context, request, from)
     if (!slice.ok) return slice
-    // Not the store's own index at the end: others write meanwhile, and that is not durable yet.
+    // Use the index of the last commit, not the store's: commits of others may not be durable yet.
     const { index, durable } = commitDeletion(store, count === 0 ? by : 'system', slice.value.rows)
     await durable
     reached = index
@@ -98,7 +98,7 @@ function chooseSlice(
   const sliceEndMs = performance.now() + LIMITS.sliceMsMax
   let examined = 0
   for (const id of evaluations.keys(from)) {
-    // The first row is always examined: a slice makes progress.
+    // The first row is always examined, so that a slice makes progress.
     const isOver = examined === ROWS_PER_COMMIT || performance.now() >= sliceEndMs
     if (examined++ > 0 && isOver) return ok({ rows, next: id })
     const row = evaluations.get(id)
@@ -111,8 +111,9 @@ function chooseSlice(
 }
 
 /**
- * Whether an allocation of it runs, or may still be placed again by what the evaluation says. What
- * is left of a purged job goes together, when it is collected.
+ * Reports whether an evaluation is needed: one of its allocations is live, or may still be
+ * rescheduled because of it. The evaluations of a purged job are garbage-collected together with
+ * its allocations.
  */
 function isNeeded({ store, clock }: WorkloadContext, row: Evaluation): boolean {
   const { allocations, jobs } = store.tables

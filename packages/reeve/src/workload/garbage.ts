@@ -11,7 +11,7 @@ import {
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 
-/** Removes everything that has ended, whatever its age. */
+/** Deletes all terminal objects, whatever their age. */
 export async function forceCollection(
   { store, clock }: WorkloadContext,
   { by }: Author,
@@ -20,12 +20,12 @@ export async function forceCollection(
   await collectGarbage(store, { nowMs: clock.nowMs(), ages: NO_AGES, nextTurn, by })
 }
 
-/** Jobs that are counted again in one commit. */
+/** Number of jobs recounted in one commit. */
 const JOBS_PER_COMMIT = 200
 
 /**
- * Counts the allocations of every job again, as a repair. In slices, so that a million allocations
- * stall nobody; a job that changes meanwhile has a right summary anyway.
+ * Recounts the allocations of every job, as a repair. In slices, so that a million allocations do
+ * not block the event loop; the summary of a job that changes meanwhile is correct anyway.
  */
 export async function reconcileSummaries(
   { store }: WorkloadContext,
@@ -53,7 +53,7 @@ function sliceOfJobs({ tables }: Store, from: string) {
   return { keys, next: undefined }
 }
 
-/** The summary of a job when it was wrong. */
+/** Returns the corrected summary of a job, if it was wrong. */
 function recounted({ tables }: Store, key: string): Change[] {
   const job = tables.jobs.find(key)
   const summary = tables.job_summaries.find(key)

@@ -19,7 +19,7 @@ import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
 export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
 
 const DEFAULT = 'default'
-/** The query for jobs that are not over. */
+/** Query for jobs that are not dead. */
 const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 
 /** Creates or replaces a namespace. */
@@ -40,7 +40,7 @@ export async function writeNamespace(
   return ok({ index })
 }
 
-/** The namespace in its canonical form: what the request leaves out has its default. */
+/** Returns the namespace in its canonical form, with defaults for absent fields. */
 export function namespaceRow(request: NamespaceRequest): Namespace {
   const { Capabilities: uses, NodePoolConfiguration: pools } = request
   const namespace = {
@@ -67,7 +67,7 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
   return { ...namespace, Hash: namespaceHash(namespace), CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** Only what nothing lives in goes; dead jobs stay until they are collected. */
+/** Deletes a namespace that is not in use; dead jobs remain until they are garbage-collected. */
 export async function deleteNamespace(
   context: WorkloadContext,
   { by }: Author,
@@ -78,7 +78,7 @@ export async function deleteNamespace(
   if (name === DEFAULT) return err(refusal('invalid-input', 'can not delete default namespace'))
   const url = `/v1/jobs?namespace=${encodeURIComponent(name)}&per_page=1&${LIVE}`
   const elsewhere = await usesElsewhere(context, secret, [{ what: 'non-terminal jobs', url }])
-  // From here to the commit nothing waits.
+  // No await from here to the commit.
   if (!store.tables.namespaces.has(name)) return err(NAMESPACE_NOT_FOUND)
   const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
     (use) => `namespace "${name}" has ${use}`,
@@ -87,7 +87,7 @@ export async function deleteNamespace(
   const forgotten = governanceEnd(store, name)
   const { index, durable } = store.commit({
     by,
-    // Whoever follows those records hears of it; a namespace itself has no topic.
+    // Followers of the changed organization records get an event; namespaces have no topic.
     cause: forgotten.length > 0 ? 'OrganizationUpdated' : undefined,
     changes: () => [...forgotten, ...verdictsEnd(store, name), remove('namespaces', name)],
   })
@@ -95,7 +95,10 @@ export async function deleteNamespace(
   return ok({ index })
 }
 
-/** The project and the policy sets that name a namespace forget it: a later one is another one. */
+/**
+ * Removes the namespace from its project and policy sets: a later one with the same name is a
+ * different namespace.
+ */
 function governanceEnd({ tables }: Store, namespace: string): readonly Change[] {
   const ends: Change[] = []
   const project = tables.projects.find(tables.project_namespaces.find(namespace)?.projectId ?? '')
@@ -109,7 +112,10 @@ function governanceEnd({ tables }: Store, namespace: string): readonly Change[] 
   return ends
 }
 
-/** A few hundred at most. Jobs that were denied may hold what only their people should see. */
+/**
+ * Returns the policy records to delete, a few hundred at most. Denied jobs may contain data that
+ * only members of the namespace may see.
+ */
 function verdictsEnd({ tables }: Store, namespace: string): readonly Change[] {
   const keys = tables.policy_verdicts.keysIn('namespace', namespace)
   return [...keys].map((key) => remove('policy_verdicts', key))
@@ -127,8 +133,9 @@ function usesOf(store: Store, namespace: string): readonly string[] {
 }
 
 /**
- * Allocations of a purged job outlive it, and with them the version they run: so the versions of a
- * namespace name every job that can have allocations in it.
+ * Reports whether the namespace has live allocations. Allocations of a purged job outlive it, and
+ * so does the version they run: so the job versions of a namespace include every job that can have
+ * allocations.
  */
 function hasLiveAllocations({ tables }: Store, namespace: string): boolean {
   const prefix = namespacedKey(namespace, '')

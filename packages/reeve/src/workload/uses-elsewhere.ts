@@ -1,21 +1,21 @@
 import { Fault } from '@reeve/kit/fault.ts'
 import type { OtherRegions, WorkloadContext } from './context.ts'
 
-/** What something may be used by, and a list that is empty where it is not. */
+/** A list that contains the users of an object, and is empty if it is unused. */
 export interface UseQuestion {
-  /** As the refusal says it: `non-terminal jobs`. */
+  /** Kind of user in the refusal: `non-terminal jobs`. */
   readonly what: string
   /** Path and query of the list. */
   readonly url: string
 }
 
-/** Which regions use something, by what uses it. */
+/** Regions that use an object, by kind of user. */
 export type RegionUses = ReadonlyMap<string, readonly string[]>
 
 /**
- * The other regions are asked with the caller's token; without one nobody is. One that does not
- * answer, or does not tell this caller, counts as not using it: it keeps its copy for as long as it
- * does (decision 0041).
+ * Queries the other regions with the caller's token; none without a token. A region that does not
+ * respond, or denies permission, counts as not using the object: it keeps its copy while it does
+ * (decision 0041).
  */
 export async function usesElsewhere(
   { regions }: WorkloadContext,
@@ -36,7 +36,7 @@ export async function usesElsewhere(
   return new Map(uses)
 }
 
-/** `non-terminal jobs in regions: [eu us]`, for whatever is used anywhere. */
+/** Returns `non-terminal jobs in regions: [eu us]` for each kind of user. */
 export function usesTexts(
   region: string,
   here: readonly string[],

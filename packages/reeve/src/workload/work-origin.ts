@@ -2,15 +2,15 @@ import { runInSlices, type Steps } from '@reeve/kit/slices.ts'
 import { LIMITS } from '../model/index.ts'
 import type { TaskOrigin } from '../threads/index.ts'
 
-/** Whose work a use case does, and how it shares the event loop with that of others. */
+/** The origin of a use case's work, for sharing the event loop fairly. */
 export interface WorkOrigin extends TaskOrigin {
-  /** Gives the event loop back; resolves when this work may go on. */
+  /** Yields the event loop; resolves when this work may continue. */
   readonly nextTurn: () => Promise<void>
-  /** Measures slices; the time of the process unless a simulation has its own. */
+  /** Monotonic time for slices; that of the process unless a simulation has its own. */
   readonly monotonicMs?: () => number
 }
 
-/** Runs the steps in slices that other requests do not notice. */
+/** Runs the steps in slices, so that they do not delay other requests. */
 export function inSlices<T>(
   steps: Steps<T>,
   { nextTurn, monotonicMs = () => performance.now() }: WorkOrigin,

@@ -12,13 +12,13 @@ import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../.
 import type { WorkloadContext } from '../context.ts'
 
 /**
- * Callers remembered between requests. Tokens come from the table, so this only bounds the memory.
+ * Maximum number of cached callers. Tokens come from the table, so this limit only bounds memory.
  */
 const CALLERS_MAX = 10_000
 const ANONYMOUS = 'anonymous'
 const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
 
-/** Finds out who calls. Callers are remembered until any ACL row changes. */
+/** Authenticates callers. The cache is cleared when any ACL row changes. */
 export class Authenticator {
   readonly #context: WorkloadContext
   readonly #callers = new Map<string, Caller>()
@@ -41,16 +41,14 @@ export class Authenticator {
     return ok(caller)
   }
 
-  /**
-   * The token a secret belongs to, expired or not. Found by hash, so the time taken tells nothing.
-   */
+  /** Returns the token of a secret, expired or not. Found by hash, so timing reveals nothing. */
   findToken(secret: string): AclTokenRow | undefined {
     const { store, sealer } = this.#context
     const [accessor] = store.tables.acl_tokens.keysIn('secret', sealer.hash(secret))
     return accessor === undefined ? undefined : store.tables.acl_tokens.find(accessor)
   }
 
-  /** Who holds this token and what it may do now. */
+  /** Returns the caller of a token with its current permissions. */
   callerOf(token: AclTokenRow): Caller {
     this.#forgetWhenChanged()
     const known = this.#callers.get(token.AccessorID)
@@ -67,7 +65,9 @@ export class Authenticator {
     return this.#remember(token.AccessorID, caller)
   }
 
-  /** Without a token the policy named `anonymous` applies, if there is one. */
+  /**
+   * Returns the caller of requests without a token, with the policy named `anonymous` if it exists.
+   */
   #anonymous(): Caller {
     const known = this.#callers.get(ANONYMOUS)
     if (known !== undefined) return known
@@ -96,7 +96,7 @@ export class Authenticator {
     const policy = this.#context.store.tables.acl_policies.find(name)
     if (known !== undefined || policy === undefined) return known
     const rules = parseAclRules(policy.Rules, this.#context.ruleAliases)
-    // A stored policy parsed when it was written; one that no longer does grants nothing.
+    // Policies are parsed when they are written; one that no longer parses grants nothing.
     if (!rules.ok) return undefined
     this.#rules.set(name, rules.value)
     return rules.value
@@ -118,7 +118,7 @@ export class Authenticator {
   }
 }
 
-/** With ACLs off every request has all rights. */
+/** Caller of all requests with ACLs disabled: it has every permission. */
 const ACLS_OFF_CALLER: Caller = {
   grants: ACLS_OFF,
   accessorId: '',

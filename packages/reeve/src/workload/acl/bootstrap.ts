@@ -10,12 +10,12 @@ import { isUuid } from './uuid.ts'
 
 const SETTING = 'acl-bootstrap'
 
-/** Characters of the reset file that a message repeats: an index has at most 16. */
+/** Maximum number of characters of the reset file in a message: an index has at most 16. */
 const RESET_SHOWN_MAX = 20
 
 /**
- * Makes the first management token. Works once; again only when the operator wrote the index of the
- * last bootstrap into the reset file, and then once more.
+ * Creates the first management token. Works once, and again each time that an operator writes the
+ * index of the last bootstrap into the reset file.
  */
 export async function bootstrapAcl(
   context: WorkloadContext,
@@ -27,7 +27,7 @@ export async function bootstrapAcl(
   if (given !== '' && !isUuid(given)) return invalid('invalid acl token')
   const isFirst = !store.tables.settings.has(SETTING)
   const reset = isFirst ? undefined : await context.readBootstrapReset()
-  // From here to the commit nothing waits, so two callers cannot both pass.
+  // No await from here to the commit, so that of two concurrent callers one is refused.
   const refused = checkReset(context, reset) ?? checkSecret(context, given)
   if (refused !== undefined) return err(refused)
   const row = bootstrapToken(context, { accessorId: ids.uuid(), secretId: given || ids.uuid() })
@@ -51,7 +51,7 @@ function checkReset({ store }: WorkloadContext, reset: string | undefined): Refu
   )
 }
 
-/** Two tokens with one secret could not be told apart. */
+/** Refuses a secret that another token has: the two could not be distinguished. */
 function checkSecret({ store, sealer }: WorkloadContext, secret: string): Refusal | undefined {
   const isTaken =
     secret !== '' && store.tables.acl_tokens.countIn('secret', sealer.hash(secret)) > 0

@@ -6,7 +6,7 @@ import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './token-view.ts'
 
-/** Creates or replaces a policy. Tokens that name it have its rights from then on. */
+/** Creates or replaces a policy. Tokens that name it have its permissions from then on. */
 export async function writePolicy(
   { store, ruleAliases }: WorkloadContext,
   { by }: Author,
@@ -45,7 +45,7 @@ function jobAclOf(given: AclPolicyRequest['JobACL']): JobAcl | null {
   }
 }
 
-/** Deleting a name that is unknown succeeds. */
+/** Deletes a policy; an unknown name succeeds. */
 export async function deletePolicy(
   { store }: WorkloadContext,
   { by }: Author,
@@ -60,7 +60,7 @@ export async function deletePolicy(
   return { index }
 }
 
-/** Names of the policies that the caller's token has, itself or by its roles. */
+/** Returns the names of the policies of the caller's token, assigned directly or by roles. */
 export function ownPolicyNames({ store }: WorkloadContext, caller: Caller): ReadonlySet<string> {
   const { acl_roles, acl_tokens } = store.tables
   if (caller.type === 'anonymous') return new Set([ANONYMOUS])
@@ -71,7 +71,7 @@ export function ownPolicyNames({ store }: WorkloadContext, caller: Caller): Read
   })
 }
 
-/** Which policies a list shows the caller: all for management, else its own. */
+/** Returns the filter of policy lists: all policies for management, else the caller's own. */
 export function visiblePolicies(
   context: WorkloadContext,
   caller: Caller,
@@ -81,7 +81,10 @@ export function visiblePolicies(
   return (name) => own.has(name)
 }
 
-/** Whoever has a policy may read it; the anonymous one concerns everybody. */
+/**
+ * Reports whether the caller may read a policy: its own ones, and the anonymous one, which applies
+ * to every caller.
+ */
 export function mayReadPolicy(context: WorkloadContext, caller: Caller, name: string): boolean {
   return name === ANONYMOUS || visiblePolicies(context, caller)(name)
 }

@@ -4,25 +4,28 @@ import { ZERO_TIME } from '@reeve/kit/duration.ts'
 import { aclTokenStub, aclTokenView, type AclTokenRow } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** The accessor, and the policy, of requests without a token. */
+/** Accessor ID and policy name of requests without a token. */
 export const ANONYMOUS = 'anonymous'
 
-/** The token with its secret, for those who may see it: its holder and management. */
+/** Returns the token with its secret, for its holder and management. */
 export function tokenWithSecret(context: WorkloadContext, row: AclTokenRow): AclToken {
   return aclTokenView(withRoleNames(context, row), context.sealer.open(row.SealedSecret))
 }
 
-/** The token as lists show it. */
+/** Returns the token as it appears in lists. */
 export function tokenStub(context: WorkloadContext, row: AclTokenRow): AclTokenStub {
   return aclTokenStub(withRoleNames(context, row))
 }
 
-/** What filters see of a token: everything but the secret. */
+/** Returns the object that filters are evaluated on: the token without its secret. */
 export function tokenFilterView(context: WorkloadContext, row: AclTokenRow): AclToken {
   return aclTokenView(withRoleNames(context, row), '')
 }
 
-/** Links are stored by id only, so a role may be renamed; one that is gone is left out. */
+/**
+ * Adds the names of roles. Links are stored by ID, so a role may be renamed; deleted roles are
+ * omitted.
+ */
 function withRoleNames({ store }: WorkloadContext, row: AclTokenRow): AclTokenRow {
   if (row.Roles === null || row.Roles.length === 0) return row
   const Roles = row.Roles.flatMap(({ ID }) => {
@@ -40,7 +43,7 @@ const ANONYMOUS_RIGHTS = {
   Global: false,
 } as const
 
-/** What stands for requests without a token. It is never stored. */
+/** The token of requests without a token. It is never stored. */
 export const ANONYMOUS_TOKEN: AclToken = {
   ...ANONYMOUS_RIGHTS,
   AccessorID: ANONYMOUS,

@@ -19,16 +19,16 @@ export interface ExecQuestion {
   readonly tty: boolean
 }
 
-/** What is asked of which node. */
+/** A validated exec request and the node that receives it. */
 export interface PreparedExec {
   readonly nodeId: string
   readonly request: Extract<NodeStreamRequest, { verb: 'exec' }>
 }
 
-/** Drivers whose tasks see the node's own files: a command in them can do anything there. */
+/** Drivers whose tasks have access to the node's file system: a command in them is not confined. */
 const UNISOLATED: ReadonlySet<string> = new Set(['raw_exec'])
 
-/** Everything that can be rejected without asking the node. */
+/** Validates everything that does not need the node. */
 export function prepareExec(
   context: WorkloadContext,
   caller: Caller,
@@ -44,14 +44,14 @@ export function prepareExec(
 export interface ActionQuestion {
   readonly namespace: string
   readonly jobId: string
-  /** Any running allocation of the job that has the task when empty. */
+  /** Allocation ID; if empty, any running allocation of the job that has the task. */
   readonly allocId: string
   readonly task: string
   readonly action: string
   readonly tty: boolean
 }
 
-/** Like exec; the command is the action's of that name. */
+/** Like `prepareExec`, with the command of a named job action. */
 export function prepareAction(
   context: WorkloadContext,
   caller: Caller,
@@ -76,7 +76,7 @@ export function prepareAction(
   return prepare(caller, row, { task: taskName, command, tty, driver: task.value.Driver })
 }
 
-/** The allocation, if a command may run in it now. */
+/** Returns the allocation, if a command may run in it now. */
 function findTarget(
   context: WorkloadContext,
   caller: Caller,
@@ -115,7 +115,7 @@ function prepare(
   { task, command, tty, driver }: Wanted,
 ): Result<PreparedExec, Refusal> {
   if (command.length === 0) return err(refusal('invalid-input', 'command is not present'))
-  // Raw_exec needs a second capability.
+  // Tasks of `raw_exec` require a second capability.
   if (UNISOLATED.has(driver) && !caller.grants.allows(row.Namespace, 'alloc-node-exec'))
     return err(PERMISSION_DENIED)
   const request = { verb: 'exec', allocation: row.ID, task, command, tty } as const

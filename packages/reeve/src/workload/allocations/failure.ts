@@ -33,14 +33,14 @@ import type { WorkOrigin } from '../work-origin.ts'
 export interface FailureQuestion {
   readonly allocId: string
   readonly origin: WorkOrigin
-  /** Asks the node for what the task wrote last: before its end, or until now. */
+  /** Reads the last output of a task from its node: before its end, or until now. */
   readonly readOutput: (
     row: AllocationRow,
     wanted: { readonly task: string; readonly ended: boolean },
   ) => Promise<Result<LastOutput, Refusal>>
 }
 
-/** Why an allocation fails, what it wrote last, what follows and what to do about it. */
+/** Explains why an allocation fails: the cause, the last output, the next attempt, and remedies. */
 export async function allocationFailure(
   context: WorkloadContext,
   caller: Caller,
@@ -49,7 +49,7 @@ export async function allocationFailure(
   const id = checkUuid('alloc', question.allocId)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const row = context.store.tables.allocations.find(id.value)
-  // What the caller may not read does not exist for it.
+  // An allocation that the caller may not read is reported as not found.
   if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
     return err(refusal('alloc-not-found', 'allocation not found'))
   const allocation = allocationStub(row)
@@ -82,7 +82,7 @@ interface ReadableFailure {
 
 type Output = Pick<AllocationFailure, 'Lines' | 'LinesFrom' | 'LinesOmitted' | 'Check'>
 
-/** A task that was never started has written nothing. */
+/** Kinds of failure with output; a task that was never started has none. */
 const WITH_OUTPUT: ReadonlySet<Failure['Kind']> = new Set(['exit', 'oom', 'check'])
 
 async function outputOf(
@@ -95,7 +95,7 @@ async function outputOf(
   const isRunning = allocation.TaskStates?.[task]?.State === 'running'
   const isRestartedByCheck = Kind === 'check' && (allocation.TaskStates?.[task]?.Restarts ?? 0) > 0
   const ended = !isRunning || Kind !== 'check' || isRestartedByCheck
-  // Checks are read with `read-job`, lines of output with `read-logs`.
+  // Checks require `read-job`, log lines `read-logs`.
   if (!mayReadLines && Kind !== 'check') return { LinesOmitted: NEEDS_LOGS }
   const answer = await readOutput(row, { task, ended })
   if (!answer.ok) return { LinesOmitted: answer.error.message }
@@ -150,7 +150,7 @@ function versionOf(
   return versions.find(jobVersionKey(Namespace, JobID, JobVersion))
 }
 
-/** Where the failing part is in the job file that the version was submitted with. */
+/** Returns the position of the failing part in the job file that the version was submitted with. */
 async function placeOf(
   context: WorkloadContext,
   { row, failure }: Failed,

@@ -15,19 +15,19 @@ export interface StopAllocationRequest {
   readonly allocId: string
   /** Skip the shutdown delays of group and tasks. */
   readonly noShutdownDelay: boolean
-  /** Count its replacement as a rescheduling. */
+  /** Count the replacement as a reschedule. */
   readonly reschedule: boolean
 }
 
 export interface AllocationStopped {
-  /** Empty when nothing is known any more of the job. */
+  /** Empty if the job no longer exists. */
   readonly evalId: string
   readonly index: number
 }
 
 /**
- * Only the wish is written down, with an evaluation of the job: that stops the allocation and
- * places another. One that has ended may be named too; then nothing follows.
+ * Marks an allocation to be migrated and creates an evaluation of its job, which stops the
+ * allocation and places a replacement. A terminal allocation is accepted and has no effect.
  */
 export async function stopAllocation(
   { store, view, ids }: WorkloadContext,
@@ -38,7 +38,7 @@ export async function stopAllocation(
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const row = store.tables.allocations.find(id.value)
   if (row === undefined) return err(refusal('alloc-not-found', 'allocation not found'))
-  // Ids are global, so it is the allocation's own namespace that counts.
+  // Allocation IDs are global, so permissions are checked in the allocation's own namespace.
   if (!grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
   const job = store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.findJobOf(row)
   const evalId = job === undefined ? '' : ids.uuid()

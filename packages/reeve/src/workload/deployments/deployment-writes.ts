@@ -20,20 +20,20 @@ import type { WorkloadContext } from '../context.ts'
 
 export const DEPLOYMENT_NOT_FOUND: Refusal = refusal('deployment-not-found', 'deployment not found')
 
-/** What a write to a deployment did. */
+/** Result of a write to a deployment. */
 export interface DeploymentWritten {
-  /** Empty when nothing has to be scheduled. */
+  /** Empty if no evaluation was created. */
   readonly evalId: string
   readonly evalCreateIndex: number
   readonly deploymentModifyIndex: number
-  /** The stable version that the job went back to. */
+  /** The stable version that the job was reverted to. */
   readonly revertedJobVersion: number | null
   readonly index: number
 }
 
 /**
- * The deployment of an id in a path that the caller may act on. Rights are those in its own
- * namespace; who may not even read it is not told that it exists.
+ * Finds a deployment by the ID in a path and checks the caller's permission in its namespace. One
+ * that the caller may not read is reported as not found.
  */
 export function findDeployment(
   { store }: WorkloadContext,
@@ -49,7 +49,7 @@ export function findDeployment(
   return err(may('read-job') ? PERMISSION_DENIED : DEPLOYMENT_NOT_FOUND)
 }
 
-/** The body names the deployment of the path, or the call is a mistake. */
+/** Checks that the deployment in the body is the one in the path. */
 export function namesDeployment(
   body: { readonly DeploymentID?: string | null | undefined },
   { ID }: Deployment,
@@ -60,13 +60,13 @@ export function namesDeployment(
   return refusal('invalid-input', 'Deployment ID does not match')
 }
 
-/** One that has ended takes no change. */
+/** Returns the refusal for a terminal deployment, which cannot be changed. */
 export function endedProblem(deployment: Deployment, what: string): Refusal | undefined {
   if (isActiveDeployment(deployment)) return undefined
   return refusal('invalid-input', `can't ${what}`)
 }
 
-/** What was asked for is so already: nothing is written. */
+/** Returns the result of a write that changes nothing. */
 export async function unchanged(
   { store }: WorkloadContext,
   { ModifyIndex }: Deployment,
@@ -86,13 +86,13 @@ export async function unchanged(
 export interface DeploymentCommit {
   readonly cause: Cause
   readonly deployment: Deployment
-  /** Whether the job is evaluated; one that was purged has nothing to evaluate. */
+  /** Whether to evaluate the job; a purged one has nothing to evaluate. */
   readonly evaluates: boolean
   readonly revertedJobVersion?: number | undefined
   readonly rows: (write: RolloutWrite) => readonly Change[]
 }
 
-/** One commit: the deployment and everything that follows from the change. */
+/** Commits a change of a deployment with all of its consequences. */
 export async function commitDeployment(
   { store, ids }: WorkloadContext,
   { by }: Author,

@@ -17,7 +17,7 @@ export interface PauseRequest {
   readonly body: DeploymentPauseRequest
 }
 
-/** Holds a deployment up, or lets it go on, which is looked at at once. */
+/** Pauses a deployment, or resumes it with an immediate evaluation. */
 export async function setPaused(
   context: WorkloadContext,
   caller: RequestCaller,

@@ -31,15 +31,15 @@ export interface HealthRequest {
   readonly body: DeploymentHealthRequest
 }
 
-/** An allocation and what a person says of it. */
+/** An allocation with the health that an operator sets. */
 interface Word {
   readonly row: AllocationRow
   readonly healthy: boolean
 }
 
 /**
- * A person says how allocations are, in place of their nodes. What is unhealthy by their word fails
- * the deployment.
+ * Sets the health of allocations, overriding the reports of their nodes. An unhealthy one fails the
+ * deployment.
  */
 export async function setAllocationHealth(
   context: WorkloadContext,
@@ -65,7 +65,7 @@ function emptyProblem(body: DeploymentHealthRequest): Refusal | undefined {
   return refusal('invalid-input', 'must specify at least one healthy/unhealthy allocation ID')
 }
 
-/** One word for each allocation: of one that is in both lists the worse is true. */
+/** Reads the health by allocation: one that is in both lists is unhealthy. */
 function readWords(
   { store }: WorkloadContext,
   deployment: Deployment,
@@ -112,7 +112,7 @@ async function commitWords(
         before: word.row,
         after: judgedRow(word, write.stamp),
       }))
-      // One that has ended counts no more, so that its counters are brought up to date before.
+      // Update the counters of the deployment first: a failed one is no longer counted.
       const counted = countAllocations(deployment, changes)
       return [
         ...changes.map(({ after }) => put('allocations', after)),

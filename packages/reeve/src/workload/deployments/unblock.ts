@@ -17,10 +17,7 @@ export interface UnblockRequest {
   readonly body: DeploymentUnblockRequest
 }
 
-/**
- * A deployment that waits for other regions goes on without them. One that does not wait goes on
- * anyway.
- */
+/** Continues a deployment that waits for other regions. No effect on one that does not wait. */
 export async function unblockDeployment(
   context: WorkloadContext,
   caller: RequestCaller,

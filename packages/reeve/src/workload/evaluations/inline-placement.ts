@@ -6,20 +6,19 @@ import type { WorkloadContext } from '../context.ts'
 import { overlayView } from '../jobs/overlay-view.ts'
 import { planRows } from './plan-rows.ts'
 
-/** What a registration writes, except for its evaluation. */
+/** The writes of a registration, without its evaluation. */
 export interface JobRegistration {
   readonly job: Job
-  /** The job and its version, where they are new. */
+  /** The job and its version, if they are new. */
   readonly rows: readonly Change[]
-  /** Undefined for a job that is not evaluated, such as a parent of dispatched jobs. */
+  /** Undefined for a job that is not evaluated, such as a parameterized one. */
   readonly evaluation: Evaluation | undefined
 }
 
 /**
- * The rows of the plan for a small job, which are committed with its registration (decision 0052):
- * half as many commits, and a task starts sooner by one write to the disk. Undefined when the
- * evaluation has to be queued: it is another one's turn, the job is too large, or the scheduler
- * fails.
+ * Returns the plan of a small job, to be committed with its registration (decision 0052): this
+ * halves the number of commits, and tasks start one disk write earlier. Undefined if the evaluation
+ * must be queued: a higher-priority one is pending, the job is too large, or the scheduler fails.
  */
 export function placeInline(
   context: WorkloadContext,
@@ -35,7 +34,7 @@ export function placeInline(
     const plan = schedule(overlayView(view, stamp.index, rows), evaluation, scheduling)
     return planRows(store.tables, plan, stamp)
   } catch (thrown) {
-    // The evaluation loop tries once more, and keeps the failure where people see it.
+    // The evaluation loop retries, and records the failure in the evaluation.
     log.error(
       { evaluation: evaluation.ID, job: job.ID, namespace: job.Namespace, err: thrown },
       'the job could not be placed with its registration: its evaluation is queued',
@@ -44,14 +43,14 @@ export function placeInline(
   }
 }
 
-/** Wanted and existing ones. A system job may have as many as there are nodes. */
+/** Counts the wanted and existing instances. A system job may have one on every node. */
 function instanceCount({ allocations }: Tables, { Type, TaskGroups, Namespace, ID }: Job): number {
   if (isSystemType(Type)) return Infinity
   const wanted = TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
   return wanted + allocations.countIn('job', namespacedKey(Namespace, ID))
 }
 
-/** A stopwatch, for the time that placements take. */
+/** Monotonic clock for measuring placements. */
 export function systemNs(): number {
   return Number(process.hrtime.bigint())
 }

@@ -6,7 +6,8 @@ import type { Plan } from '../../scheduler/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
 
 /**
- * A plan as the rows of one commit. A job waits for room at most once: an older wait is given up.
+ * Returns the rows of a plan for one commit. A job has at most one blocked evaluation: an older one
+ * is cancelled.
  */
 export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
   const deployments = [
@@ -26,22 +27,22 @@ export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
   ]
 }
 
-/** Whether the plan changes anything but the evaluation that made it. */
+/** Reports whether the plan changes anything but its own evaluation. */
 export function isChange(plan: Plan): boolean {
   const isDeploying = plan.deployment !== undefined || plan.deploymentUpdates.length > 0
   return isDeploying || allocationsOf(plan).length > 0
 }
 
 /**
- * Whether what waits for room waits on as it did, for the same reasons: it was looked at once more,
- * and that is all. Every leader looks at all of them when it begins.
+ * Reports whether a blocked evaluation remains blocked for the same reasons, so that it need not be
+ * written. A new leader reevaluates all blocked ones.
  */
 export function isSameWait(before: Evaluation, { evaluation }: Plan): boolean {
   const isWaiting = before.Status === 'blocked' && evaluation.Status === 'blocked'
   return isWaiting && isDeepStrictEqual(reasonsOf(before), reasonsOf(evaluation))
 }
 
-/** Without what differs from look to look. */
+/** Removes the fields that differ between attempts. */
 function reasonsOf({ FailedTGAllocs, ...evaluation }: Evaluation): object {
   const { SnapshotIndex: _snapshot, ModifyIndex: _index, ModifyTime: _time, ...rest } = evaluation
   const failed = Object.entries(FailedTGAllocs ?? {}).map(([group, metrics]) => {
@@ -57,11 +58,11 @@ function allocationsOf(plan: Plan): readonly AllocationRow[] {
 }
 
 function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {
-  // With what the store would write too, so that it need not copy the row once more.
+  // Includes the fields that the store would set, so that it need not copy the row again.
   const stamps = { CreateIndex: row.CreateIndex || index, ModifyIndex: index }
   const written = { ...row, ...stamps, AllocModifyIndex: index }
   const status = row.DeploymentStatus
-  // Index 0 marks a status that the plan itself made.
+  // Index 0 marks a status that the plan itself created.
   if (status?.ModifyIndex !== 0) return written
   return { ...written, DeploymentStatus: { ...status, ModifyIndex: index } }
 }

@@ -3,45 +3,43 @@ import { LIMITS } from '../../model/index.ts'
 import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
 import { closingLine, gapLine, HEARTBEAT, StreamedCommit } from './lines.ts'
 
-/**
- * Where a stream's text goes. Writing never blocks; `backlogBytes` tells what the reader has not
- * taken.
- */
+/** Destination of a stream. Writing never blocks; `backlogBytes` is the amount not yet read. */
 export interface Sink {
   write(text: string): void
   backlogBytes(): number
-  /** Resolves when the reader can take more, or has gone. */
+  /** Resolves when the reader can accept more, or has disconnected. */
   drained(): Promise<void>
   /** Writes a last line and closes. */
   end(lastLine: string): void
 }
 
 export interface Subscription {
-  /** Readers with the same text share every line that is made. */
+  /** Readers with the same signature share the rendered lines. */
   readonly signature: string
   readonly wants: (event: EventMark) => boolean
-  /** Asked again after every change of tokens, policies and roles; a reason ends the stream. */
+  /**
+   * Checked again after every change of tokens, policies and roles; a returned reason ends the
+   * stream.
+   */
   readonly refusalNow: () => string | undefined
-  /** When the token ends. */
+  /** Expiration time of the token. */
   readonly expiresMs: number | undefined
-  /** Gives the event loop to others while the backlog is read. */
+  /** Yields the event loop while the backlog is read. */
   readonly yieldTurn: () => Promise<void>
   readonly sink: Sink
 }
 
-/** Every 30 s, whatever else is sent. */
+/** Heartbeats are sent every 30 s, independent of events. */
 const HEARTBEAT_MS = 30_000
 /**
- * After a write lines are gathered: one write per reader for many commits. For a millisecond, or
- * longer with many readers: a write takes some 5 µs, and others want their turn.
+ * Lines are batched into one write per reader. The batch interval is a millisecond, or longer with
+ * many readers: a write takes about 5 µs, and other requests need their turn.
  */
 const READERS_PER_MS = 100
-/**
- * A reader that works through the backlog is given this much at a time, and this long to take it.
- */
+/** Limits of a reader that works through the backlog: bytes sent at once, and time to read them. */
 const HELD_BYTES_MAX = 1024 * 1024
 const TAKE_MS_MAX = 40_000
-/** Commits of a backlog that are read before others get their turn. */
+/** Commits of a backlog that are read before the event loop is yielded. */
 const COMMITS_PER_SLICE = 100
 const SHUTTING_DOWN = 'the server is shutting down'
 const ACL_TABLES: ReadonlySet<string> = new Set([
@@ -53,7 +51,7 @@ const ACL_TABLES: ReadonlySet<string> = new Set([
 
 interface Reader {
   readonly subscription: Subscription
-  /** Next index this reader has not been given. */
+  /** Next index that this reader receives. */
   nextIndex: number
   readonly cancelExpiry: () => void
 }
@@ -65,15 +63,15 @@ interface Group {
 }
 
 /**
- * Hands durable commits to all event streams: each event is encoded once, each line made once per
- * group.
+ * Sends durable commits to all event streams: each event is encoded once, each line rendered once
+ * per group.
  */
 export class EventHub {
   readonly #log: CommitLog
   readonly #clock: Clock
   readonly #groups = new Map<string, Group>()
   readonly #readers = new Set<Reader>()
-  /** Readers that asked for an index that does not exist yet. */
+  /** Readers that requested a future index. */
   readonly #waiting = new Set<Reader>()
   readonly #unsubscribe: () => void
   #lastIndex: number
@@ -94,8 +92,8 @@ export class EventHub {
   }
 
   /**
-   * Opens a stream that starts at `fromIndex` (0: all that is kept), and never sends an older
-   * commit. Returns the way to close it from the reader's side.
+   * Opens a stream from `fromIndex` (0: all retained events), which never sends an older commit.
+   * Returns the function that closes it for the reader.
    */
   open(subscription: Subscription, fromIndex: number): () => void {
     const { expiresMs } = subscription
@@ -114,13 +112,13 @@ export class EventHub {
     const first = this.#log.firstIndex
     if (fromIndex > 0 && fromIndex < first) subscription.sink.write(gapLine(fromIndex, first - 1))
     reader.nextIndex = Math.max(reader.nextIndex, first)
-    // Asked for on a connection that was open before the server began to stop.
+    // The connection was opened before the server began to stop.
     if (this.#closed) this.#cut(reader, SHUTTING_DOWN)
     void this.#catchUp(reader).catch(() => this.#cut(reader, 'the event log could not be read'))
     return () => this.#drop(reader)
   }
 
-  /** Ends every stream: the server stops. */
+  /** Ends every stream when the server stops. */
   close(): void {
     this.#closed = true
     this.#flush()
@@ -129,7 +127,9 @@ export class EventHub {
     for (const reader of this.#readers) this.#cut(reader, SHUTTING_DOWN)
   }
 
-  /** Sends the backlog, then joins the live readers in the turn in which nothing is missing. */
+  /**
+   * Sends the backlog, and adds the reader to the live ones in the tick in which it is complete.
+   */
   async #catchUp(reader: Reader): Promise<void> {
     while (this.#readers.has(reader) && reader.nextIndex <= this.#lastIndex) {
       const upTo = this.#lastIndex
@@ -147,7 +147,10 @@ export class EventHub {
     else this.#join(reader)
   }
 
-  /** A reader may take so long that the log goes on without it; then it is told what it missed. */
+  /**
+   * Sends a commit of the backlog. If the log has been truncated past a slow reader, it gets a gap
+   * line first.
+   */
   #sendOld(reader: Reader, commit: Commit): void {
     const { sink, wants } = reader.subscription
     const { index } = commit
@@ -157,7 +160,7 @@ export class EventHub {
     if (line !== undefined) sink.write(line)
   }
 
-  /** Waits until the reader has taken what was written. Who takes nothing is cut off. */
+  /** Waits until the reader has read the buffered output. A stalled reader is disconnected. */
   async #taken(reader: Reader): Promise<void> {
     const cancel = this.#clock.after(TAKE_MS_MAX, () => this.#cutSlow(reader))
     await reader.subscription.sink.drained()
@@ -166,7 +169,7 @@ export class EventHub {
 
   #join(reader: Reader): void {
     const { signature, wants } = reader.subscription
-    // What was gathered for the others is older than what this reader has been given.
+    // The current batch of the group is older than what this reader has received, so send it first.
     this.#flush()
     this.#waiting.delete(reader)
     const group = this.#groups.get(signature) ?? { wants, readers: new Set(), gathered: [] }
@@ -181,7 +184,7 @@ export class EventHub {
       if (commit.events.length > 0) this.#gather(new StreamedCommit(commit))
       if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheck()
     }
-    // The first goes out at once; what comes right after it is gathered.
+    // The first line is sent at once; lines that follow within the interval are batched.
     if (this.#groups.size > 0 && this.#cancelFlush === undefined) this.#flushAndGather()
   }
 
@@ -198,7 +201,7 @@ export class EventHub {
     }
   }
 
-  /** False when there was nothing to send. */
+  /** Sends the batches; false if there was nothing to send. */
   #flush(): boolean {
     this.#cancelFlush?.()
     this.#cancelFlush = undefined
@@ -229,9 +232,7 @@ export class EventHub {
     }
   }
 
-  /**
-   * Rights are asked again only when something about them changed, so it costs nothing in between.
-   */
+  /** Rechecks permissions. Called only when an ACL row has changed. */
   #recheck(): void {
     for (const reader of this.#readers) {
       const reason = reader.subscription.refusalNow()

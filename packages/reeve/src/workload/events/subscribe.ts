@@ -20,14 +20,15 @@ export interface StreamRequest {
   readonly namespace: string
   readonly fromIndex: number
   readonly secret: string | undefined
-  /** Gives the event loop to others while the backlog is read. */
+  /** Yields the event loop while the backlog is read. */
   readonly yieldTurn: () => Promise<void>
 }
 
-/** An authorised stream that is not open yet: headers go out between the two. */
+/** An authorized stream that is not open yet: headers are sent in between. */
 export interface ReadyStream {
   /**
-   * Sends the backlog and then what happens. Returns the way to close it from the reader's side.
+   * Sends the backlog and then new events. Returns the function that closes the stream for the
+   * reader.
    */
   readonly open: (sink: Sink) => () => void
 }
@@ -36,21 +37,24 @@ export interface EventStreams {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly hub: EventHub
-  /** Streams that are open, by accessor. */
+  /** Open streams by accessor. */
   readonly slots: TenantSlots
-  /** The organization whose own token a secret is: it follows that organization only. */
+  /** Finds the organization of an organization token, which follows that organization only. */
   readonly findOrganization: (secret: string) => OrganizationReader | undefined
 }
 
-/** Somebody with the token of an organization of the governance API. */
+/** Holder of an organization token of the governance API. */
 export interface OrganizationReader {
   readonly organizationId: string
   readonly tokenId: string
-  /** When the token ends; undefined when it never does. */
+  /** Expiration time of the token; undefined if it does not expire. */
   readonly expiresMs: number | undefined
 }
 
-/** Authorises first, so that a refusal is a status and not a broken stream. */
+/**
+ * Authorizes a stream before it is opened, so that a refusal is an HTTP status instead of a broken
+ * stream.
+ */
 export function prepareStream(
   streams: EventStreams,
   request: StreamRequest,
@@ -59,10 +63,10 @@ export function prepareStream(
   if (!selectors.ok) return selectors
   const namespaces = namespacesOf(streams.context, request.namespace)
   const reader = findReader(streams, request, { selectors: selectors.value, namespaces })
-  // An expired token is told apart from an unknown one only when a stream ends.
+  // Expired and unknown tokens are distinguished only when a stream ends.
   if (!reader.ok) return err(PERMISSION_DENIED)
   const { accessorId } = reader.value
-  // Without ACLs there are no tokens to tell readers apart by.
+  // Without ACLs there are no tokens to distinguish readers.
   const isLimited = reader.value.isLimited
   if (isLimited && streams.slots.isFull(accessorId))
     return err(tooManyEventStreams(streams.slots.perTenantMax))
@@ -85,10 +89,10 @@ function tooManyEventStreams(max: number): Refusal {
   )
 }
 
-/** Who reads a stream, and what of it. */
+/** The reader of a stream, with its selection. */
 interface StreamReader {
   readonly accessorId: string
-  /** Readers of the same rights share lines. */
+  /** Readers with the same permissions share lines. */
   readonly rightsKey: string
   readonly isLimited: boolean
   readonly expiresMs: number | undefined
@@ -97,11 +101,14 @@ interface StreamReader {
 
 interface Asked {
   readonly selectors: readonly TopicSelector[]
-  /** Those that were asked for; with `*`, those that existed then. */
+  /** The requested namespaces; with `*`, those that existed when the stream was opened. */
   readonly namespaces: readonly string[]
 }
 
-/** A token of `/v1`, or of an organization of `/api/v2`. The text is why the stream ends. */
+/**
+ * Finds the reader by a token of `/v1`, or of an organization of `/api/v2`. The error text is the
+ * reason for ending the stream.
+ */
 function findReader(
   streams: EventStreams,
   { secret, namespace }: StreamRequest,
@@ -117,7 +124,7 @@ function findReader(
   const { accessorId, expiresMs, grants, type } = caller.value
   return ok({
     accessorId,
-    // A client token shares only with itself.
+    // A client token shares lines only with streams of the same token.
     rightsKey: grants.isManagement ? 'management' : accessorId,
     isLimited: type !== 'disabled',
     expiresMs,
@@ -188,7 +195,9 @@ function mayReadEvent(caller: Caller, namespace: string, event: EventMark): bool
   return event.Topic !== 'Variable' || caller.grants.variable(event.Namespace, event.Key, 'list')
 }
 
-/** A deleted, expired or weakened token ends its streams. */
+/**
+ * Returns the reason for ending a stream: its token was deleted, has expired, or lost a permission.
+ */
 function refusalNow(streams: EventStreams, opening: Opening): string | undefined {
   const reader = findReader(streams, opening.request, opening)
   return reader.ok ? undefined : reader.error

@@ -8,19 +8,19 @@ import type { EventMark } from '../../state/index.ts'
 export interface TopicSelector {
   readonly topic: string
   readonly key: string
-  /** Only events of this type; for the topic that is really a type of another. */
+  /** Restricts a topic to one event type, for topics that are types of another topic. */
   readonly type?: string
 }
 
 const EVERYTHING: TopicSelector = { topic: '*', key: '*' }
 
-/** They are spelled so on subscribing only. */
+/** Topic names that are accepted on subscribing only. */
 const ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
   NodeDrain: { topic: 'Node', type: 'NodeDrain' },
   ACLRoles: { topic: 'ACLRole' },
 }
 
-/** `Topic`, `Topic:key`, repeated; none means everything. */
+/** Parses repeated `Topic` or `Topic:key` parameters; none selects everything. */
 export function parseTopics(
   topics: readonly string[] | undefined,
 ): Result<readonly TopicSelector[], Refusal> {
@@ -42,7 +42,7 @@ export function parseTopics(
   return ok(selectors)
 }
 
-/** A key matches an event's `Key` or one of its `FilterKeys`, exactly. */
+/** Matches a key against an event's `Key` and `FilterKeys`, exactly. */
 export function selects(selector: TopicSelector, event: EventMark): boolean {
   if (selector.topic !== '*' && selector.topic !== event.Topic) return false
   if (selector.type !== undefined && selector.type !== event.Type) return false
@@ -52,7 +52,7 @@ export function selects(selector: TopicSelector, event: EventMark): boolean {
 
 type TopicRule = 'read-job' | 'host-volume-read' | 'node-read' | 'variables' | 'management'
 
-/** What is not listed needs management. */
+/** Required capability by topic. Topics that are not listed require a management token. */
 const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   Allocation: 'read-job',
   Deployment: 'read-job',
@@ -66,13 +66,13 @@ const RULES: { readonly [T in EventTopic]?: TopicRule } = {
 }
 
 function ruleOf(topic: string): TopicRule {
-  // An unknown topic is not in the table and so needs management.
+  // An unknown topic is not in the table and so requires management.
   return (Object.hasOwn(RULES, topic) ? RULES[topic as EventTopic] : undefined) ?? 'management'
 }
 
 /**
- * May the caller open (or keep) a stream of these topics in these namespaces? All or nothing: the
- * capability is needed in every namespace asked for.
+ * Reports whether the caller may follow these topics in these namespaces. All or nothing: the
+ * capability is required in every requested namespace.
  */
 export function mayStream(
   caller: Caller,
@@ -85,16 +85,16 @@ export function mayStream(
 const GOVERNED: ReadonlySet<string> = new Set([...GOVERNANCE_TOPICS, EVERYTHING.topic])
 
 /**
- * May an organization's token follow these topics? `*` is everything that it may see, which is the
- * organization and what is in it.
+ * Reports whether an organization token may follow these topics. `*` selects the events of the
+ * organization and its objects.
  */
 export function mayStreamGoverned(selectors: readonly TopicSelector[]): boolean {
   return selectors.every(({ topic }) => GOVERNED.has(topic))
 }
 
 /**
- * The same rule for one event, so that a stream opened with `*` never shows a namespace added
- * later.
+ * Applies the same rule to one event, so that a stream opened with `*` never shows a namespace
+ * added later.
  */
 export function mayRead(caller: Caller, topic: string, namespaces: readonly string[]): boolean {
   const { grants } = caller
@@ -102,7 +102,7 @@ export function mayRead(caller: Caller, topic: string, namespaces: readonly stri
   const rule = ruleOf(topic)
   if (rule === 'management') return false
   if (rule === 'node-read') return grants.node('read')
-  // Some access opens the stream; each event is asked for by its own path.
+  // Access to any variable opens the stream; each event is checked by its own path.
   if (rule === 'variables')
     return namespaces.every((namespace) => grants.variableSomewhere(namespace, 'list'))
   return namespaces.every((namespace) => grants.allows(namespace, rule))

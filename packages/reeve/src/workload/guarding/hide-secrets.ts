@@ -5,8 +5,8 @@ import type { GuardingSet } from './policy-source.ts'
 const MASK = '(hidden)'
 
 /**
- * Whoever submits a job reads what policies found, and may not be one who reads variables or
- * sensitive parameters: their values are taken out of the findings.
+ * Removes secret values from the findings of policies. The submitter of a job sees the findings,
+ * and need not have permission to read variables or sensitive parameters.
  */
 export function hideSecrets(
   outcomes: readonly v2.PolicyOutcome[],
@@ -20,7 +20,7 @@ export function hideSecrets(
   return outcomes.map((outcome) => withoutSecrets(shownOf(outcome), texts, MASK))
 }
 
-/** Nobody is shown output and values of what policies say of a job, which may be long. */
+/** Removes output and values, which may be long and are not shown for jobs. */
 function shownOf(outcome: v2.PolicyOutcome): v2.PolicyOutcome {
   const findings = outcome.findings.map(({ value: _, ...shown }) => shown)
   return { ...outcome, output: [], findings }

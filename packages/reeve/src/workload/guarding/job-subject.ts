@@ -9,15 +9,15 @@ import type { WorkloadContext } from '../context.ts'
 import { openItems } from '../variables/variable-items.ts'
 import type { SubjectNeeds } from './policy-guard.ts'
 
-/** A job as somebody wants it, and as it is. */
+/** A submitted job and the registered one. */
 export interface JudgedJob {
-  /** With its defaults filled in, as it would be stored. */
+  /** Canonical form, as it would be stored. */
   readonly job: Job
-  /** Undefined when it is new. */
+  /** Undefined for a new job. */
   readonly existing: Job | undefined
 }
 
-/** What policies see of a submission. */
+/** Returns the input of policies for a submission. */
 export function jobSubject(
   context: WorkloadContext,
   caller: Caller,
@@ -34,7 +34,7 @@ export function jobSubject(
 }
 
 function plain(record: object): PlainObject {
-  // A record of the wire is JSON, which holds nothing but plain data.
+  // A record of the API is plain JSON data.
   return record as PlainObject
 }
 
@@ -45,8 +45,8 @@ function tokenOf(context: WorkloadContext, { accessorId, type }: Caller): PlainO
 }
 
 /**
- * `<namespace>@<path>` to items: those of the job's namespace first, then those of the others that
- * belong to no other organization than that of the policies.
+ * Returns variables by `<namespace>@<path>`: those of the job's namespace first, then those of
+ * namespaces that belong to no other organization than that of the policies.
  */
 function policyVariables(
   context: WorkloadContext,
@@ -64,7 +64,7 @@ function policyVariables(
       const row = variables.get(key)
       const items = openItems(context.sealer, row)
       chars += JSON.stringify(items).length
-      // One that is left out is undefined to a policy, which then does not pass.
+      // A variable beyond the limit is undefined to a policy, which then fails.
       if (found.size >= LIMITS.policyVariablesMax || chars > LIMITS.policyVariableCharsMax)
         return found
       found.set(`${namespace}@${row.Path}`, items)

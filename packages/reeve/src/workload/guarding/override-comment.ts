@@ -1,15 +1,15 @@
 import { verdictOf } from '../../policy/index.ts'
 import type { GuardVerdict, PolicyGuard } from './policy-guard.ts'
 
-/** What a request says about policies. */
+/** Policy override of a request, with its comment. */
 export interface OverrideWish {
   readonly PolicyOverride?: boolean | null | undefined
   readonly PolicyOverrideComment?: string | null | undefined
 }
 
 /**
- * An organization may want to be told why its policies are passed over, for jobs as for runs.
- * Undefined when nothing is missing.
+ * Returns the problem if an organization requires a comment for overriding its policies and the
+ * request has none. Applies to jobs as to runs.
  */
 export function commentProblem(
   guard: Pick<PolicyGuard, 'needsComment'>,

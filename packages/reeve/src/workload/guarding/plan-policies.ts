@@ -7,14 +7,14 @@ import { jobSubject, type JudgedJob } from './job-subject.ts'
 import { commentProblem, type OverrideWish } from './override-comment.ts'
 import { plannedWarnings, shownOutcomes } from './verdict-text.ts'
 
-/** What policies would say of a registration. */
+/** Results of policies in a plan. */
 export interface PlannedVerdicts {
-  /** Null when no policy applies. */
+  /** Null if no policy applies. */
   readonly outcomes: readonly JobPolicyOutcome[] | null
   readonly warnings: readonly string[]
 }
 
-/** Everything is told before the fact, and nothing is recorded. */
+/** Evaluates the policies of a registration without recording anything. */
 export async function planPolicies(
   context: WorkloadContext,
   caller: Caller,

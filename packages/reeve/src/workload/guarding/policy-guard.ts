@@ -11,15 +11,15 @@ import { hideSecrets } from './hide-secrets.ts'
 import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
 import { PolicyTexts } from './policy-texts.ts'
 
-/** What a set said; its outcomes are those of its policies, in order. */
+/** Result of a policy set, with the outcomes of its policies in order. */
 export interface GuardVerdict extends JudgedSet {
   readonly set: GuardingSet
 }
 
-/** What policies want to see of a submission beside the job. */
+/** Data that policies need besides the job. */
 export interface SubjectNeeds {
   readonly readsVariables: boolean
-  /** Whether those who wrote the policies may read what is in a namespace. */
+  /** Reports whether the authors of the policies may read a namespace. */
   readonly mayReadOf: (namespace: string) => boolean
 }
 
@@ -28,7 +28,7 @@ export interface PolicyGuardOptions {
   readonly asker: PolicyAsker
 }
 
-/** Asks the policies that guard a namespace about a job. Decides nothing. */
+/** Evaluates the policies of a namespace on a job. Decides nothing. */
 export class PolicyGuard {
   readonly #source: PolicySource
   readonly #asker: PolicyAsker
@@ -40,18 +40,18 @@ export class PolicyGuard {
     this.#texts = new PolicyTexts(source)
   }
 
-  /** The sets that have something to say about jobs of a namespace, as they are now. */
+  /** Returns the current policy sets of a namespace that have policies. */
   setsFor(namespace: string): readonly GuardingSet[] {
     if (!this.#source.hasPolicies()) return NO_SETS
     return this.#source.setsFor(namespace).filter(({ policies }) => policies.length > 0)
   }
 
-  /** Whether it is to be said why the policies of a set are passed over. */
+  /** Reports whether overriding a set requires a comment. */
   needsComment({ id }: GuardingSet): boolean {
     return this.#source.needsComment(id)
   }
 
-  /** Each organization's sets by themselves: they do not see the same. */
+  /** Evaluates each organization's sets separately: they have different input. */
   async judge(
     sets: readonly GuardingSet[],
     subjectFor: (needs: SubjectNeeds) => JobSubject,
@@ -64,7 +64,7 @@ export class PolicyGuard {
     return sets.flatMap((set) => found.get(set) ?? [])
   }
 
-  /** All policies at once: what they see of the job is made once. */
+  /** Evaluates all policies of an organization at once: their input is built once. */
   async #judgeOwn(
     sets: readonly GuardingSet[],
     subjectFor: (needs: SubjectNeeds) => JobSubject,
@@ -106,7 +106,7 @@ function verdictOfSet(
   return { set, name, overridable, outcomes }
 }
 
-/** Fails closed. The next round finds the code that has replaced it. */
+/** Error that fails closed. The next attempt finds the replacing code. */
 const CODE_GONE = errored('the code of the policy is not stored any more')
 const UNASKED = errored('the policy was not asked')
 

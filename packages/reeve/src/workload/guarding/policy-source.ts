@@ -1,6 +1,6 @@
 import type { EnforcementLevel, PlainObject } from '../../policy/index.ts'
 
-/** A policy that guards a namespace. */
+/** A policy that applies to a namespace. */
 export interface GuardingPolicy {
   readonly id: string
   readonly name: string
@@ -8,41 +8,44 @@ export interface GuardingPolicy {
   readonly query: string | null
   readonly level: EnforcementLevel
   readonly description: string | null
-  /** Names the code: equal hashes are equal texts. */
+  /** Identifies the code: equal hashes are equal texts. */
   readonly codeHash: string
   readonly params: PlainObject
 }
 
-/** A policy set that guards a namespace. */
+/** A policy set that applies to a namespace. */
 export interface GuardingSet {
   readonly id: string
-  /** Whose it is. */
+  /** The owner of the set. */
   readonly organizationId: string
   readonly name: string
   readonly overridable: boolean
-  /** Values of parameters that nobody is shown. */
+  /** Values of sensitive parameters. */
   readonly secrets: readonly unknown[]
   readonly policies: readonly GuardingPolicy[]
 }
 
 /**
- * Where policies come from. They belong to the governance API, which the workload API does not
- * know: the composition root joins them.
+ * Source of policies. They belong to the governance API, which the workload API does not import:
+ * the composition root connects both.
  */
 export interface PolicySource {
-  /** Whether there is any set at all. Costs nothing, so that without policies nothing does. */
+  /**
+   * Reports whether any policy set exists. Cheap, so that installations without policies pay
+   * nothing.
+   */
   hasPolicies(): boolean
-  /** The sets that guard a namespace now, in the order in which they are told. */
+  /** Returns the sets that apply to a namespace, in the order of reporting. */
   setsFor(namespace: string): readonly GuardingSet[]
-  /** The organization that a namespace was given to; undefined when it is nobody's. */
+  /** Returns the organization of a namespace; undefined if it has none. */
   ownerOf(namespace: string): string | undefined
-  /** Whether the organization of a set wants to be told why its policies are passed over. */
+  /** Reports whether the organization of a set requires a comment for overrides. */
   needsComment(setId: string): boolean
-  /** Undefined when it is not stored any more: somebody has replaced it. */
+  /** Returns the code; undefined if it was replaced and is no longer stored. */
   readCode(codeHash: string): Promise<string | undefined>
 }
 
-/** Where nothing is guarded. */
+/** Source without policies. */
 export const NO_POLICIES: PolicySource = {
   hasPolicies: () => false,
   setsFor: () => [],

@@ -11,7 +11,7 @@ import type { GuardingSet } from './policy-source.ts'
 import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
 import { denial, policyWarnings } from './verdict-text.ts'
 
-/** The flag needs its capability, whatever policies say. */
+/** Checks the capability to override policies, which the flag requires in any case. */
 export function checkOverride(
   { grants }: Caller,
   namespace: string,
@@ -21,47 +21,47 @@ export function checkOverride(
   return mayPass ? undefined : PERMISSION_DENIED
 }
 
-/** Somebody who wants something of a job. */
+/** A request to change a job. */
 export interface Submission {
   readonly operation: GuardedOperation
   readonly caller: Caller
   readonly override: OverrideWish
 }
 
-/** What would be written, as the state is now. */
+/** The prepared change, based on the current state. */
 export interface Prepared extends JudgedJob {
-  /** Equal as long as policies would see the same job. */
+  /** Equal keys mean that policies would see the same job. */
   readonly key: string
-  /** Whose verdicts these are; of a dispatched child, the parent's. */
+  /** The job that the results are recorded for; for a dispatched child its parent. */
   readonly jobId: string
 }
 
-/** What policies have let pass. */
+/** Outcome of policies that allow the change. */
 export interface Allowed {
   readonly warnings: readonly string[]
-  /** To be written in the same commit: an override is never without its record. */
+  /** Written in the same commit, so that an override always has its record. */
   readonly record: VerdictWrite
 }
 
-/** What no policy was asked about. */
+/** Outcome for changes that no policy applies to. */
 export const UNGUARDED: Allowed = { warnings: [], record: NOTHING_WRITTEN }
 
 export interface GuardedSteps<P extends Prepared, T> {
   /**
-   * All checks against the state. Called again after policies were asked, which takes a while: an
-   * index that the caller enforces holds at the moment of the write.
+   * Checks the request against the state. Called again after the evaluation of policies, which
+   * takes a while: an enforced index must hold at the moment of the write.
    */
   readonly prepare: () => Result<P, Refusal>
-  /** The answer when the same request was carried out before; undefined when it was not. */
+  /** Returns the response if the same request was executed before; else undefined. */
   readonly answered?: (prepared: P) => Promise<T> | undefined
   /** Must commit before it awaits anything. */
   readonly write: (prepared: P, allowed: Allowed) => Promise<T>
 }
 
 /**
- * Writes when the policies of the namespace allow it. Policies run asynchronously: re-check that
- * the job and the policy sets are unchanged and commit in the same tick; otherwise evaluate again.
- * Where no policy applies, nothing is awaited.
+ * Writes if the policies of the namespace allow it. Policies run asynchronously: re-check that the
+ * job and the policy sets are unchanged and commit in the same tick; otherwise evaluate again.
+ * Without applicable policies nothing is awaited.
  */
 export async function submitGuarded<P extends Prepared, T>(
   context: WorkloadContext,
@@ -77,7 +77,8 @@ export async function submitGuarded<P extends Prepared, T>(
     const sets = context.guard.setsFor(prepared.value.job.Namespace)
     if (sets.length === 0) return ok(await write(prepared.value, UNGUARDED))
     const key = questionKey(prepared.value, sets)
-    // Policies take up to a minute: who takes a token away means what it has asked for as well.
+    // Policies take up to a minute: a token that was revoked meanwhile must not complete its
+    // request.
     if (asked !== undefined && !isTokenValid(context, submission.caller))
       return err(PERMISSION_DENIED)
     if (asked?.key === key)
@@ -106,7 +107,7 @@ function isTokenValid(
   return isThere && (expiresMs ?? Infinity) > clock.nowMs()
 }
 
-/** Everything that policies were asked, and which policies. */
+/** Identifies the input of the policies, and the policies. */
 function questionKey({ key }: Prepared, sets: readonly GuardingSet[]): string {
   return JSON.stringify([key, sets])
 }
@@ -117,7 +118,7 @@ interface Conclusion<P extends Prepared, T> {
   readonly write: GuardedSteps<P, T>['write']
 }
 
-/** Nothing is awaited before the write. */
+/** Awaits nothing before the write. */
 async function conclude<P extends Prepared, T>(
   context: WorkloadContext,
   { operation, caller, override }: Submission,
@@ -128,7 +129,7 @@ async function conclude<P extends Prepared, T>(
   const record = (result: 'denied' | 'overridden'): VerdictWrite =>
     verdictWrite(context, { result, operation, caller, override, jobId, job, verdicts })
   if (!verdict.isAllowed) {
-    // The request itself is recorded as rejected.
+    // Recorded by the system; the audit log records the rejected request itself.
     await context.store.commit({ by: 'system', cause: 'PolicyDenied', ...record('denied') }).durable
     return err(denial(jobId, verdict))
   }

@@ -19,7 +19,7 @@ import type { OverrideWish } from './override-comment.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 import { shownOutcomes } from './verdict-text.ts'
 
-/** What is written of a verdict, together with what it was about. */
+/** Rows and blobs of a recorded policy result. */
 export interface VerdictWrite {
   readonly changes: (stamp: Stamp) => readonly Change[]
   readonly blobs: readonly BlobChange[]
@@ -27,19 +27,22 @@ export interface VerdictWrite {
 
 export const NOTHING_WRITTEN: VerdictWrite = { changes: () => [], blobs: [] }
 
-/** A verdict that is worth remembering. */
+/** A policy result to be recorded. */
 export interface RecordedVerdict {
   readonly result: PolicyVerdict['Result']
   readonly operation: GuardedOperation
   readonly caller: Caller
   readonly override: OverrideWish
   readonly jobId: string
-  /** As policies saw it. */
+  /** The job as policies saw it. */
   readonly job: Job
   readonly verdicts: readonly GuardVerdict[]
 }
 
-/** Issue 7: who, why, when and what. The oldest of the namespace that ended alike make room. */
+/**
+ * Returns the record of a policy result: who, why, when and what. It replaces the oldest of the
+ * namespace with the same outcome if there are too many.
+ */
 export function verdictWrite(
   { store, ids }: WorkloadContext,
   recorded: RecordedVerdict,
@@ -88,13 +91,16 @@ function verdictRow(recorded: RecordedVerdict, options: RowOptions): PolicyVerdi
     Asked: verdicts.reduce((sum, { outcomes: all }) => sum + all.length, 0),
     Outcomes: outcomes.slice(0, LIMITS.verdictOutcomesMax),
     OutcomesOmitted: Math.max(0, outcomes.length - LIMITS.verdictOutcomesMax),
-    // The key tells the time by it.
+    // Part of the key, which orders records by time.
     CreateIndex: index,
     ModifyIndex: index,
   }
 }
 
-/** One more is coming. Keys of one namespace are in the order of time. */
+/**
+ * Returns the oldest keys above the limit, counting the new one. Keys of one namespace are ordered
+ * by time.
+ */
 function forgotten({ policy_verdicts: verdicts }: Tables, group: string): readonly Change[] {
   const extra = verdicts.countIn('result', group) - (LIMITS.verdictsMax - 1)
   if (extra <= 0) return []

@@ -3,10 +3,10 @@ import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { objectionText, weightOf, type Objection, type Verdict } from '../../policy/index.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 
-/** Lines that a denial tells of policies; one policy may have many findings. */
+/** Maximum number of lines in a denial; one policy may have many findings. */
 const LINES_MAX = 100
 
-/** Names each policy that denies the job, with its level, its rule and the position. */
+/** Returns the denial: each policy that denies the job, with its level, rule and position. */
 export function denial(jobId: string, { denials }: Verdict): Refusal {
   const isOverridable = denials.every(({ weight }) => weight === 'overridable')
   const count = denials.length === 1 ? 'a policy' : `${denials.length} policies`
@@ -24,7 +24,7 @@ export function denial(jobId: string, { denials }: Verdict): Refusal {
 const OVERRIDE_HINT =
   'PolicyOverride passes over what is listed; it needs the capability policy-override'
 
-/** `Warnings`: policies that only warn, and those that were passed over. */
+/** Returns `Warnings`: advisory failures and overridden policies. */
 export function policyWarnings({ warnings, overridden }: Verdict): readonly string[] {
   const all = [
     ...warnings.flatMap(objectionLines),
@@ -33,7 +33,7 @@ export function policyWarnings({ warnings, overridden }: Verdict): readonly stri
   return all.slice(0, LINES_MAX)
 }
 
-/** The same for a plan, which tells as well what would be denied. */
+/** Returns the warnings of a plan, which include denials. */
 export function plannedWarnings(verdict: Verdict): readonly string[] {
   const denied = verdict.denials.flatMap(objectionLines).map((line) => `would be denied: ${line}`)
   return [...denied.slice(0, LINES_MAX), ...policyWarnings(verdict)]
@@ -47,7 +47,7 @@ function objectionLines(objection: Objection): readonly string[] {
   return objectionText({ ...objection, outcome: { ...objection.outcome, findings } })
 }
 
-/** Every outcome as the API shows it. */
+/** Returns every outcome in the format of the API. */
 export function shownOutcomes(
   verdicts: readonly GuardVerdict[],
   isOverriding: boolean,

@@ -13,44 +13,44 @@ import {
 } from '../../jobspec/index.ts'
 import { canonicalizeJob, LIMITS, type JobDefaults, type JobProblem } from '../../model/index.ts'
 
-/** A job file to read, as it is handed to another thread. */
+/** A task for the job file thread. */
 export interface JobFileTask {
   readonly text: string
-  /** The text of a variable file; empty for none. */
+  /** Text of a variable file; empty for none. */
   readonly variables: string
   readonly isLegacy: boolean
-  /** Set when unset fields are to be filled with defaults. */
+  /** Defaults for unset fields, if they are to be filled. */
   readonly defaults: JobDefaults | undefined
   readonly nowMs: number
-  /** Other names that the file may use; none unless given. */
+  /** Alternative names of blocks and attributes; none unless given. */
   readonly aliases?: JobFileAliases
-  /** Values of variables by name, which win over `variables`. */
+  /** Values of variables by name, which take precedence over `variables`. */
   readonly flags?: Readonly<Record<string, string>>
-  /** What is wrong with the job that came from the file, to be found in it. */
+  /** Problems of the parsed job, to be located in the file. */
   readonly problems?: readonly JobProblem[]
-  /** Fields of the job to be found in the file, such as `TaskGroups[0].Count`. */
+  /** Fields of the job to be located in the file, such as `TaskGroups[0].Count`. */
   readonly paths?: readonly string[]
 }
 
 export type JobFileOutcome =
-  /** With a line for each of the task's problems, which says where in the file it is. */
+  /** With a line for each of the task's problems, which contains its position in the file. */
   | {
       readonly kind: 'job'
       readonly json: string
       readonly placed: readonly string[]
-      /** Where each of the task's paths is. */
+      /** Positions of the task's paths. */
       readonly places: readonly JobFilePlace[]
     }
   | { readonly kind: 'refused'; readonly message: string }
 
-/** What messages call a text that has no name of its own. */
+/** File name in messages about unnamed text. */
 const FILE = 'input.hcl'
 const VARIABLES_FILE = 'variables.hcl'
 
 /**
- * Reads a job file as a server does: no files, no environment, and a value for a variable that is
- * not declared does no harm. The job is written out here, so that a large one costs the thread that
- * asked nothing but its text.
+ * Parses a job file as a server does: without files or environment, and ignoring values of
+ * undeclared variables. The result is JSON text, so that a large job costs the calling thread
+ * little.
  */
 export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcome {
   const read = readTask(task, random)

@@ -29,15 +29,15 @@ import { originOfRequest } from './versions.ts'
 export interface DispatchRequest {
   readonly namespace: string
   readonly jobId: string
-  /** Undefined when the request has none. */
+  /** Undefined if the request has none. */
   readonly body: JobDispatchRequest | undefined
-  /** Empty when not given. */
+  /** Empty if not given. */
   readonly idempotencyToken: string
 }
 
 export interface JobDispatched {
   readonly childId: string
-  /** Empty when the child was there already, or waits for launches of its own. */
+  /** Empty if the child existed already, or is periodic or parameterized itself. */
   readonly evalId: string
   readonly evalCreateIndex: number
   readonly jobCreateIndex: number
@@ -45,7 +45,7 @@ export interface JobDispatched {
   readonly warnings: readonly string[]
 }
 
-/** Permission is the route's; then the request, the parent, the parts. */
+/** Checks the request, the parent and the payload; the route has checked permission. */
 export async function dispatchJob(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -73,7 +73,7 @@ export async function dispatchJob(
 interface Dispatch {
   readonly request: DispatchRequest
   readonly parts: DispatchParts
-  /** The id of the child: the same one as long as nobody takes it. */
+  /** Draws the ID of the child; the same one until it is taken. */
   readonly draw: () => string
 }
 
@@ -114,8 +114,8 @@ function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, s
 }
 
 /**
- * Among the children that are still stored. Nothing is awaited between this and the commit, so of
- * two dispatches with one token the second always finds the child of the first.
+ * Finds the child of an earlier dispatch among the stored ones. Nothing is awaited between this and
+ * the commit, so the second of two dispatches with one token always finds the first.
  */
 function findDispatched(
   store: WorkloadContext['store'],
@@ -166,7 +166,10 @@ async function commitChild(
   return { childId: child.ID, evalId, evalCreateIndex, jobCreateIndex: index, index, warnings }
 }
 
-/** Draws of a suffix before one is free: each is taken by one in four thousand million. */
+/**
+ * Maximum number of attempts to find a free suffix: each is taken with a probability of one in four
+ * billion.
+ */
 const DRAWS_MAX = 20
 
 function childIds(
@@ -186,7 +189,7 @@ function childIds(
   }
 }
 
-/** What holds for every job id, and what would fit no path. */
+/** Returns the problem of a job ID, which includes one that is too long for a path. */
 function idProblem(id: string): string | undefined {
   const most = LIMITS.pathParamCharsMax
   return (

@@ -23,11 +23,11 @@ import type { JobWritten } from './register.ts'
 export interface EvaluateRequest {
   readonly namespace: string
   readonly jobId: string
-  /** Undefined when the request has none: the path names the job. */
+  /** Undefined if the request has none: the path names the job. */
   readonly body: JobEvaluateRequest | undefined
 }
 
-/** The scheduling logic runs, whether or not anything changed. */
+/** Evaluates a job, whether or not anything has changed. */
 export async function evaluateJob(
   { store, ids }: WorkloadContext,
   { by }: Author,
@@ -65,14 +65,14 @@ export async function evaluateJob(
   })
 }
 
-/** Failed, and not yet replaced. */
+/** Reports whether an allocation has failed and has no replacement. */
 function isLeftFailed(row: AllocationRow): boolean {
   return row.ClientStatus === 'failed' && (row.NextAllocation ?? '') === ''
 }
 
 /**
- * Only of a group that places failed ones again at all. Its limit and its delay are what the caller
- * wants to pass over.
+ * Reports whether rescheduling can be forced: only in a group that reschedules at all. The limit
+ * and the delay of its policy are skipped.
  */
 function mayBeForced(job: Job, row: AllocationRow): boolean {
   const group = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
@@ -81,12 +81,12 @@ function mayBeForced(job: Job, row: AllocationRow): boolean {
   )
 }
 
-/** Groups that leave their failed ones as they are, whatever the caller asks for. */
+/** Returns warnings for groups that never reschedule failed allocations. */
 function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonly string[] {
   const names = new Set(failed.map((row) => row.TaskGroup))
   return job.TaskGroups.filter(
     ({ Name, ReschedulePolicy: policy }) =>
-      // Without a policy it is a system job: that places again what failed whenever it is asked.
+      // Without a policy it is a system job, which replaces failed allocations at every evaluation.
       names.has(Name) && policy !== null && !reschedules(policy),
   ).map(
     ({ Name }) =>

@@ -22,14 +22,14 @@ import {
   type WorkloadContext,
 } from '../context.ts'
 
-/** The regions of a job that is registered in each of them. */
+/** The regions of a multi-region job. */
 export interface RegionParts {
   readonly own: string
-  /** The job as each region runs it, in the order of its list. */
+  /** The job of each region, in the order of its list. */
   readonly jobs: ReadonlyMap<string, Input<Job>>
 }
 
-/** A job that lists regions, and this one of them; undefined for any other. */
+/** Splits a job that lists this region among others; undefined for any other job. */
 export function partsOf(
   { region, regions }: Pick<WorkloadContext, 'region' | 'regions'>,
   job: Input<Job>,
@@ -49,25 +49,25 @@ export function partsOf(
 
 export interface EverywhereOptions {
   readonly regions: OtherRegions
-  /** What the caller has shown; each region decides for itself what it is worth there. */
+  /** The secret of the caller; each region authorizes it on its own. */
   readonly secret: string
   readonly namespace: string
   readonly body: JobRegisterRequest
   readonly nowMs: number
-  /** Asks this region whether it would take the job. */
+  /** Plans the job in this region. */
   readonly planHere: (job: Input<Job>) => Promise<Result<JobPlanResponse, Refusal>>
 }
 
 /**
- * Registers a job in each of its regions. Every region is asked first whether it would take it,
- * policies included: when one of them refuses or does not answer, nothing is registered anywhere.
- * What changes between the two steps may leave some of them with the job: then the error says
- * which, and registering it again is safe.
+ * Registers a job in each of its regions. It is planned in every region first, policies included:
+ * if one refuses or does not respond, it is registered nowhere. A change between the two steps may
+ * leave the job registered in some regions: the error then names them, and registering it again is
+ * safe.
  */
 export async function registerEverywhere<Written>(
   { own, jobs }: RegionParts,
   options: EverywhereOptions & {
-    /** Registers the job in this region alone. */
+    /** Registers the job in this region only. */
     readonly registerHere: (job: Input<Job>) => Promise<Result<Written, Refusal>>
   },
 ): Promise<Result<Written, Refusal>> {
@@ -84,9 +84,9 @@ export async function registerEverywhere<Written>(
     written = await options.registerHere(part)
     return written.ok ? TAKEN : { refusal: written.error, isInDoubt: false }
   }
-  // In the order of the list: whoever has to wait for others finds them there.
+  // In the order of the list: a deployment that waits for others finds them registered.
   for (const [region, job] of jobs) {
-    // One time for all: regions know by it that they roll out the same thing.
+    // The same time in all regions, by which they recognize the same rollout.
     const part = { ...job, SubmitTime: nsFromMs(options.nowMs) }
     const attempt = await attempted(
       region === own ? here(part) : registerThere(region, part, options),
@@ -98,7 +98,7 @@ export async function registerEverywhere<Written>(
   return written ?? err(refusal('region-unknown', 'No path to region'))
 }
 
-/** Asks a region whether it would take its part, as it would be registered. */
+/** Returns the request that plans another region's part as it would be registered. */
 export function partQuestion(
   job: Input<Job>,
   { PolicyOverride, PolicyOverrideComment }: JobRegisterRequest,
@@ -114,7 +114,7 @@ async function planHere(
   const plan = await options.planHere(job)
   if (plan.ok) return undefined
   const { code, message } = plan.error
-  // Every region has policies of its own; whatever else is wrong with a job is so everywhere.
+  // Policies differ between regions; all other problems of a job are the same everywhere.
   return isPolicyDenial(code) ? refusal(code, `region "${region}": ${message}`) : plan.error
 }
 
@@ -139,11 +139,11 @@ async function planThere(
   }
 }
 
-/** How registering it in one region went. */
+/** Outcome of registering the job in one region. */
 interface Attempt {
-  /** Undefined when it was taken. */
+  /** Undefined if it was registered. */
   readonly refusal: Refusal | undefined
-  /** It may have been taken all the same. */
+  /** True if it may have been registered in spite of the error. */
   readonly isInDoubt: boolean
 }
 
@@ -154,36 +154,36 @@ async function registerThere(
   job: Input<Job>,
   { regions, secret, namespace, body }: EverywhereOptions,
 ): Promise<Attempt> {
-  // Indexes are those of the region that was asked.
+  // Indexes belong to the region of the request.
   const { EnforceIndex: _enforce, JobModifyIndex: _index, Region: _region, ...rest } = body
   const url = `/v1/jobs?${namespaceQuery(namespace)}`
   const call = { method: 'POST', url, token: secret, body: { ...rest, Job: job } }
   const answer = await regions.ask(region, call)
   if (answer.status === 200) return TAKEN
-  // Its leader may have gone over it.
+  // A 5xx may come from a leader that changed during the write; the outcome is unknown.
   return { refusal: refusedThere(region, answer), isInDoubt: answer.status >= 500 }
 }
 
-/** Where it fails, what is known of the regions has to be told, and not only why. */
+/** Converts a fault to an outcome, because the error must name the state of all regions. */
 async function attempted(attempt: Promise<Attempt>): Promise<Attempt> {
   try {
     return await attempt
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown
-    // Of a fault of the storage nobody knows either.
+    // After a storage fault the outcome is unknown, too.
     const isInDoubt = thrown.kind !== REGION_UNREACHED
     return { refusal: refusal('region-unreached', thrown.message), isInDoubt }
   }
 }
 
 interface Progress {
-  /** Where it failed. */
+  /** The region that failed. */
   readonly region: string
   readonly taken: readonly string[]
   readonly all: readonly string[]
 }
 
-/** Says exactly which regions have the job by now, and what to do. */
+/** Returns an error that lists which regions have the job, and how to proceed. */
 function halfTaken(
   { refusal: why, isInDoubt }: Attempt,
   { region, taken, all }: Progress,
@@ -211,11 +211,13 @@ export interface StopEverywhere {
   readonly secret: string
   readonly job: Job
   readonly own: string
-  /** Of the request, without `global`. */
+  /** Query of the request, without `global`. */
   readonly query: Readonly<Record<string, string>>
 }
 
-/** Stops a job in its other regions. The reasons of those that did not, each with its name. */
+/**
+ * Stops a job in its other regions. Returns the reasons of those that failed, each with its region.
+ */
 export async function stopElsewhere(options: StopEverywhere): Promise<readonly Refusal[]> {
   const { job, own, regions, secret, query } = options
   const names = (job.Multiregion?.Regions ?? []).map(({ Name }) => Name)
@@ -247,7 +249,7 @@ function isPolicyDenial(code: string): code is 'policy-denied' | 'policy-denied-
   return code === 'policy-denied' || code === 'policy-denied-overridable'
 }
 
-/** Refusals of another region, as this one passes them on. */
+/** Returns another region's refusal as this region reports it. */
 function refusedThere(region: string, { status, text, errorCode }: RegionResponse): Refusal {
   const message = `region "${region}": ${text}`
   if (status >= 500) return refusal('region-unreached', message)

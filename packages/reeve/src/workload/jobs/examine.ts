@@ -14,15 +14,15 @@ import { namespaceRefusal } from './namespace-rules.ts'
 export interface ExaminedJob {
   /** In its canonical form. */
   readonly job: Job
-  /** What is wrong with it wherever it runs. */
+  /** Problems that are independent of the state. */
   readonly problems: JobProblems
-  /** Why its namespace does not take it. */
+  /** Refusal by the job's namespace. */
   readonly unwanted: Refusal | undefined
 }
 
 type ExamineContext = Pick<WorkloadContext, 'region' | 'store'>
 
-/** The rules that a job is held to, whoever asks: registration, plan, revert or validation. */
+/** Validates a job for registration, plan, revert or validation alike. */
 export function examineJob(
   context: ExamineContext,
   submitted: Input<Job>,
@@ -31,7 +31,7 @@ export function examineJob(
   return runToCompletion(examineSteps(context, submitted, namespace))
 }
 
-/** The same for a request: a large job is examined in slices, a small one at once. */
+/** Validates the job of a request: a large job in slices, a small one at once. */
 export async function examineSubmitted(
   context: ExamineContext,
   submitted: Input<Job>,
@@ -49,10 +49,10 @@ function* examineSteps(
 ): Steps<ExaminedJob> {
   const pool = store.tables.namespaces.find(namespace)?.NodePoolConfiguration?.Default
   const defaults = { region, namespace, nodePool: pool || 'default' }
-  // Which region it is has been decided, and its place among versions is not the caller's to say.
+  // The region has been chosen already, and callers cannot set version fields.
   const own = { Namespace: namespace, Region: '', Stop: false, VersionTag: null }
   const job = yield* canonicalizeJobSteps({ ...submitted, ...own }, defaults)
   const problems = yield* validateJobSteps(job)
-  // The namespace is looked at last: it may have changed between two steps.
+  // The namespace is checked last: it may have changed between two steps.
   return { job, problems, unwanted: namespaceRefusal(store, job) }
 }

@@ -20,7 +20,7 @@ import { findPlaces } from './placed-problems.ts'
 import { planningContext } from './plan.ts'
 import { readSubmission } from './submissions.ts'
 
-/** How an explanation is wanted. */
+/** Options of an explanation. */
 export interface ExplainOptions {
   readonly by: ExplainScope
   readonly limit: number
@@ -28,7 +28,7 @@ export interface ExplainOptions {
 
 const LIMIT_DEFAULT = 20
 
-/** The query of both routes; what is not given has the contract's defaults. */
+/** Returns the options from the query of both routes, with the contract's defaults. */
 export function explainOptions(query: {
   readonly by?: string | undefined
   readonly limit?: number | undefined
@@ -44,8 +44,8 @@ export function explainOptions(query: {
 }
 
 /**
- * Why instances of a job are not placed. The search that places allocations is asked, on the state
- * as it is now; an old evaluation is explained by what it would find today.
+ * Explains why instances of a job are not placed. Runs the scheduler's search on the current state,
+ * also for an old evaluation.
  */
 export async function explainEvaluation(
   context: WorkloadContext,
@@ -69,7 +69,7 @@ export async function explainEvaluation(
   }
 }
 
-/** The same for a job, with the latest of its evaluations. */
+/** Explains a job by its latest evaluation. */
 export async function explainJob(
   context: WorkloadContext,
   { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
@@ -90,7 +90,7 @@ function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation |
   for (const id of evaluations.keysIn('job', jobKey)) {
     const index = evaluations.createIndexOf(id) ?? 0
     if (index < latestIndex) continue
-    // What waits on may be made in the commit of what it goes on from (decision 0052).
+    // A blocked evaluation may be created in the commit of its predecessor (decision 0052).
     if (index === latestIndex && evaluations.find(id)?.PreviousEval !== latest) continue
     latest = id
     latestIndex = index
@@ -100,11 +100,11 @@ function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation |
 
 interface Explained extends ExplainOptions {
   readonly job: Job
-  /** Undefined when none is kept. */
+  /** Undefined if none is stored. */
   readonly evaluation: Evaluation | undefined
 }
 
-/** In slices, on the state as it was at the first of them. */
+/** Explains in slices, on the state at the start of the first one. */
 async function explain(
   context: WorkloadContext,
   explained: Explained,
@@ -124,7 +124,7 @@ async function explain(
   return explanationOf(placed, { job, evaluation, index, omitted })
 }
 
-/** Adds to each edit of the job where in its file the field is. */
+/** Adds to each suggested edit the position of its field in the job file. */
 async function withPlaces(
   context: WorkloadContext,
   job: Job,
@@ -153,7 +153,7 @@ async function withPlaces(
   }))
 }
 
-/** `TaskGroups[web].Tasks[api].…` with the positions of the group and the task for their names. */
+/** Replaces the names in `TaskGroups[web].Tasks[api].…` by indexes. */
 function indexedPath(job: Job, path: string): string {
   const at = job.TaskGroups.findIndex(({ Name }) => path.startsWith(`TaskGroups[${Name}].`))
   const group = job.TaskGroups[at]
@@ -186,20 +186,20 @@ function* explainSteps(
   return groups
 }
 
-/** The group as its last stable version would be placed, in the number that the job asks for. */
+/** Returns the group as its last stable version would be placed, with the job's count. */
 function versionOf(own: TaskGroup, version: Job | undefined) {
   const group = version?.TaskGroups.find(({ Name }) => Name === own.Name)
   if (version === undefined || group === undefined) return undefined
   return { version, group: { ...group, Count: own.Count } }
 }
 
-/** Why there is nothing to place at all. */
+/** Returns the reason why there is nothing to place. */
 function waitsFor(job: Job): string | undefined {
   if (job.Stop) return 'the job is stopped'
   return isParent(job) ? 'only the instances that the job launches are placed' : undefined
 }
 
-/** Evaluations are collected some time after they are done; placed is placed by then. */
+/** Returns a stand-in for an evaluation that was garbage-collected; its placements are complete. */
 function noEvaluation(job: Job, timeMs: number): Evaluation {
   const { JobModifyIndex: jobModifyIndex } = job
   return {

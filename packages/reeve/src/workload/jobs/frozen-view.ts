@@ -3,12 +3,11 @@ import type { AllocationRow, NodeUsage, PublicNode, UsageColumns } from '../../m
 import type { ClusterView } from '../../scheduler/index.ts'
 
 /**
- * A view that can be frozen: from then on it shows what the scheduler sees of one job as it was at
- * that moment, so that a plan in slices is a plan of one state. Before that it is the live view and
- * costs nothing; a plan that fits into one slice never freezes it.
- *
- * Allocations of other jobs are still read live, where they may be preempted: a copy of all of them
- * would cost more than the plan. Those that were created later are left out.
+ * A view that can be frozen: from then on it shows the scheduler's view of one job at that moment,
+ * so that a plan in slices is based on one state. Before that it is the live view and costs
+ * nothing; a plan that fits into one slice never freezes it. Allocations of other jobs are still
+ * read live, for preemption: copying all of them would cost more than the plan. Later
+ * allocations are omitted.
  */
 export class FreezableView {
   readonly #live: ClusterView
@@ -24,7 +23,7 @@ export class FreezableView {
     this.#frozen ??= frozenView(this.#live, this.#job)
   }
 
-  /** The view for the scheduler; it stays the same object when it is frozen. */
+  /** The view for the scheduler; the same object before and after freezing. */
   get view(): ClusterView {
     const now = (): ClusterView => this.#frozen ?? this.#live
     return {
@@ -101,7 +100,7 @@ function versionOf(row: AllocationRow, versions: readonly Job[]): Job | undefine
   )
 }
 
-/** Usages are never changed in place: to keep them is to keep references. */
+/** Usages are immutable, so keeping references suffices. */
 function copyNodes(
   live: ClusterView,
   ready: readonly PublicNode[],

@@ -8,7 +8,7 @@ import { JobsByChange, walkChanges, type ChangeOrder } from './jobs-by-change.ts
 
 const IDS = ['a', 'b', 'c', 'd', 'e'] as const
 
-/** What is written together, and what goes. */
+/** Jobs written and deleted in one commit. */
 const commits = fc.array(
   fc.record({
     written: fc.uniqueArray(fc.constantFrom(...IDS), { maxLength: 4 }),
@@ -29,7 +29,7 @@ function keysOf(order: ChangeOrder, reverse = false): readonly string[] {
   return [...walkChanges(order, undefined, reverse)].map(({ key }) => key)
 }
 
-/** By the rows themselves. */
+/** Computes the order from the rows. */
 function sorted({ tables: { jobs } }: Store): readonly string[] {
   return [...jobs.keys()].toSorted(
     (a, b) => (jobs.modifyIndexOf(b) ?? 0) - (jobs.modifyIndexOf(a) ?? 0) || (a < b ? -1 : 1),
@@ -70,7 +70,7 @@ test('jobs by change: an order that was given out stays, though jobs change', as
   write(store, ['a', 'b', 'c'], undefined)
   const before = jobs.order
   const keys = keysOf(before)
-  // More than are kept of places that jobs have left.
+  // More changes than outdated entries are retained.
   for (let round = 0; round < 3_000; round++) write(store, ['a'], undefined)
   assert.deepEqual(keysOf(before), keys)
   assert.deepEqual(keysOf(jobs.order), sorted(store))

@@ -2,22 +2,22 @@ import type { Job } from '@reeve/contract'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Store, Table } from '../../state/index.ts'
 
-/** A job in the order of changes; the row itself is looked up when it is shown. */
+/** A job in the order of changes; its row is read only when it is shown. */
 export interface ChangedJob {
   readonly modifyIndex: number
   readonly key: string
-  /** The index at which it changed again or went; 0 while this is its place. */
+  /** Index at which this entry was superseded or the job deleted; 0 while it is current. */
   readonly passedAt: number
-  /** What filters ask for most; read from the row once. */
+  /** Common filter fields, read from the row once. */
   readonly facts: JobFacts
 }
 
-/** The fields of a job that are kept beside the order. */
+/** Fields of a job that are kept with the order. */
 export type JobFacts = Pick<Job, (typeof JOB_FACTS)[number]>
 
 export const JOB_FACTS = ['ID', 'Namespace', 'Name', 'Type', 'Status', 'Stop', 'Priority'] as const
 
-/** The newest change first; a commit may change several jobs. */
+/** Compares by newest change first; a commit may change several jobs. */
 function compareChanges(
   a: Pick<ChangedJob, 'modifyIndex' | 'key'>,
   b: Pick<ChangedJob, 'modifyIndex' | 'key'>,
@@ -25,28 +25,30 @@ function compareChanges(
   return b.modifyIndex - a.modifyIndex || compareText(a.key, b.key)
 }
 
-/** The order as it was at an index. What changes later stays at its place in it. */
+/** The order at an index. Later changes do not affect it. */
 export interface ChangeOrder {
-  /** The oldest change first. Entries that were passed at `index` already do not count. */
+  /**
+   * Entries by oldest change first, including those superseded at or before `index`, which are
+   * skipped.
+   */
   readonly entries: readonly ChangedJob[]
   readonly count: number
   readonly index: number
 }
 
-/** More than this and as many places as jobs are passed: they are dropped. */
+/** Compact once superseded entries outnumber live ones by this margin. */
 const PASSED_MIN = 1_024
 
 /**
- * All jobs in the order of their changes. It is sorted when it is first asked for; afterwards a job
- * that changes goes to its end, so that neither a write nor a page costs more the more jobs there
- * are.
+ * All jobs in the order of their changes. Sorted on first use; afterwards a changed job moves to
+ * the end, so that the cost of a write or a page does not depend on the number of jobs.
  */
 export class JobsByChange {
   readonly #jobs: Table<Job>
   #entries: Entry[] = []
   #places: Map<string, Entry> | undefined
   #isTold = false
-  /** From here on the entries of one commit are in the order in which it wrote them. */
+  /** Entries from here on are in the order in which one commit wrote them, and unsorted. */
   #sortedTo = 0
 
   constructor({ tables }: Store) {
@@ -75,7 +77,7 @@ export class JobsByChange {
     if (before !== undefined) before.passedAt = modifyIndex ?? this.#jobs.lastIndex
     places.delete(key)
     if (modifyIndex === undefined) return
-    // A change that is taken back would have to go back to its old place.
+    // A rolled-back change would have to return to its old position.
     if (modifyIndex < (this.#entries.at(-1)?.modifyIndex ?? 0)) {
       this.#places = undefined
       return
@@ -86,14 +88,17 @@ export class JobsByChange {
     if (this.#entries.length > 2 * places.size + PASSED_MIN) this.#dropPassed()
   }
 
-  /** Into a new array: who walks the old one goes on with it. */
+  /** Copies the current entries to a new array: running walks continue on the old one. */
   #dropPassed(): void {
     this.#sortTail()
     this.#entries = this.#entries.filter((entry) => entry.passedAt === 0)
     this.#sortedTo = this.#entries.length
   }
 
-  /** An order that was given out ends before the tail: all of a commit is written in one turn. */
+  /**
+   * Sorts the entries of the last commit. Orders handed out end before them: a commit is written in
+   * one tick.
+   */
   #sortTail(): void {
     if (this.#sortedTo === this.#entries.length) return
     const tail = this.#entries.slice(this.#sortedTo).toSorted((a, b) => compareChanges(b, a))
@@ -102,7 +107,7 @@ export class JobsByChange {
   }
 }
 
-/** Those of the named jobs that exist. */
+/** Returns the entries of the named jobs that exist. */
 export function changedJobs({ tables: { jobs } }: Store, keys: Iterable<string>): ChangeOrder {
   const entries = entriesOf(jobs, keys)
   return { entries, count: entries.length, index: jobs.lastIndex }
@@ -152,7 +157,7 @@ function factsOf(job: Job | undefined): JobFacts {
   return { ID, Namespace, Name, Type, Status, Stop, Priority }
 }
 
-/** From a position on (inclusive), newest change first or the other way round. */
+/** Walks from a position on (inclusive), newest change first or in reverse. */
 export function* walkChanges(
   { entries, count, index }: ChangeOrder,
   start: Pick<ChangedJob, 'modifyIndex' | 'key'> | undefined,
@@ -177,7 +182,7 @@ function compareAt(
   return compareChanges(entries[at] ?? start, start)
 }
 
-/** The first place below `count` from which on `holds` is true. */
+/** Returns the first position below `count` from which on `holds` is true. */
 function firstWhere(count: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, count]
   while (low < high) {

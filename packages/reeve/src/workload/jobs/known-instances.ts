@@ -22,20 +22,20 @@ import type { WorkloadContext } from '../context.ts'
 import { planningContext } from './plan.ts'
 
 interface Known extends Required<Pick<ExplainOptions, 'knownOf' | 'withheld'>> {
-  /** By group: the version that an evaluation would place, where it is not the job's own. */
+  /** By group: the version that an evaluation would place, if it is not the job's current one. */
   readonly versions: Plan['unplacedVersions']
 }
 
 /**
- * What is known of instances besides whether a node takes them: an evaluation of the job now, tried
- * and not carried out, says which of them it would place; what it would neither place nor find
- * without room waits for something else.
+ * Returns the known states of instances besides feasibility: a dry-run evaluation determines which
+ * it would place; any that it neither places nor reports as failed waits for something else.
  */
 export function* knownInstances(context: WorkloadContext, job: Job): Steps<Known> {
   const { view, clock } = context
   const nowMs = clock.nowMs()
   const { JobModifyIndex: jobModifyIndex } = job
-  // Nobody asks for it: so what only somebody's word places again is not said to be placed.
+  // This trigger does not force a reschedule, so instances that require one are not reported as
+  // placed.
   const options = { id: '', trigger: 'queued-allocs', timeMs: nowMs, jobModifyIndex } as const
   const plan = yield* scheduleSteps(view, newEvaluation(job, options), planningContext(nowMs))
   const isOnEveryNode = isSystemType(job.Type)
@@ -60,7 +60,10 @@ export function* knownInstances(context: WorkloadContext, job: Job): Steps<Known
   return { knownOf, withheld: plan.withheld, versions: plan.unplacedVersions }
 }
 
-/** What holds all instances back because nodes were lost with the job (decision 0061). */
+/**
+ * Returns the state of all instances while the job is held because nodes were lost with it
+ * (decision 0061).
+ */
 function holdAfterLoss(job: Job, nowMs: number): KnownInstance | undefined {
   const phase = placementPhase(job, nowMs)
   const Text = holdText(phase, job)
@@ -69,7 +72,7 @@ function holdAfterLoss(job: Job, nowMs: number): KnownInstance | undefined {
   return { State: 'delayed', WaitUntil: isoFromMs(phase.untilMs), Text }
 }
 
-/** What is known of an instance that finds room: what it waits for all the same. */
+/** Returns a function for the state of an instance that has capacity but still waits. */
 function roomFinder({ store }: WorkloadContext, { job, plan, keyOf }: RoomOptions) {
   const placed = new Map(plan.placements.map((row) => [keyOf(row), row]))
   const withheld = new Map(plan.withheld.map((row) => [keyOf(row), row]))
@@ -93,12 +96,12 @@ function keyFor(name: string, nodeId: string): string {
   return `${nodeId} ${name}`
 }
 
-/** `<job>.<group>[<n>]`, where the group may hold brackets too. */
+/** Returns the group of `<job>.<group>[<n>]`, where the group may contain brackets too. */
 function groupOf(job: Job, name: string): string {
   return name.slice(job.ID.length + 1, name.lastIndexOf('['))
 }
 
-/** The newest allocation of each name that has ended. */
+/** Returns the newest terminal allocation of each name. */
 function endedRows(
   { view }: WorkloadContext,
   job: Job,
@@ -111,7 +114,10 @@ function endedRows(
   return new Map(rows.map((row) => [keyOf(row), row]))
 }
 
-/** When the follow-up of an allocation is due: one that is stored, or one that would be made. */
+/**
+ * Returns the due times of reschedules: of stored follow-up evaluations, and of those that would be
+ * created.
+ */
 function dueTimes(
   { store, clock }: WorkloadContext,
   plan: Plan,
@@ -127,7 +133,7 @@ function dueTimes(
   }
 }
 
-/** The deployment of the job as it is registered now. */
+/** Returns the deployment if it belongs to the current version. */
 function ownDeployment(deployment: Deployment | undefined, job: Job): Deployment | undefined {
   const isOwn =
     deployment?.JobCreateIndex === job.CreateIndex && deployment.JobVersion === job.Version
@@ -160,7 +166,7 @@ function awaitsOthers(
   return held(before, text)
 }
 
-/** That an allocation ended well is no cause to evaluate its job. */
+/** Waits for an evaluation: the successful end of an allocation does not create one. */
 function awaitsEvaluation(before: AllocationRow | undefined): KnownInstance {
   const text =
     before === undefined
@@ -175,7 +181,7 @@ function endText(before: AllocationRow | undefined): string {
     : `the one before it is ${before.ClientStatus} and is not placed again`
 }
 
-/** How a deployment holds it back; undefined: none does. One that has ended holds nothing back. */
+/** Returns how an active deployment delays placement; undefined if it does not. */
 function deploymentText(deployment: Deployment | undefined): string | undefined {
   if (deployment === undefined || !isActiveDeployment(deployment)) return undefined
   if (deployment.Status === 'paused') return 'its deployment is paused, and goes on when resumed'

@@ -5,16 +5,16 @@ import type { TaskOrigin } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export interface ParseRequest {
-  /** Undefined when the request has none. */
+  /** Undefined if the request has none. */
   readonly body: JobParseRequest | undefined
   readonly namespace: string
-  /** Whose turn the file takes on the thread that reads it. */
+  /** The origin of the task, for fair scheduling on the parser thread. */
   readonly origin: TaskOrigin
 }
 
 /**
- * The job as JSON, or everything that is wrong with its text, each problem on a line of its own.
- * What is odd but harmless has no place in the answer and is not told.
+ * Parses a job file to JSON, or returns all problems of its text, one per line. Warnings have no
+ * field in the response and are dropped.
  */
 export async function parseJob(
   { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
@@ -38,7 +38,7 @@ export async function parseJob(
     : invalid(`Failed to parse job: ${outcome.value.message}`)
 }
 
-/** A wildcard names no namespace that a job could be in. */
+/** Returns the namespace; a wildcard is not the namespace of a job. */
 function nameOf(namespace: string): string {
   return namespace === '*' ? PARSE_DEFAULTS.namespace : namespace
 }

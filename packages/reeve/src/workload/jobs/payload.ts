@@ -1,12 +1,12 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
-/** A payload as it is stored: base64 in one piece. */
+/** A payload as it is stored: base64 without line breaks. */
 export interface Payload {
   readonly base64: string
   readonly bytes: number
 }
 
-/** Reads base64 as clients write it: line breaks are passed over. */
+/** Reads base64 as clients write it: line breaks are ignored. */
 export function readPayload(text: string): Result<Payload, string> {
   const at = firstIllegal(text)
   if (at !== undefined) return err(`illegal base64 data at input byte ${at}`)
@@ -18,7 +18,7 @@ export function readPayload(text: string): Result<Payload, string> {
 const LETTER = /[A-Za-z0-9+/]/
 const PADDING = '='
 
-/** Where the text stops being base64; undefined when it is all right. */
+/** Returns the position of the first invalid character; undefined if the text is valid. */
 function firstIllegal(text: string): number | undefined {
   let letters = 0
   for (let at = 0; at < text.length; at++) {
@@ -28,11 +28,14 @@ function firstIllegal(text: string): number | undefined {
     if (!LETTER.test(char)) return at
     letters += 1
   }
-  // What is left over begins a group that never ends.
+  // Otherwise the last group is incomplete.
   return letters % 4 === 0 ? undefined : text.length - (letters % 4)
 }
 
-/** After two letters of a group come two signs, after three one, and then nothing. */
+/**
+ * Checks the padding: two characters after two letters of a group, one after three, and then the
+ * end.
+ */
 function illegalPadding(text: string, from: number, letters: number): number | undefined {
   if (letters < 2) return from
   let missing = 4 - letters

@@ -51,14 +51,14 @@ import { warningsNow } from './warnings.ts'
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
   readonly pathJobId: string
-  /** It is one region's part of a job already. */
+  /** True for one region's part of a multi-region job. */
   readonly isPart?: boolean
 }
 
 /**
- * What registering the job would do, found out by the very scheduler that would do it, on the state
- * as it would be then. Nothing is stored and no event is made. The job is held to the same rules as
- * a registration: a plan that succeeds is one that can be carried out.
+ * Plans a job: returns the changes that registering it would make, computed by the scheduler on the
+ * resulting state. Nothing is stored and no event is created. The job is validated like a
+ * registration: a successful plan can be registered.
  */
 export async function planJob(
   context: WorkloadContext,
@@ -79,7 +79,7 @@ export async function planJob(
     request.isPart === true
       ? await planPart(context, caller, { next, request })
       : await planWhole(context, caller, { next, request })
-  // It tells of the state, which may not be durable yet.
+  // The plan reveals state, which may not be durable yet.
   await context.store.settled()
   return planned
 }
@@ -109,8 +109,8 @@ async function planWhole(
 }
 
 /**
- * One region's part is planned only to be registered (decision 0041): what would refuse that, or
- * keep a record of the refusal, does so now, while nothing is registered anywhere.
+ * Plans one region's part before it is registered (decision 0041): checks that could refuse the
+ * registration, or record a refusal, run now, while nothing is registered anywhere.
  */
 async function planPart(
   context: WorkloadContext,
@@ -137,7 +137,7 @@ async function planPart(
 
 const UNASKED: PlannedVerdicts = { outcomes: null, warnings: [] }
 
-/** Of a job that lists regions, what this one would run. */
+/** Returns the part of this region, for a multi-region job. */
 function partHere(
   context: WorkloadContext,
   { isPart }: PlanRequest,
@@ -160,7 +160,7 @@ function mayPlan(
   return mayUseVolumes(grants, namespace, body.Job)
 }
 
-/** The texts are those of plan. */
+/** Validates the request, with the messages of plan. */
 function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refusal> {
   if (body === undefined) return invalid('Request body is empty')
   const job = body.Job
@@ -180,8 +180,8 @@ interface Planned {
 }
 
 /**
- * A plan of many instances takes seconds and many megabytes, so a tenant makes one of them at a
- * time (decision 0065). Others are made at once.
+ * Computes the response. A plan of many instances takes seconds and much memory, so a tenant makes
+ * one of them at a time (decision 0065). Smaller plans start at once.
  */
 async function responseOf(context: WorkloadContext, planned: Planned): Promise<JobPlanResponse> {
   const { planGate, store } = context
@@ -198,7 +198,7 @@ async function planNow(
   context: WorkloadContext,
   { next, withDiff, policies, origin }: Planned,
 ): Promise<JobPlanResponse> {
-  // The plan is of the state as it is after policies were asked and other plans were made.
+  // Read the state now: evaluating policies and waiting for other plans takes time.
   const current = context.store.tables.jobs.find(namespacedKey(next.Namespace, next.ID))
   const { view, evaluation, scheduling } = prepareDryRun(context, next, current)
   const steps = scheduleSteps(view.view, evaluation, scheduling)
@@ -224,7 +224,7 @@ async function planNow(
   }
 }
 
-/** Admits plans of many instances: one of each tenant at a time. */
+/** Creates the gate for plans of many instances: one per tenant at a time. */
 export function createPlanGate(clock: Pick<Clock, 'monotonicMs'>): TenantGate {
   return new TenantGate(clock, {
     runningMax: LIMITS.largePlansRunningMax,
@@ -234,7 +234,9 @@ export function createPlanGate(clock: Pick<Clock, 'monotonicMs'>): TenantGate {
   })
 }
 
-/** The plan that the evaluation of the registration would make, were it carried out at once. */
+/**
+ * Returns the plan that the evaluation of the registration would make if it were processed at once.
+ */
 export function dryRun(context: WorkloadContext, job: Job, current: Job | undefined): Plan {
   const { view, evaluation, scheduling } = prepareDryRun(context, job, current)
   return schedule(view.view, evaluation, scheduling)
@@ -254,7 +256,8 @@ function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefi
   const changes = jobRows(
     { ...context, ids },
     { job, current, priority: 0, kept: unchangedJob(job, current) },
-    // A parent is not evaluated, which comes to the same: the scheduler runs only its children.
+    // A parameterized job is not evaluated, with the same result: the scheduler runs only its
+    // children.
     { stamp, evalId: isParent(job) ? '' : evalId, sourceBlob: undefined },
   )
   const there = overlayView(view, stamp.index, changes)
@@ -273,14 +276,14 @@ function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefi
 }
 
 /**
- * Ids and chances of its own: a plan takes nothing from those of the servers, and the same question
- * about the same state has the same answer.
+ * Returns a context with its own IDs and random source: a plan does not affect the servers'
+ * sources, and repeating it on the same state gives the same result.
  */
 export function planningContext(nowMs: number, ids = plannedIds()): SchedulingContext {
   return { nowMs, ids, random: { next: () => 0 } }
 }
 
-/** UUIDs of rows that are never stored. */
+/** IDs of rows that are never stored. */
 function plannedIds(): IdSource {
   let count = 0
   return {

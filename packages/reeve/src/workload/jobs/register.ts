@@ -42,11 +42,11 @@ import { originOfRequest, versionRows } from './versions.ts'
 import { mayUseVolumes } from './volume-rights.ts'
 import { warningsNow } from './warnings.ts'
 
-/** A job that is submitted, to be registered or for a dry run. */
+/** A submitted job, for registration or a dry run. */
 export interface JobSubmitted {
-  /** Undefined when the request has none. */
+  /** Undefined if the request has none. */
   readonly body: Pick<JobRegisterRequest, 'Job' | 'Namespace' | 'Region'> | undefined
-  /** The query's namespace and region; empty when not given. */
+  /** Namespace and region of the query; empty if not given. */
   readonly queryNamespace: string
   readonly queryRegion: string
   readonly origin: WorkOrigin
@@ -54,15 +54,15 @@ export interface JobSubmitted {
 
 export interface RegisterRequest extends JobSubmitted {
   readonly body: JobRegisterRequest | undefined
-  /** Id in the path of Update job; undefined for Create job. */
+  /** ID in the path of an update; undefined when creating a job. */
   readonly pathJobId: string | undefined
-  /** What the caller has shown, for other regions that the job is registered in too. */
+  /** The secret of the caller, for registering in other regions. */
   readonly secret?: string | undefined
-  /** It is one region's part of a job: another region sees to the rest. */
+  /** True for one region's part of a job: another region handles the rest. */
   readonly isPart?: boolean
 }
 
-/** What a job write did. */
+/** Result of a job write. */
 export interface JobWritten {
   readonly evalId: string
   readonly evalCreateIndex: number
@@ -71,7 +71,7 @@ export interface JobWritten {
   readonly warnings: readonly string[]
 }
 
-/** Permission first, then the shape of the request, then the job. */
+/** Checks permission first, then the request, then the job. */
 export async function registerHere(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -107,14 +107,14 @@ export async function registerHere(
   )
 }
 
-/** What holds against the state; policies are asked in between, so it is asked twice. */
+/** Checks the registration against the state; called again after policies were evaluated. */
 function prepareRegistration(
   { store }: WorkloadContext,
   next: Job,
   body: JobRegisterRequest,
 ): Result<Prepared, Refusal> {
   const { Namespace: namespace, ID: jobId } = next
-  // It may have been deleted since the job was examined.
+  // The namespace may have been deleted since the job was validated.
   if (!store.tables.namespaces.has(namespace))
     return err(namespaceRefusal(store, next) ?? NAMESPACE_GONE)
   const current = store.tables.jobs.find(namespacedKey(namespace, jobId))
@@ -126,7 +126,7 @@ function prepareRegistration(
 
 const NAMESPACE_GONE = refusal('unknown-namespace', 'the namespace is gone')
 
-/** Changes whenever a job is specified anew, and not with its status. */
+/** Returns a key that changes with each new specification of the job, and not with its status. */
 export function specificationKey(job: Job | undefined): string {
   return job === undefined ? '' : `${job.CreateIndex}/${job.JobModifyIndex}`
 }
@@ -147,7 +147,7 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   return ok(job)
 }
 
-/** What is wrong with the reason that a request gives for a new version. */
+/** Returns the problem of the message of a new version. */
 export function messageProblem({
   Message,
 }: Pick<JobRegisterRequest, 'Message'>): string | undefined {
@@ -155,24 +155,27 @@ export function messageProblem({
   return (Message ?? '').length > most ? `Message is longer than ${most} characters` : undefined
 }
 
-/** What is wrong with a job as it was submitted, before its canonical form is looked at. */
+/** Returns the problem of a job as it was submitted, before it is canonicalized. */
 export function submittedProblem(job: Input<Job>): string | undefined {
   const size = jobSizeProblem(job)
   if (size !== undefined) return size
   const { ID, Type, TaskGroups } = job
-  // A longer one fits no path, so that nobody could read or stop the job.
+  // A longer ID does not fit into a path, so the job could be neither read nor stopped.
   if ((ID ?? '').length > LIMITS.pathParamCharsMax)
     return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`
   const scales = TaskGroups?.some((group) => Boolean(group.Scaling)) ?? false
   return Type === 'system' && scales ? SYSTEM_SCALING : undefined
 }
 
-/** Query, then request body, then job, then `default`. */
+/** Returns the namespace: of the query, else the body, the job, or `default`. */
 export function namespaceOf({ body, queryNamespace }: JobSubmitted): string {
   return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
 }
 
-/** The same order; the query's region is checked with every request. */
+/**
+ * Reports whether the region is this one, in the same order; every request checks the query's
+ * region.
+ */
 export function isOwnRegion(
   { region }: Pick<WorkloadContext, 'region'>,
   { body, queryRegion }: JobSubmitted,
@@ -190,7 +193,7 @@ export function mayRegister(caller: Caller, namespace: string, body: JobRegister
   return mayUseVolumes(grants, namespace, body.Job)
 }
 
-/** The job in its canonical form, or every reason why it is none. */
+/** Returns the job in its canonical form, or all of its problems. */
 export function acceptJob(
   context: WorkloadContext,
   submitted: Input<Job>,
@@ -199,7 +202,7 @@ export function acceptJob(
   return accepted(examineJob(context, submitted, namespace))
 }
 
-/** The same for a request: a large job is examined in slices. */
+/** Validates the job of a request: a large job in slices. */
 export async function acceptSubmitted(
   context: WorkloadContext,
   submitted: Input<Job>,
@@ -214,7 +217,7 @@ function accepted({ job, problems, unwanted }: ExaminedJob): Result<Job, Refusal
   return unwanted === undefined ? ok(job) : err(unwanted)
 }
 
-/** Tells also where in its file the job is wrong, when the file came with it. */
+/** Adds positions in the job file to the problems, if the request contains the file. */
 async function placedInSource(
   context: WorkloadContext,
   refused: { readonly ok: false; readonly error: Refusal },
@@ -230,7 +233,7 @@ async function placedInSource(
   return err(refusal(refused.error.code, text))
 }
 
-/** What a new version may not change. */
+/** Refuses changes that a new version must not make. */
 export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
   if (job.Payload !== null)
     return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
@@ -252,7 +255,7 @@ export function checkIndex(
   return conflict(`job exists with conflicting job modify index: ${current.JobModifyIndex}`)
 }
 
-/** New groups keep the count they were submitted with. */
+/** Returns the job with current counts; new groups keep the submitted count. */
 function preserveCounts(job: Job, current: Job | undefined): Job {
   const counts = new Map(current?.TaskGroups.map((group) => [group.Name, group.Count]))
   return {
@@ -268,21 +271,21 @@ export interface JobCommit {
   readonly job: Job
   readonly current: Job | undefined
   readonly priority: number
-  /** The source of a new version: bytes to store, or the key of a blob that is stored already. */
+  /** Source of a new version: bytes to store, or the key of an existing blob. */
   readonly source: Uint8Array | string | undefined
-  /** What is remembered of policies that were passed over. */
+  /** Record of overridden policies. */
   readonly record: VerdictWrite
-  /** When it was submitted, where another region says so; now unless given. */
+  /** Submit time if another region has set it; now unless given. */
   readonly submittedNs?: number | undefined
-  /** Registered without running. */
+  /** Register without running. */
   readonly isStopped?: boolean
-  /** Why, as the submitter says. */
+  /** Message of the submitter. */
   readonly message?: string
 }
 
 /**
- * One commit: the job, its version and its evaluation, and of a small job what the scheduler makes
- * of it (decision 0052). An unchanged job gets an evaluation only.
+ * Commits the job, its version and evaluation, and for a small job its placements (decision 0052).
+ * An unchanged job gets only an evaluation.
  */
 export async function commitJob(
   context: WorkloadContext,
@@ -302,7 +305,7 @@ export async function commitJob(
   const { index, durable } = context.store.commit({
     by,
     cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
-    // Deployments and whatever else is written beside the job follow from it.
+    // Deployments and other rows of the commit belong to the job.
     about: { organizationId: null, subjects: [job.ID] },
     blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
     changes: (stamp) => {
@@ -322,15 +325,15 @@ export async function commitJob(
     evalId,
     evalCreateIndex: evalId === '' ? 0 : index,
     jobModifyIndex: kept?.JobModifyIndex ?? index,
-    // Without an evaluation an unchanged job is written nowhere.
+    // Without an evaluation nothing was written for an unchanged job.
     index: kept === undefined || evalId !== '' ? index : kept.ModifyIndex,
     warnings: warningsNow(context, job),
   }
 }
 
 /**
- * The registered job when the submitted one is the same: it gets no new version. Undefined when
- * there will be one; a stopped job is revived by one.
+ * Returns the registered job if the submitted one is identical and creates no new version; else
+ * undefined. A stopped job gets a new version, which starts it.
  */
 export function unchangedJob(job: Job, current: Job | undefined): Job | undefined {
   return current === undefined || current.Stop || jobSpecChanged(current, job) ? undefined : current
@@ -338,12 +341,12 @@ export function unchangedJob(job: Job, current: Job | undefined): Job | undefine
 
 export interface JobRowsOptions {
   readonly stamp: Stamp
-  /** Empty when there is no evaluation. */
+  /** Empty if there is no evaluation. */
   readonly evalId: string
   readonly sourceBlob: string | undefined
 }
 
-/** What registering the job writes; a dry run looks at the cluster as it would be with these. */
+/** Returns the rows of a registration; a dry run overlays them on the state. */
 export function jobRows(...registering: Parameters<typeof registration>): Change[] {
   const [{ store }] = registering
   const made = registration(...registering)
@@ -389,8 +392,9 @@ function registration(
 }
 
 /**
- * Regions that take turns see each other's deployments, so there is one from the start; it puts an
- * end to that of the version before, which the scheduler would no longer look at.
+ * Returns the deployment of a multi-region job whose regions deploy in turn: they watch each
+ * other's deployments, so it is created at registration. It cancels the deployment of the previous
+ * version, which the scheduler would ignore.
  */
 function regionRows(
   { regions, region, ids, store }: WorkloadContext,
@@ -410,7 +414,7 @@ function regionRows(
   )
 }
 
-/** Clocks of regions differ; a time that is far ahead is nobody's. */
+/** Maximum clock difference between regions; a later submit time is rejected. */
 const AHEAD_MS_MAX = 3_600_000
 
 function submittedAt(
@@ -422,7 +426,10 @@ function submittedAt(
   return isPart === true && isTime ? given : undefined
 }
 
-/** Periodic and parameterized jobs wait for their launch or dispatch. */
+/**
+ * Reports whether to evaluate the job. Periodic and parameterized jobs wait for a launch or
+ * dispatch.
+ */
 function needsEvaluation(job: Job): boolean {
   return !isParent(job)
 }

@@ -42,14 +42,14 @@ export interface ScaleRequest {
 }
 
 export interface JobScaled {
-  /** Undefined when no evaluation was made. */
+  /** Undefined if no evaluation was created. */
   readonly evalId: string | undefined
   readonly jobModifyIndex: number
   readonly index: number
   readonly warnings: readonly string[]
 }
 
-/** Clients see the first refusal, so the order of the checks is part of the API. */
+/** Scales a group. Clients see the first refusal, so the order of the checks is part of the API. */
 export async function scaleJob(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -64,7 +64,7 @@ export async function scaleJob(
   const wish = wishOf(request)
   if (!wish.ok) return invalid(wish.error)
   const prepare = () => prepareScale(context, request, wish.value)
-  // Without a count only an event is recorded: nothing that policies could deny.
+  // Without a count only an event is recorded, which policies do not apply to.
   if (wish.value.count === undefined) {
     const prepared = prepare()
     return prepared.ok
@@ -113,7 +113,7 @@ function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, str
   if ((target['Namespace'] ?? '') !== '' && target['Namespace'] !== namespace)
     return err('namespace in payload did not match header')
   const error = body.Error ?? false
-  // A text is an error, and its message when there is no other.
+  // A text marks an error, and is its message if there is no other.
   const text = typeof error === 'string' ? error : ''
   const wish: ScaleWish = {
     group: target['Group'] ?? '',
@@ -126,7 +126,7 @@ function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, str
   return problem === undefined ? ok(wish) : err(problem)
 }
 
-/** What stands in the way of a new version of just this job. */
+/** Returns the refusal of a new version of this job. */
 function checkJob(
   { store }: WorkloadContext,
   job: Job,
@@ -148,7 +148,7 @@ interface AllowedScale {
   readonly allowed: Allowed
 }
 
-/** One commit: the event, and with a count the new version and its evaluation. */
+/** Commits the event, and with a count the new version and its evaluation. */
 async function commitScale(
   context: WorkloadContext,
   { by }: Author,
@@ -181,7 +181,7 @@ function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs, by }: Stamp &
   return {
     ...withOrigin(withCount(job, wish), originOfRequest({ by }, message)),
     Version: job.Version + 1,
-    // A name stays with the version that was given it.
+    // A tag stays with its version.
     VersionTag: null,
     Stable: false,
     SubmitTime: nsFromMs(timeMs),

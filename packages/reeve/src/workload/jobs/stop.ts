@@ -28,9 +28,9 @@ export interface StopRequest {
   readonly jobId: string
   readonly purge: boolean
   readonly evalPriority: number
-  /** Skip group and task shutdown delays. */
+  /** Skip the shutdown delays of group and tasks. */
   readonly noShutdownDelay: boolean
-  /** In every region of the job, shown this secret; undefined stops it here alone. */
+  /** Stop the job in all of its regions with this secret; undefined stops it here only. */
   readonly everywhere?: { readonly secret: string } | undefined
 }
 
@@ -41,12 +41,12 @@ export interface JobStopped {
   readonly index: number
 }
 
-/** Stopping is idempotent; an unknown job answers with empty fields. */
+/** Result for an unknown job: stopping is idempotent. */
 const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyIndex: 0, index: 0 }
 
 /**
- * A multi-region job stops in all its regions. What cannot be stopped elsewhere is told, and the
- * job is then not purged here, so that it can be stopped again.
+ * Stops a job; a multi-region job in all of its regions. Failures in other regions are reported,
+ * and the job is then not purged here, so that stopping it can be retried.
  */
 export async function stopJob(
   context: WorkloadContext,
@@ -76,7 +76,7 @@ export async function stopJob(
   return err(notEverywhere(problems))
 }
 
-/** With the status of the regions that did not stop it, where they agree. */
+/** Returns the failures, with the status of the other regions if it is the same. */
 function notEverywhere(problems: readonly Refusal[]): Refusal {
   const whys = problems.map(({ message }) => message).join('; ')
   const [first] = problems
@@ -91,7 +91,7 @@ const STOP_AGAIN =
   'There it goes on running. Stop it again when that is put right: where it is stopped already, ' +
   'nothing changes.'
 
-/** Deregisters it; its allocations are stopped by the evaluation. */
+/** Deregisters the job; the evaluation stops its allocations. */
 async function stopHere(
   context: WorkloadContext,
   { by }: Author,
@@ -102,20 +102,21 @@ async function stopHere(
     return err(refusal('invalid-input', 'Eval priority must be between 1 and 100 inclusively'))
   const job = context.store.tables.jobs.find(namespacedKey(request.namespace, request.jobId))
   if (job === undefined) {
-    // That it is gone may be news that is not durable yet.
+    // The commit that deleted the job may not be durable yet.
     await context.store.settled()
     return ok(NOTHING_STOPPED)
   }
   const hasEvaluation = !isParent(job)
   const evalId = hasEvaluation ? context.ids.uuid() : ''
-  // Callers enforce it when they register the job again, so it is the one that the job has then.
+  // Callers enforce this index when they register the job again, so it must be the job's current
+  // one.
   const isUnchanged = job.Stop && !request.purge
   const modifyIndex = (commitIndex: number): number =>
     isUnchanged ? job.JobModifyIndex : commitIndex
   const { index, durable } = context.store.commit({
     by,
     cause: 'JobDeregistered',
-    // Stopping again and again would use the reserve up.
+    // Stopping a job repeatedly would exhaust the disk reserve.
     freesSpace: request.purge || !job.Stop,
     changes: (stamp) =>
       withJobRows(context.store.tables, [
@@ -148,7 +149,7 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Ch
     ...withOrigin(job, originOfRequest(stamp)),
     Stop: true,
     Version: job.Version + 1,
-    // The marks are those of the version before.
+    // Stable flag and tag belong to the previous version.
     Stable: false,
     VersionTag: null,
     SubmitTime: nsFromMs(stamp.timeMs),
@@ -159,9 +160,9 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp & Author): Ch
 }
 
 /**
- * Changes of the live allocations in the same commit. With `no_shutdown_delay` the agents are told
- * on each of them, also on one that is already to stop and waits its delay. While the disk is full
- * no evaluation is processed: the allocations are stopped at once, so that their nodes free space.
+ * Changes live allocations in the same commit. `no_shutdown_delay` is set on each of them,
+ * including those that are stopping and in their delay. While the disk is full no evaluation is
+ * processed: allocations are stopped at once, so that their nodes free space.
  */
 function liveAllocationRows(
   { store }: WorkloadContext,
@@ -186,7 +187,9 @@ function liveAllocationRows(
   )
 }
 
-/** Stopping needs no placement, so the type is `service` whatever the job's. */
+/**
+ * Creates the evaluation. Stopping needs no placement, so its type is `service` whatever the job's.
+ */
 function stopEvaluation(
   job: Job,
   options: {

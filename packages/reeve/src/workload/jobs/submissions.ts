@@ -3,18 +3,18 @@ import { LIMITS, type JobSubmissionRow } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type BlobChange, type Store } from '../../state/index.ts'
 import type { VersionName } from './versions.ts'
 
-/** What a blob holds: the part of a submission that the caller brought. */
+/** Content of the blob of a submission: the fields that the caller supplied. */
 type StoredSource = Pick<JobSubmission, 'Source' | 'Format' | 'VariableFlags' | 'Variables'>
 
 export interface TakenSource {
-  /** As it is stored; undefined when there is none, or none that is kept. */
+  /** The encoded source; undefined if there is none, or it is not stored. */
   readonly bytes: Uint8Array | undefined
   readonly warnings: readonly string[]
 }
 
 const NO_SOURCE: TakenSource = { bytes: undefined, warnings: [] }
 
-/** A format that is not given is nobody's claim. */
+/** Validates the format of a submission. An absent format is accepted. */
 export function submissionProblem(
   submission: Input<JobSubmission> | null | undefined,
 ): string | undefined {
@@ -24,7 +24,7 @@ export function submissionProblem(
   return `Submission.Format must be one of ${known.join(', ')}`
 }
 
-/** A source that is too large does not keep the job from being registered. */
+/** Encodes the source of a submission. A source that is too large is dropped with a warning. */
 export function takeSource(submission: Input<JobSubmission> | null | undefined): TakenSource {
   const source = submission?.Source ?? ''
   if (source === '') return NO_SOURCE
@@ -46,13 +46,13 @@ export function takeSource(submission: Input<JobSubmission> | null | undefined):
   return { bytes: undefined, warnings: [warning] }
 }
 
-/** Everything of it that is kept counts. */
+/** Returns the size of all stored fields. */
 function sizeOf({ Source, Format, Variables, VariableFlags }: StoredSource): number {
   const texts = [Source, Format, Variables, ...Object.entries(VariableFlags ?? {}).flat()]
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
-/** With two digits at least, in units of a thousand: `912 B`, `1.3 MB`, `12 MB`. */
+/** Formats bytes in units of a thousand with at least two digits: `912 B`, `1.3 MB`, `12 MB`. */
 function bytesText(bytes: number): string {
   const UNITS = ['B', 'kB', 'MB', 'GB']
   let [value, unit] = [bytes, 0]
@@ -61,12 +61,14 @@ function bytesText(bytes: number): string {
 }
 
 export interface StoredBlob {
-  /** Undefined when the version has no source. */
+  /** Undefined if the version has no source. */
   readonly sourceBlob: string | undefined
   readonly blobs: readonly BlobChange[]
 }
 
-/** What to store for the source of a new version: bytes, or nothing when a blob is shared. */
+/**
+ * Returns the blobs to store for the source of a new version: none if an existing blob is shared.
+ */
 export function storedSource(
   source: Uint8Array | string | undefined,
   { namespace, jobId, version }: VersionName,
@@ -76,7 +78,7 @@ export function storedSource(
   return { sourceBlob: key, blobs: [{ key, bytes: source }] }
 }
 
-/** That a version has a source; undefined when it has none, or the job is not registered. */
+/** Returns the version with a source; undefined if it has none, or the job is not registered. */
 export function findSubmission({ tables }: Store, name: VersionName): JobSubmissionRow | undefined {
   if (!tables.jobs.has(namespacedKey(name.namespace, name.jobId))) return undefined
   return tables.job_submissions.find(jobVersionKey(name.namespace, name.jobId, name.version))
@@ -86,7 +88,7 @@ export async function readSubmission(
   store: Store,
   name: VersionName,
 ): Promise<JobSubmission | undefined> {
-  // A blob can be read when it is durable; the row is there a little earlier.
+  // A blob is readable once it is durable, slightly later than its row.
   await store.settled()
   const row = findSubmission(store, name)
   const bytes = row === undefined ? undefined : await store.readBlob(row.BlobKey)
@@ -104,7 +106,7 @@ export async function readSubmission(
   }
 }
 
-/** Values are query-escaped when they arrive. One that is not stays as it is. */
+/** Decodes query-escaped values; invalid escapes are kept unchanged. */
 function unescapedFlags(flags: StoredSource['VariableFlags']): StoredSource['VariableFlags'] {
   if (flags === null) return null
   return Object.fromEntries(

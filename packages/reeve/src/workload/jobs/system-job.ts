@@ -6,8 +6,8 @@ import { NOTHING_WRITTEN } from '../guarding/verdict-record.ts'
 import { acceptJob, commitJob } from './register.ts'
 
 /**
- * Registers a job that the server itself needs: nobody asks for it, so no right and no policy on
- * jobs is asked. A job of this id that is there already is left alone.
+ * Registers a job that the server itself needs, without checking permissions or policies. An
+ * existing job with this ID is kept.
  */
 export async function registerSystemJob(
   context: WorkloadContext,

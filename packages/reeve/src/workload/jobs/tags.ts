@@ -18,8 +18,8 @@ export interface VersionTagged {
 }
 
 /**
- * A version has one tag, and a tag one version of its job. To tag a version again changes its tag.
- * Who names no version means the newest.
+ * Tags a version; the newest unless one is given. A version has at most one tag, which is unique
+ * within its job. Tagging a version again replaces its tag.
  */
 export async function tagVersion(
   context: WorkloadContext,
@@ -72,7 +72,7 @@ function checkOthers(others: readonly Job[], { jobId, tag }: TagName): string | 
     : undefined
 }
 
-/** The version stays until newer ones push it out. */
+/** Removes a tag. The version is retained until newer ones replace it. */
 export async function untagVersion(
   context: WorkloadContext,
   { by }: Author,

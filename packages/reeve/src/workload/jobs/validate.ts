@@ -20,17 +20,17 @@ import { checkUpdate, namespaceOf, submittedProblem } from './register.ts'
 import { warningsNow } from './warnings.ts'
 
 export interface ValidateRequest {
-  /** Undefined when the request has none. */
+  /** Undefined if the request has none. */
   readonly body: JobValidateRequest | undefined
-  /** The query's namespace and region; empty when not given. */
+  /** Namespace and region of the query; empty if not given. */
   readonly queryNamespace: string
   readonly queryRegion: string
   readonly origin: WorkOrigin
 }
 
 /**
- * Everything for which a registration of the job would be refused, without registering it. An
- * invalid job is an answer, not a refusal.
+ * Returns all problems for which registering the job would be refused. An invalid job is a
+ * successful response.
  */
 export async function validateSubmittedJob(
   context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'offsetAt'>,
@@ -48,15 +48,15 @@ export async function validateSubmittedJob(
   const examined = await examineSubmitted(context, body.Job, namespace, request.origin)
   const { job } = examined
   const problems = await findProblems(context, request, examined)
-  // When an invalid job is launched nobody can tell.
+  // Warnings about launch times need a valid job.
   const warnings = problems.list.length === 0 ? warningsNow(context, job) : jobWarnings(job)
   return ok(answer(problems, warnings))
 }
 
 function answer({ text, list }: JobProblems, warnings: readonly string[]): JobValidateResponse {
   return {
-    // True as with peers: it tells that a server looked at the job. Drivers check their part of it
-    // on the node.
+    // True as with peers: a server has validated the job. Driver configuration is validated on the
+    // node.
     DriverConfigValidated: true,
     ValidationErrors: list.length === 0 ? null : list.map(problemText),
     Error: text,
@@ -79,7 +79,7 @@ async function findProblems(
   return await inSlices(validateJobSteps(job, { others }), origin)
 }
 
-/** `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */
+/** Formats `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */
 function problemText({ path, message }: JobProblem): string {
   return path === '' ? message : `${path}: ${message}`
 }

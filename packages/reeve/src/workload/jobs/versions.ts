@@ -12,14 +12,14 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** Names one version of a job. */
+/** Identifies a version of a job. */
 export interface VersionName {
   readonly namespace: string
   readonly jobId: string
   readonly version: number
 }
 
-/** What a version that a request makes keeps of it. */
+/** Returns the origin of a version that a request creates. */
 export function originOfRequest({ by }: Author, message = ''): VersionOrigin {
   if (by === 'system') return { submittedBy: undefined, origin: 'server', message }
   const { Type, ID, Name } = by.actor
@@ -27,7 +27,7 @@ export function originOfRequest({ by }: Author, message = ''): VersionOrigin {
   return { submittedBy, origin: by.client ?? 'api', message }
 }
 
-/** The rows of a new version; `sourceBlob` is where its source is, when it has one. */
+/** Returns the rows of a new version; `sourceBlob` is the key of its source, if it has one. */
 export function versionRows(
   { store, ids }: WorkloadContext,
   version: Job,
@@ -37,8 +37,8 @@ export function versionRows(
 }
 
 /**
- * The keys of the versions of a registered job, oldest first; none of one that is not, or was
- * purged. What allocations keep of a purged job with the same id is not asked for either.
+ * Returns the keys of a registered job's versions, oldest first; none for an unknown or purged job.
+ * Versions retained by allocations of a purged job with the same ID are not included.
  */
 export function versionKeysOf(
   { tables }: Pick<Store, 'tables'>,
@@ -63,7 +63,7 @@ export function findVersion(context: WorkloadContext, name: VersionName): Job | 
   return versionsOf(context, name).find((row) => row.Version === name.version)
 }
 
-/** One text for an unknown job and an unknown version. */
+/** Returns one error for an unknown job and an unknown version. */
 export function versionNotFound({ namespace, jobId, version }: VersionName): Refusal {
   return refusal(
     'job-version-not-found',
@@ -72,8 +72,8 @@ export function versionNotFound({ namespace, jobId, version }: VersionName): Ref
 }
 
 /**
- * A version that is marked otherwise: neither a new version nor another specification. The job
- * shows the marks of its current version.
+ * Returns a version with other marks: neither a new version nor another specification. The job has
+ * the marks of its current version.
  */
 export function markedVersion(
   context: WorkloadContext,

@@ -2,8 +2,8 @@ import type { Input, Job, TaskGroup } from '@reeve/contract'
 import type { Grants } from '../../acl/index.ts'
 
 /**
- * Who submits a job needs the right to mount what its groups ask for, and to make a task a storage
- * plugin. A read-only mount is within the right to write.
+ * Reports whether the submitter may mount the volumes of a job's groups, and run storage plugins.
+ * Write permission includes read-only mounts.
  */
 export function mayUseVolumes(
   grants: Grants,

@@ -2,7 +2,7 @@ import type { Job } from '@reeve/contract'
 import { isLaunchedByTime, jobWarnings, nextLaunchMs } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** What is accepted of a valid job but probably not meant, at this moment. */
+/** Returns the current warnings of a valid job. */
 export function warningsNow(
   { clock, offsetAt }: Pick<WorkloadContext, 'clock' | 'offsetAt'>,
   job: Job,

@@ -2,30 +2,30 @@ import type { StringChunks } from '@reeve/kit/string-chunks.ts'
 import { assignedAllocation, type AllocationRow } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
-/** What one node is told: everything it should run, or what of it changed. */
+/** Desired state for one node: its full set of allocations, or the changes. */
 export interface Desired {
   readonly full: boolean
-  /** State that this shows. */
+  /** Index of the state. */
   readonly index: number
   readonly rows: readonly AllocationRow[]
-  /** Allocations that are gone. */
+  /** IDs of deleted allocations. */
   readonly removed: readonly string[]
   /** The `traceparent` of allocations whose start is traced. */
   readonly traces?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * Allocations in one message: far below the channel's limit even with large jobs (a job is at most
- * 4 MiB).
+ * Maximum number of allocations in one message: far below the channel's limit even with large jobs
+ * (a job is at most 4 MiB).
  */
 const ALLOCATIONS_PER_MESSAGE = 200
 const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
 
 /**
- * The `desired` messages of the channel (contract: channel.ts), as texts in parts: the text of a
- * job is there already, and to write it once more for each allocation would be most of the work of
- * a server that places thousands of them a second. At least one, so that an empty listing is said
- * too.
+ * Returns the `desired` messages of the channel (contract: channel.ts), as text in parts: the
+ * stored text of a job is reused, because rendering it again for each allocation would be most of
+ * the work of a server that places thousands of them a second. At least one message, so that an
+ * empty listing is sent too.
  */
 export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringChunks[] {
   const messages = messagesOf(jobs, desired.rows)
@@ -41,8 +41,8 @@ export function desiredTexts(jobs: JobTexts, desired: Desired): readonly StringC
 }
 
 /**
- * The texts of jobs, each put together once: allocations of one job go to many nodes at nearly the
- * same time. Good for one turn.
+ * Texts of jobs, each assembled once: allocations of one job are sent to many nodes at nearly the
+ * same time. Valid for one tick.
  */
 export class JobTexts {
   readonly #versions: Tables['job_versions']
@@ -62,11 +62,11 @@ export class JobTexts {
 }
 
 interface Message {
-  /** Parts of its text. The first is left open for the head. */
+  /** Parts of the text. The first is reserved for the head. */
   readonly entries: string[]
   chars: number
   count: number
-  /** Where each job is. */
+  /** Position of each job. */
   readonly positions: Map<string, number>
 }
 
@@ -74,7 +74,10 @@ function emptyMessage(): Message {
   return { entries: [''], chars: 0, count: 0, positions: new Map() }
 }
 
-/** An allocation whose version is gone cannot be run, nor told of. */
+/**
+ * Returns the messages for some allocations. An allocation whose job version is missing cannot run
+ * and is skipped.
+ */
 function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Message[] {
   let message = emptyMessage()
   const messages = [message]
@@ -96,7 +99,7 @@ function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Me
 
 interface EntryTexts {
   readonly allocation: string
-  /** Of the job's version. */
+  /** Key of the job version. */
   readonly key: string
   readonly job: string
 }

@@ -7,7 +7,7 @@ import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { textMap } from '../text-map.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
-/** Beyond it a time has no text any more: a deadline of a hundred years is one that never comes. */
+/** Maximum deadline: later times cannot be formatted, and a hundred years is as good as none. */
 const DEADLINE_MS_MAX = 100 * 366 * 24 * 3_600_000
 
 export interface DrainRequest {
@@ -16,8 +16,8 @@ export interface DrainRequest {
 }
 
 /**
- * Begins, changes or (without a spec) ends a drain. What it moves is decided by the drain loop;
- * here only the wish is written down.
+ * Starts, changes or (without a spec) ends a drain. This only records the request; the drain loop
+ * migrates the allocations.
  */
 export async function drainNode(
   context: WorkloadContext,
@@ -68,7 +68,7 @@ interface DrainWish {
 function drainingRow(node: NodeRow, wish: DrainWish, stamp: Stamp): NodeRow {
   const now = isoFromMs(stamp.timeMs)
   const { deadlineNs } = wish
-  // A drain that is changed is still the same drain: it began when it began.
+  // A changed drain keeps its start time.
   const startedAt = node.DrainStrategy?.StartedAt ?? now
   const strategy: DrainStrategy = {
     Deadline: deadlineNs,
@@ -93,7 +93,7 @@ function drainingRow(node: NodeRow, wish: DrainWish, stamp: Stamp): NodeRow {
   }
 }
 
-/** Ended before it was complete, or only made eligible: that alone is no drain. */
+/** Returns the node after a drain was ended early or the node was only marked eligible. */
 function undrainedRow(
   node: NodeRow,
   wish: DrainWish & { readonly becomesEligible: boolean },

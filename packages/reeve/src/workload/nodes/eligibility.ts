@@ -5,12 +5,12 @@ import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
-/** Characters of an unknown value that the refusal repeats. */
+/** Maximum number of characters of an unknown value in an error. */
 const SHOWN_MAX = 64
 
 /**
- * Whether a node takes new allocations. One that takes them again may have room for what system
- * jobs, and those with something on it, want.
+ * Sets whether a node is eligible for new allocations. If it becomes eligible, system jobs and jobs
+ * with allocations on it are evaluated.
  */
 export async function setEligibility(
   context: WorkloadContext,

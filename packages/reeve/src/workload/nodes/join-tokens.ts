@@ -21,7 +21,9 @@ import type { RequestCaller, WorkloadContext } from '../context.ts'
 
 const NOT_FOUND: Refusal = refusal('join-token-not-found', 'join token not found')
 
-/** Creates a token that admits one new node, once. Its secret is not stored and shown only here. */
+/**
+ * Creates a token that admits one new node, once. Its secret is returned only here and not stored.
+ */
 export async function createJoinToken(
   { store, sealer, ids, clock }: WorkloadContext,
   { accessorId, by }: RequestCaller,
@@ -86,7 +88,7 @@ function readRequest(request: NodeJoinTokenRequest): Result<WantedToken, Refusal
   return ok({ ttlMs, NodeName, NodePool })
 }
 
-/** Revokes a token. A node that has joined with it has its own secret and stays. */
+/** Deletes a token. A node that has joined with it has its own secret and stays registered. */
 export async function deleteJoinToken(
   { store }: WorkloadContext,
   { by }: Author,
@@ -105,8 +107,8 @@ export async function deleteJoinToken(
 }
 
 /**
- * Replaces the token that all new nodes may share. It is kept as a hash in the state, so that all
- * servers of a cluster follow at once and no file has to change.
+ * Replaces the shared join token. It is stored as a hash in the state, so that all servers of a
+ * cluster use it at once and no configuration changes.
  */
 export async function rotateSharedJoinToken(
   context: WorkloadContext,
@@ -136,16 +138,19 @@ export async function rotateSharedJoinToken(
   return ok({ SecretID: secret, IsEnabled, Index: index })
 }
 
-/** What an unknown node shows: the shared token, or one of its own. */
+/** Proof of an unknown node: the shared token, or one of its own. */
 export type JoinProof = 'shared' | NodeJoinTokenRow
 
-/** Why an unknown node is not admitted with the token that it shows; else what admits it. */
+/**
+ * Checks the token of an unknown node. Returns the reason for refusing it, or the proof that admits
+ * it.
+ */
 export function checkJoinToken(
   context: WorkloadContext,
   given: string | undefined,
 ): Result<JoinProof, Refusal> {
   const { store, sealer, clock } = context
-  // Compared by hash, so that the time it takes tells nothing about the token.
+  // Compared by hash, so that timing reveals nothing about the token.
   const hash = given === undefined ? undefined : sealer.hash(given)
   if (hash !== undefined && hash === sharedTokenHash(context)) {
     if (context.nodeAdmission?.allowsSharedToken ?? true) return ok('shared')
@@ -164,7 +169,7 @@ function sharedTokenHash({ store, sealer, joinToken }: WorkloadContext): string 
   return findSetting(store.tables, 'shared-join-token')?.SecretHash ?? sealer.hash(joinToken)
 }
 
-/** Undefined while the configured shared token is the valid one, else when it was replaced. */
+/** Returns when the configured shared token was replaced; undefined if it is still valid. */
 export function sharedTokenReplacedAt(context: WorkloadContext): string | undefined {
   const row = findSetting(context.store.tables, 'shared-join-token')
   const isSame = row?.SecretHash === context.sealer.hash(context.joinToken)

@@ -11,29 +11,29 @@ interface DataMigrationsHost {
   readonly gateway: NodeGateway
 }
 
-/** Whose data is brought. */
+/** Source of the migrated data. */
 interface Transfer {
   readonly from: AllocationRow
   readonly tasks: readonly string[]
 }
 
 /**
- * Brings the data of ended allocations to the nodes of those that replace them (contract:
- * migrate.ts). A node gets only what the allocation before its own left.
+ * Migrates data of terminal allocations to the nodes of their replacements (contract: migrate.ts).
+ * A node gets only the data of its own allocation's predecessor.
  */
 export class DataMigrations {
   readonly #host: DataMigrationsHost
-  /** What is waited for or under way, by session and allocation. */
+  /** Waiting and active migrations, by session and allocation. */
   readonly #pending = new Map<NodeSession, Map<string, AbortController>>()
 
   constructor(host: DataMigrationsHost) {
     this.#host = host
   }
 
-  /** A node asks for the data of one of its allocations. It is answered in any case. */
+  /** Handles a node's request for the data of one of its allocations. It is always answered. */
   ask(session: NodeSession, allocation: string): void {
     const pending = this.#pending.get(session) ?? new Map<string, AbortController>()
-    // Asked twice: the answer to the first is on its way.
+    // Repeated request: the response to the first is pending.
     if (pending.has(allocation)) return
     if (pending.size >= LIMITS.nodeMigrationsMax)
       return refuse(session, allocation, 'the node asks for too much at once')
@@ -48,13 +48,13 @@ export class DataMigrations {
     if (problem !== undefined && !signal.aborted) refuse(session, allocation, problem)
   }
 
-  /** The node's channel has ended: it asks again on its next one. */
+  /** The node's channel has closed: it repeats its request on the next one. */
   gone(session: NodeSession): void {
     for (const over of this.#pending.get(session)?.values() ?? []) over.abort()
     this.#pending.delete(session)
   }
 
-  /** Why nothing comes; undefined when the streams are joined. */
+  /** Connects the two nodes. Returns the reason if that fails. */
   async #bring(
     { nodeId }: NodeSession,
     allocation: string,
@@ -78,7 +78,7 @@ export class DataMigrations {
     return undefined
   }
 
-  /** True when the allocation is over, as its node or the servers say. */
+  /** Waits until the allocation is terminal; true if it is, by its node or the servers. */
   #ended(allocation: string, signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#host.context
     const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -98,7 +98,7 @@ export class DataMigrations {
   }
 }
 
-/** Only the data that the allocation's own predecessor left, and only where its group wants it. */
+/** Finds the predecessor, if the group migrates data. */
 function findTransfer(
   { store: { tables }, view }: WorkloadContext,
   nodeId: string,
@@ -118,7 +118,7 @@ function findTransfer(
 function join(source: StreamSocket, target: StreamSocket): void {
   source.onClose((code) => target.close(code === 1000 ? 1000 : 1011, ''))
   target.onClose(() => source.close(1001, 'nobody takes it'))
-  // Nothing comes from there; it is read to notice when it leaves.
+  // The target sends nothing; it is read to detect its end.
   target.onMessage(() => undefined)
   pipeMessages(source, target)
 }

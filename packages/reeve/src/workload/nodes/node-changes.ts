@@ -3,7 +3,10 @@ import { isEqual, type NodeRow } from '../../model/index.ts'
 
 type Described = Pick<NodeRow, 'Drivers' | 'NodeResources' | (typeof FIELDS)[number]>
 
-/** What jobs may ask for by name; a change of room alone only unblocks those that wait for it. */
+/**
+ * Fields that jobs can reference in constraints; a change of capacity alone only unblocks
+ * evaluations.
+ */
 const FIELDS = [
   'Name',
   'Datacenter',
@@ -14,7 +17,7 @@ const FIELDS = [
   'HostVolumes',
 ] as const satisfies readonly (keyof Node)[]
 
-/** Whether jobs that a node matters to are evaluated because it describes itself otherwise. */
+/** Reports whether a change of a node's description requires evaluating the jobs on it. */
 export function mattersToJobs(before: Described, after: Described): boolean {
   return (
     FIELDS.some((name) => !isEqual(before[name], after[name])) ||
@@ -23,7 +26,7 @@ export function mattersToJobs(before: Described, after: Described): boolean {
   )
 }
 
-/** When a driver was last probed, and in which words it answered, is no news. */
+/** Removes the time and description of driver fingerprints, which are no change. */
 function driversOf({ Drivers }: Pick<NodeRow, 'Drivers'>): object {
   return Object.fromEntries(
     Object.entries(Drivers).map(([name, { Attributes, Detected, Healthy }]) => [

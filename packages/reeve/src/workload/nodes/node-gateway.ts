@@ -4,28 +4,28 @@ import type { StreamSocket } from '@reeve/kit/stream-socket.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 
 /**
- * The way to the nodes for everything a caller asks of one. Where the node's connection ends is
- * this seam's business alone: today it is this server.
+ * Access to nodes for API requests. Only implementations know where the node's connection ends:
+ * currently on this server.
  */
 export interface NodeGateway {
-  /** The node's answer, as it gave it: not yet held against any shape. */
+  /** Returns the node's response, not yet validated. */
   request(
     nodeId: string,
     request: NodeRequest,
     deadlineMs?: number,
   ): Promise<Result<unknown, Refusal>>
-  /** A stream that the node has opened. Nothing of it is read before someone listens. */
+  /** Opens a stream to the node. Nothing is read before it has a listener. */
   open(nodeId: string, opening: StreamOpeningRequest): Promise<Result<StreamSocket, Refusal>>
 }
 
 export interface StreamOpeningRequest {
   readonly request: NodeStreamRequest
-  /** Who it is for; empty when callers cannot be told apart. */
+  /** Accessor of the caller; empty if callers cannot be distinguished. */
   readonly accessorId: string
 }
 
 export const NO_PATH_TO_NODE: Refusal = refusal('node-unreachable', 'No path to node')
-/** A server that has just started knows its nodes by their rows before they are back. */
+/** Refusal for a known node that has not reconnected since this server started. */
 export const NODE_CONNECTING: Refusal = refusal(
   'node-connecting',
   'the node has not connected to this server yet; try again in some seconds',
@@ -39,7 +39,7 @@ const CODES: Readonly<Record<number, Refusal['code']>> = {
   429: 'too-many-node-calls',
 }
 
-/** Codes that a node may choose by itself; agents of earlier versions send none. */
+/** Error codes that a node may set; agents of earlier versions send none. */
 const NODE_CODES: ReadonlySet<string> = new Set<Refusal['code']>([
   'allocation-not-on-node',
   'file-forbidden',
@@ -56,7 +56,7 @@ function isNodeCode(code: string | undefined): code is Refusal['code'] {
   return code !== undefined && NODE_CODES.has(code)
 }
 
-/** The refusal of a node as the caller gets it. */
+/** Returns a node's error as a refusal for the caller. */
 export function refusalOfNode({ status, message, code }: RemoteError): Refusal {
   return refusal(isNodeCode(code) ? code : (CODES[status] ?? 'node-failed'), message)
 }

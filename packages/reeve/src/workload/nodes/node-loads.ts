@@ -4,8 +4,8 @@ import { isClientTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Store, TableObserver } from '../../state/index.ts'
 
 /**
- * What lies on each node, counted. It is worked out when it is first asked for, which decodes the
- * node's allocations, and again only after one of them changed.
+ * Aggregated load of each node, for the topology. Computed on first use, which decodes the node's
+ * allocations, and again after one of them has changed.
  */
 export class NodeLoads implements TableObserver<'allocations'> {
   readonly #store: Store
@@ -16,13 +16,13 @@ export class NodeLoads implements TableObserver<'allocations'> {
     this.#store = store
   }
 
-  /** How many rows `of` has to decode for this node. */
+  /** Returns the number of rows that `of` decodes for this node. */
   costOf(nodeId: string): number {
     return this.#loads.has(nodeId) ? 0 : this.#store.tables.allocations.countIn('node', nodeId)
   }
 
   of(nodeId: string): readonly TopologyLoad[] {
-    // Servers that nobody asks for the picture do not keep it.
+    // Observe allocations only once the topology is used.
     if (!this.#isTold) this.#store.observe('allocations', this)
     this.#isTold = true
     const known = this.#loads.get(nodeId)
@@ -59,7 +59,7 @@ function countLoads(rows: readonly AllocationRow[]): readonly TopologyLoad[] {
   return [...counts.values()].map(({ load, Count }) => ({ ...load, Count })).toSorted(compareLoads)
 }
 
-/** Plain sums over the tasks, as `Resources` of an allocation. */
+/** Sums the resources of the tasks, as `Resources` of an allocation does. */
 function loadOf({ Namespace, ClientStatus, AllocatedResources }: AllocationRow) {
   const tasks = Object.values(AllocatedResources.Tasks)
   return {

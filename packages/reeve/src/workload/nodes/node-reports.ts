@@ -2,7 +2,7 @@ import type { AllocationUpdate } from '@reeve/contract'
 import type { WorkloadContext } from '../context.ts'
 import { updateAllocations, type NodeReport } from './update-allocations.ts'
 
-/** Allocations in one commit. More would keep everybody else waiting while they are written. */
+/** Maximum number of allocations in one commit: larger ones would delay other requests. */
 const UPDATES_PER_COMMIT = 500
 
 interface Gathered {
@@ -12,9 +12,9 @@ interface Gathered {
 }
 
 /**
- * Takes the reports of all nodes. A job that starts has thousands of allocations on as many nodes,
- * which all speak at once: what comes in one turn is one commit, and each job's summary is written
- * once for it.
+ * Receives the reports of all nodes. A starting job has thousands of allocations on as many nodes,
+ * which report at the same time: reports of one tick share a commit, which writes each job's
+ * summary once.
  */
 export class NodeReports {
   readonly #context: WorkloadContext
@@ -35,7 +35,7 @@ export class NodeReports {
 
   #begin(): Gathered {
     const gathered = { reports: [], updates: 0, done: Promise.withResolvers<void>() }
-    // Whatever else has arrived is taken in before it.
+    // Include all reports that have already arrived.
     setImmediate(() => this.#commit(gathered))
     return gathered
   }

@@ -22,15 +22,15 @@ interface NodeRequestsOptions {
   readonly streamLimits?: StreamLimits | undefined
 }
 
-/** One thing that was asked of a node and is not answered yet. */
+/** A pending request to a node. */
 interface Pending {
   readonly session: NodeSession
   answer(result: Result<unknown, Refusal>): void
 }
 
 /**
- * What is asked of the nodes that are connected to this server. Every question has a deadline, and
- * a node that leaves answers all of its questions by that.
+ * Pending requests to the nodes that are connected to this server. Every request has a deadline,
+ * and all requests to a node fail when it disconnects.
  */
 export class NodeRequests implements NodeGateway {
   readonly #options: NodeRequestsOptions
@@ -44,12 +44,12 @@ export class NodeRequests implements NodeGateway {
     options.sessions.onRevoked((nodeId) => this.#streams.terminateOf(nodeId))
   }
 
-  /** Streams that are open or being opened. */
+  /** Number of streams that are open or being opened. */
   get openStreams(): number {
     return this.#streams.size
   }
 
-  /** Exec sessions, and log and file streams, each by accessor. */
+  /** Exec sessions, and log and file streams, by accessor. */
   get streamSlots(): { readonly exec: TenantSlots; readonly logs: TenantSlots } {
     return { exec: this.#streams.execSessions, logs: this.#streams.logStreams }
   }
@@ -84,7 +84,9 @@ export class NodeRequests implements NodeGateway {
     )
   }
 
-  /** A node answered. False for an answer to nothing: it came too late, or is made up. */
+  /**
+   * Handles a node's response. False if there is no such request: the response is late or forged.
+   */
   reply(session: NodeSession, { id, ok: value, error }: ReplyMessage): boolean {
     const pending = this.#pending.get(id)
     if (pending?.session === session) {
@@ -94,12 +96,14 @@ export class NodeRequests implements NodeGateway {
     return error !== undefined && this.#streams.refuse(session, id, refusalOfNode(error))
   }
 
-  /** A node has dialled: its stream, if it was asked for one with this secret. */
+  /** Returns the receiver of a stream that the node opens, if it was requested with this secret. */
   dialled(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
     return this.#streams.dialled(id, secret)
   }
 
-  /** The node's channel has ended. Streams that are open have connections of their own. */
+  /**
+   * Fails the requests of a node whose channel has closed. Open streams have their own connections.
+   */
   gone(session: NodeSession): void {
     for (const pending of this.#pending.values())
       if (pending.session === session) pending.answer(err(NO_PATH_TO_NODE))

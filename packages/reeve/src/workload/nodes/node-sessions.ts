@@ -4,44 +4,46 @@ import type { AllocationRow } from '../../model/index.ts'
 import { wholeText, type Commit, type CommittedRow, type Store } from '../../state/index.ts'
 import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
 
-/** The server's end of one node's channel. */
+/** The server's side of one node's channel. */
 export interface NodeSession {
   readonly nodeId: string
-  /** A message as the channel carries it (contract: ServerMessage). */
+  /** Sends a message of the channel (contract: ServerMessage). */
   send(text: StringChunks): void
-  /** Whether the node's end still answers; who cannot be asked gives way to another channel. */
+  /**
+   * Reports whether the node still responds; without this check a new channel replaces the session.
+   */
   answers?(): Promise<boolean>
   /**
-   * Another channel of the same node took over, or the node has to say hello anew. With a reason
-   * the node is refused.
+   * Closes the session because another channel of the same node has replaced it, or the node must
+   * send a new hello. With a reason the node is refused.
    */
   close(reason?: string): void
 }
 
 /**
- * Nodes that are told what changed before others get their turn. While there is more to tell, what
- * comes for a node that waits goes into the same message: writing to thousands of connections for
- * one allocation each costs more than all else that placing them does (bench/cluster.bench.ts).
+ * Number of nodes that are sent changes before the event loop is yielded. Meanwhile further changes
+ * for a waiting node are merged into one message: writing to thousands of connections for one
+ * allocation each costs more than everything else in placing them (bench/cluster.bench.ts).
  */
 const NODES_PER_TURN = 64
 
-/** The nodes that are connected here, each told what it should run as soon as that is durable. */
+/** The connected nodes; each receives changes of its desired state as soon as they are durable. */
 export class NodeSessions {
   readonly #store: Store
   readonly #later: Later
   readonly #tracer: Pick<Tracer, 'recall'> | undefined
   readonly #sessions = new Map<string, NodeSession>()
-  /** Nodes that have been connected here, also those that have left. */
+  /** Nodes that have been connected to this server, including those that have disconnected. */
   readonly #seen = new Set<string>()
   readonly #unsubscribe: () => void
   readonly #revocationListeners = new Set<(nodeId: string) => void>()
-  /** Nodes that have yet to be told something, the one that has waited longest first. */
+  /** Changes of nodes that wait to be sent, in the order of waiting. */
   readonly #waiting = new Map<string, NodeChanges>()
-  /** Nodes whose listing is not durable yet; what changes meanwhile is told after it. */
+  /** Nodes whose full listing is not durable yet; later changes are sent after it. */
   readonly #listing = new Set<string>()
   #isDrainDue = false
 
-  /** `later` runs work after everything that has arrived meanwhile. */
+  /** `later` schedules work after all I/O that has arrived meanwhile. */
   constructor(store: Store, later: Later = setImmediate, tracer?: Pick<Tracer, 'recall'>) {
     this.#store = store
     this.#later = later
@@ -58,28 +60,29 @@ export class NodeSessions {
   }
 
   /**
-   * Whether a node that is not connected is on its way back: it was not connected here yet, and its
-   * last heartbeat to the server before this one has not expired.
+   * Reports whether a disconnected node is expected to reconnect: it has not been connected to this
+   * server yet, and its last heartbeat to the previous one has not expired.
    */
   isExpected(nodeId: string): boolean {
     return !this.#seen.has(nodeId) && this.#store.tables.nodes.find(nodeId)?.Status === 'ready'
   }
 
-  /** Calls the listener with each node that is revoked, as soon as that is durable. */
+  /** Calls the listener with each revoked node, as soon as the revocation is durable. */
   onRevoked(listener: (nodeId: string) => void): () => void {
     this.#revocationListeners.add(listener)
     return () => this.#revocationListeners.delete(listener)
   }
 
-  /** The channel of a node that is connected here. */
+  /** Returns the session of a connected node. */
   find(nodeId: string): NodeSession | undefined {
     return this.#sessions.get(nodeId)
   }
 
-  /** Begins to serve a node that has been welcomed: everything first, changes from then on. */
+  /** Starts serving a node after its welcome: the full state first, then changes. */
   attach(session: NodeSession): void {
     const { nodeId } = session
-    // Given up or purged while its hello was being written: it has to say it again.
+    // The node was marked down or purged while its hello was being committed: it must send another
+    // one.
     if (this.#isGone(nodeId)) return session.close(this.#revokedText(nodeId))
     this.#sessions.get(nodeId)?.close()
     this.#sessions.set(nodeId, session)
@@ -93,7 +96,7 @@ export class NodeSessions {
     this.#listing.add(nodeId)
     this.#store.settled().then(
       () => this.#list(session, listing),
-      // The storage has failed: the node says hello again when somebody can write.
+      // The storage has failed: the node sends hello again once writes succeed.
       () => session.close(),
     )
   }
@@ -121,7 +124,9 @@ export class NodeSessions {
     this.#listing.clear()
   }
 
-  /** Changes by the servers only: what the node itself reported it knows. */
+  /**
+   * Forwards changes made by servers only: the node knows the state that it has reported itself.
+   */
   #forward(commits: readonly Commit[]): void {
     for (const commit of commits)
       for (const row of commit.rows) {
@@ -144,8 +149,8 @@ export class NodeSessions {
   }
 
   /**
-   * A node that was forgotten has to join anew. One that was given up and still has a channel says
-   * hello on a new one, and there how all its allocations are.
+   * Reports whether a session is invalid. A purged node must join again. A node that was marked
+   * down must send hello on a new channel, with the status of all its allocations.
    */
   #isGone(nodeId: string): boolean {
     const status = this.#store.tables.nodes.find(nodeId)?.Status
@@ -170,8 +175,8 @@ export class NodeSessions {
   }
 
   /**
-   * Tells those who have waited longest; the others get their turn in the next one. Who cannot be
-   * told yet because something is not durable is told when it is: each write ends here.
+   * Sends changes to the nodes that have waited longest; the others follow in the next tick.
+   * Changes that are not durable yet are skipped: each completed write calls this again.
    */
   #drain(): void {
     this.#isDrainDue = false
@@ -199,7 +204,7 @@ export class NodeSessions {
       const row = tables.allocations.find(id)
       if (row === undefined) continue
       if (row.ModifyIndex <= durableIndex) rows.push(row)
-      // Nobody may be told of it yet.
+      // Not durable yet: keep the change.
       else this.#changesOf(nodeId).changed.add(id)
     }
     if (rows.length + removed.size > 0)
@@ -211,7 +216,7 @@ export class NodeSessions {
     for (const text of desiredTexts(jobs, { ...desired, traces })) session.send(text)
   }
 
-  /** Of allocations that a node may start because of it. */
+  /** Returns the traces of allocations that the node may start now. */
   #tracesOf(rows: readonly AllocationRow[]): Desired['traces'] {
     if (this.#tracer === undefined) return undefined
     const traces: Record<string, string> = {}
@@ -223,7 +228,7 @@ export class NodeSessions {
   }
 }
 
-/** A deleted row's last text still names its node; so does that of a row deleted since. */
+/** Returns the node of a deleted row, from its last text, also if the row was deleted since. */
 function lastNodeOf({ text }: CommittedRow): string {
   // The text of a row of that table.
   return (JSON.parse(wholeText(text)) as AllocationRow).NodeID

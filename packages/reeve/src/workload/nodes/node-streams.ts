@@ -17,7 +17,7 @@ import { StreamRates } from './stream-rates.ts'
 interface NodeStreamsOptions {
   readonly clock: Clock
   readonly ids: IdSource
-  /** Streams that one token may have open; any number unless given. */
+  /** Maximum number of open streams per token; unlimited unless given. */
   readonly streamLimits?: StreamLimits | undefined
 }
 
@@ -26,20 +26,20 @@ export interface StreamLimits {
   readonly logStreamsPerToken: number
 }
 
-/** A stream that a node was asked for and has not begun. */
+/** A stream that was requested and is not open yet. */
 interface Opening {
   readonly session: NodeSession
   readonly secret: string
-  /** True once the node has dialled: the secret is used up. */
+  /** True once the node has connected: the secret is used up. */
   isDialled: boolean
   settle(result: Result<StreamSocket, Refusal>): void
 }
 
-/** The streams of the nodes, from the question to their end. Counted by node and by caller. */
+/** Streams to nodes, from the request to their end. Counted by node and by caller. */
 export class NodeStreams {
   readonly #options: NodeStreamsOptions
   readonly #openings = new Map<string, Opening>()
-  /** Open connections of streams, each with its node. */
+  /** Open stream connections, each with its node. */
   readonly #sockets = new Map<StreamSocket, string>()
   readonly #ofNode = new TenantSlots('node streams', LIMITS.nodeStreamsMax)
   /** Exec sessions by accessor. */
@@ -90,7 +90,7 @@ export class NodeStreams {
     return result
   }
 
-  /** The node says that it cannot dial. False when it was not asked to. */
+  /** Handles a node's report that it cannot connect. False if no stream was requested. */
   refuse(session: NodeSession, id: string, reason: Refusal): boolean {
     const opening = this.#openings.get(id)
     if (opening?.session !== session) return false
@@ -98,7 +98,10 @@ export class NodeStreams {
     return true
   }
 
-  /** What takes the node's connection; undefined when nobody asked for it, or it came before. */
+  /**
+   * Returns the receiver of a node's connection; undefined if no such stream was requested, or it
+   * is connected already.
+   */
   dialled(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
     const opening = this.#openings.get(id)
     if (opening === undefined || opening.isDialled || !isSame(opening.secret, secret))
@@ -117,14 +120,14 @@ export class NodeStreams {
     for (const socket of this.#sockets.keys()) socket.terminate()
   }
 
-  /** The node is shut out: its streams end, also those that it has yet to begin. */
+  /** Terminates the streams of a revoked node, including those not open yet. */
   terminateOf(nodeId: string): void {
     for (const opening of this.#openings.values())
       if (opening.session.nodeId === nodeId) opening.settle(err(NO_PATH_TO_NODE))
     for (const [socket, owner] of this.#sockets) if (owner === nodeId) socket.terminate()
   }
 
-  /** The first message says whether there is a stream at all. */
+  /** Reads the first message, which reports whether the stream was opened. */
   #begin(opening: Opening, socket: StreamSocket): void {
     this.#sockets.set(socket, opening.session.nodeId)
     socket.onClose(() => {
@@ -132,7 +135,7 @@ export class NodeStreams {
       opening.settle(err(NO_PATH_TO_NODE))
     })
     socket.onMessage((data, isText) => {
-      // What follows waits until someone listens.
+      // Later messages are buffered until there is a listener.
       socket.detach()
       const answer = isText ? readOpening(data) : undefined
       if (answer === true) return opening.settle(ok(socket))
@@ -149,7 +152,7 @@ export class NodeStreams {
     const { promise, resolve } = Promise.withResolvers<Result<StreamSocket, Refusal>>()
     const settle = (result: Result<StreamSocket, Refusal>): void => {
       if (!this.#openings.delete(stream)) {
-        // Its caller was told no before.
+        // The request has already timed out or failed.
         if (result.ok) result.value.terminate()
         return
       }
@@ -163,7 +166,7 @@ export class NodeStreams {
   }
 }
 
-/** Short: it is also the reason that a WebSocket is closed with, which has at most 123 bytes. */
+/** Short, because it is also the reason of a WebSocket close, which is limited to 123 bytes. */
 export function tooManyStreams({ name, perTenantMax }: TenantSlots): Refusal {
   const what = name === 'exec_sessions_per_token' ? 'exec sessions' : 'log and file streams'
   return refusal(
@@ -182,7 +185,7 @@ function isSame(secret: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The contract's StreamOpening: true, or why not; undefined when it is none. */
+/** Parses the contract's StreamOpening: true, or an error; undefined if it is invalid. */
 function readOpening(data: Uint8Array): true | RemoteError | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'))
@@ -195,7 +198,7 @@ function readOpening(data: Uint8Array): true | RemoteError | undefined {
     if (typeof status !== 'number' || typeof message !== 'string') return undefined
     return { status, message }
   } catch {
-    // No JSON is no opening.
+    // Not JSON, so not an opening.
     return undefined
   }
 }

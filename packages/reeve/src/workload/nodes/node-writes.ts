@@ -15,16 +15,16 @@ import type { WorkloadContext } from '../context.ts'
 
 export const NODE_NOT_FOUND: Refusal = refusal('node-not-found', 'node not found')
 
-/** What a write to a node did. */
+/** Result of a write to a node. */
 export interface NodeWritten {
-  /** The evaluations that were made, one for each job concerned. */
+  /** The created evaluations, one per affected job. */
   readonly evalIds: readonly string[]
   readonly evalCreateIndex: number
   readonly nodeModifyIndex: number
   readonly index: number
 }
 
-/** The node of an id in a path. */
+/** Finds a node by the ID in a path. */
 export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow, Refusal> {
   const checked = checkUuid('node', id)
   if (!checked.ok) return err(refusal('invalid-input', checked.error))
@@ -32,7 +32,7 @@ export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow
   return node === undefined ? err(NODE_NOT_FOUND) : ok(node)
 }
 
-/** What was asked for is so already: nothing is written. */
+/** Returns the result of a write that changes nothing. */
 export async function unchanged(context: WorkloadContext, node: NodeRow): Promise<NodeWritten> {
   // Read the index before awaiting; later commits may not be durable yet.
   const { index } = context.store
@@ -43,15 +43,15 @@ export async function unchanged(context: WorkloadContext, node: NodeRow): Promis
 export interface NodeCommit {
   readonly node: NodeRow
   readonly cause: Cause
-  /** The node as it will be; undefined when it stays as it is. */
+  /** The new row; undefined if the node is unchanged. */
   readonly next?: ((stamp: Stamp) => NodeRow) | 'removed'
-  /** Whether the jobs that the node matters to are evaluated. */
+  /** Whether to evaluate the jobs that depend on the node. */
   readonly evaluates: boolean
-  /** What else the commit writes. */
+  /** Additional changes of the commit. */
   readonly also?: readonly Change[]
 }
 
-/** One commit: the node and the evaluations that follow from it. */
+/** Commits a change of a node with the evaluations that follow from it. */
 export async function commitNode(
   context: WorkloadContext,
   { by }: Author,

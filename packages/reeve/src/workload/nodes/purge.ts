@@ -5,8 +5,8 @@ import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, type NodeWritten } from './node-writes.ts'
 
 /**
- * Forgets a node. What was on it counts as lost; its jobs are evaluated. An agent that is still
- * there loses its channel and has to join anew.
+ * Purges a node. Its allocations count as lost; their jobs are evaluated. A running agent loses its
+ * channel and has to join again.
  */
 export async function purgeNode(
   context: WorkloadContext,

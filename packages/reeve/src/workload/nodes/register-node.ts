@@ -30,26 +30,26 @@ import { checkJoinToken, type JoinProof } from './join-tokens.ts'
 import { mattersToJobs } from './node-changes.ts'
 import { revocationRefusal } from './revoke.ts'
 
-/** A node that is admitted, and why. */
+/** An admitted node, with the proof that admits it. */
 export interface Admission {
-  /** Undefined for a node that is new. */
+  /** Undefined for a new node. */
   readonly known: NodeRow | undefined
   readonly secretHash: string
-  /** What a new node was admitted by. */
+  /** The proof of a new node. */
   readonly proof?: JoinProof
 }
 
 /**
- * A node of this region registers. A known one proves itself by its secret; an unknown one is
- * admitted by a join token, which the same commit uses up. Either is ready afterwards, unless it
- * was away and has yet to report its allocations.
+ * Registers a node of this region. A known node is authenticated by its secret; an unknown one is
+ * admitted by a join token, which the same commit uses up. The node becomes ready, unless it was
+ * away and still has to report its allocations.
  */
 export async function registerNode(
   context: WorkloadContext,
   hello: HelloMessage,
 ): Promise<Result<void, Refusal>> {
   const { store } = context
-  // From here to the commit nothing waits: of two nodes that show one token, one is admitted.
+  // No await from here to the commit: of two nodes with the same token one is admitted.
   const admitted = admitNode(context, hello)
   if (!admitted.ok) return admitted
   const { known, secretHash, proof } = admitted.value
@@ -75,7 +75,7 @@ export async function registerNode(
   return ok(undefined)
 }
 
-/** Why a node that registers so is refused; else what admits it. */
+/** Returns the reason for refusing a registering node, or its admission. */
 export function admitNode(
   context: WorkloadContext,
   { node, region, secret, joinToken }: HelloMessage,
@@ -105,7 +105,7 @@ function limitsOf(proof: JoinProof): JoinLimits | undefined {
   return proof === 'shared' ? undefined : proof
 }
 
-/** What a node says of itself is checked whenever it says it. */
+/** Validates a node's description, at registration and at each update. */
 function descriptionRefusal(
   { store }: WorkloadContext,
   node: NodeRegistration,
@@ -127,7 +127,10 @@ function limitProblem(node: NodeRegistration, limits: JoinLimits | undefined): s
   return undefined
 }
 
-/** A pool that a node names is created with it, within a bound: nodes are not trusted. */
+/**
+ * Checks the node pool. An unknown pool is created with the node, up to a limit: nodes are not
+ * trusted.
+ */
 function poolProblem({ node_pools: pools }: Tables, name: string): string | undefined {
   if (pools.has(name) || pools.size < LIMITS.nodePoolsMax) return undefined
   return (
@@ -152,11 +155,11 @@ function otherRegion(given: string, own: string): string {
 
 interface Registration {
   readonly node: NodeRegistration
-  /** The clock of the node; undefined where it did not say. */
+  /** The node's clock; undefined if it was not reported. */
   readonly nodeTimeMs?: number | undefined
   readonly known: NodeRow | undefined
   readonly secretHash: string
-  /** What admitted a new node, when it was a token of its own. */
+  /** The single-use token that admitted a new node. */
   readonly token?: JoinLimits | undefined
   readonly status: NodeStatus
   readonly stamp: Stamp
@@ -167,7 +170,7 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const { tables } = context.store
   const named = withNameNote(tables, registeredRow(registration), registration)
   const row = withClockNote(named, registration)
-  // A pool that a node names and nobody made is made with it.
+  // An unknown pool is created with its first node.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
     : [put('node_pools', nodePoolRow({ Name: row.NodePool }))]
@@ -178,11 +181,11 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   return withJobRows(tables, [...changes, ...pool, ...evaluations])
 }
 
-/** What it says on a channel that is new: the status follows from whether it was away. */
+/** Returns the status after a hello, which depends on whether the node was away. */
 function statusAfterHello(tables: Tables, known: NodeRow | undefined): NodeStatus {
   return nextNodeStatus(known?.Status, 'hello', {
     awaitsReports: known !== undefined && hasLive(tables, known.ID),
-    // It is made with the registration.
+    // The pool is created with the registration.
     hasPool: true,
     mayReconnect: false,
   })
@@ -194,7 +197,10 @@ function hasLive({ allocations }: Tables, nodeId: string): boolean {
   return false
 }
 
-/** Names need not be unique; operators are told, so that one node is not taken for another. */
+/**
+ * Adds an event if another node has the same name. Names need not be unique, but operators might
+ * confuse the nodes.
+ */
 function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registration): NodeRow {
   if (known?.Name === row.Name) return row
   const [other] = [...tables.nodes.keysIn('name', row.Name)].filter((id) => id !== row.ID)
@@ -204,15 +210,18 @@ function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registrati
   return { ...row, Events: withNodeEvent(row.Events, event, stamp) }
 }
 
-/** A larger difference between the clocks of node and servers is worth a word. */
+/** Minimum difference between the clocks of node and servers that is reported. */
 const SKEW_MS_MAX = 5_000
 const CLOCK_NOTE = 'The clock of this node is'
 
-/** Times that a node reports are compared with those of the servers. */
+/**
+ * Adds an event if the node's clock differs: the times it reports are compared with those of
+ * servers.
+ */
 function withClockNote(row: NodeRow, { nodeTimeMs, stamp }: Registration): NodeRow {
   const skewMs = nodeTimeMs === undefined ? 0 : nodeTimeMs - stamp.timeMs
   if (Math.abs(skewMs) <= SKEW_MS_MAX) return row
-  // A connection that is lost again and again would fill the list with the same line.
+  // A node that reconnects repeatedly would fill the list with the same event.
   if (row.Events.at(-1)?.Message.startsWith(CLOCK_NOTE) === true) return row
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   const direction = skewMs > 0 ? 'ahead of' : 'behind'
@@ -252,7 +261,10 @@ function registeredRow(registration: Registration): NodeRow {
   }
 }
 
-/** A secret that the node shows is the one it has stored: others that it was offered are void. */
+/**
+ * Returns the secrets of a node. The one it presents is the one it has stored, so other offered
+ * ones are dropped.
+ */
 function secretsAfter(
   known: NodeRow | undefined,
   SecretHash: string,
@@ -270,7 +282,7 @@ function joinedAs(
   return NodeName === '' && NodePool === '' ? {} : { JoinedAs: { NodeName, NodePool } }
 }
 
-/** Without fields that are not of the contract, and with texts about health that fit a line. */
+/** Returns the description without unknown fields, and with health messages cut to one line. */
 function storedDescription(node: NodeRegistration): NodeRegistration {
   // Every field of a NodeRegistration, as its schema lists them.
   const { Drivers, ...rest } = Object.fromEntries(
@@ -288,8 +300,8 @@ function storedDescription(node: NodeRegistration): NodeRegistration {
 const FIELDS = Object.keys(NodeRegistration.properties) as readonly (keyof NodeRegistration)[]
 
 /**
- * The machine changed: new attributes or resources, the same node, as much there as before. A
- * description that breaks a rule is refused as at registration.
+ * Updates the description of a node, with new attributes or resources; its status is unchanged. An
+ * invalid description is refused as at registration.
  */
 export async function updateNode(
   context: WorkloadContext,

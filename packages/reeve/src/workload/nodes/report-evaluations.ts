@@ -18,13 +18,13 @@ import {
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** An allocation before its node spoke of it, and as it is written now. */
+/** An allocation before and after a report. */
 export interface ReportedChange {
   readonly before: AllocationRow
   readonly row: AllocationRow
 }
 
-/** The more telling one comes first: one evaluation serves all that a job's nodes said at once. */
+/** Triggers by precedence: one evaluation serves all reports about a job in one commit. */
 const TRIGGERS = ['job-deregister', 'reconnect', 'alloc-failure'] as const
 type ReportTrigger = (typeof TRIGGERS)[number]
 
@@ -34,8 +34,8 @@ interface Wake {
 }
 
 /**
- * What follows from the reports of nodes: each job that has to do something about them is evaluated
- * once, and evaluations that only waited for a silent node are given up.
+ * Returns the evaluations that follow from node reports: each affected job is evaluated once, and
+ * evaluations that only waited for a disconnected node are cancelled.
  */
 export function reportEvaluations(
   { store: { tables }, ids }: WorkloadContext,
@@ -62,7 +62,10 @@ export function reportEvaluations(
   return [...made, ...given].map((row) => put('evaluations', row))
 }
 
-/** Whether the job of an allocation that ended was purged before anybody told it to stop. */
+/**
+ * Reports whether an allocation has ended after its job was purged, and was never stopped by the
+ * servers.
+ */
 export function isOrphaned({ jobs }: Tables, row: AllocationRow): boolean {
   const isOver = row.DesiredStatus === 'run' && isClientTerminal(row)
   return isOver && !jobs.has(namespacedKey(row.Namespace, row.JobID))
@@ -95,15 +98,18 @@ function triggerOf(
   return endedAlone(tables, row) || wasToldToStop(row) ? 'reconnect' : undefined
 }
 
-/** Where nothing is, an evaluation could only place what fails again and again, or do nothing. */
+/**
+ * Reports whether the group reschedules failed allocations; if not, an evaluation would have no
+ * effect or repeat the failure.
+ */
 function isPlacedAgain({ TaskGroups }: Job, { TaskGroup }: AllocationRow): boolean {
   const group = TaskGroups.find(({ Name }) => Name === TaskGroup)
   return reschedules(group?.ReschedulePolicy ?? null)
 }
 
 /**
- * Its agent was alone for so long that it stopped it, and came back before anybody here had
- * noticed. Nobody else would ask for another one.
+ * Reports whether the agent stopped the allocation because it was disconnected, and reconnected
+ * before the servers had noticed: it must be replaced.
  */
 function endedAlone(tables: Tables, row: AllocationRow): boolean {
   if (row.ClientStatus !== 'complete' || row.JobType === 'batch') return false
@@ -112,19 +118,21 @@ function endedAlone(tables: Tables, row: AllocationRow): boolean {
 }
 
 /**
- * Its agent ended it on the word of servers who wanted it no more, and here it is still wanted: the
- * state is that of a snapshot from before. Nobody else would ask for another one.
+ * Reports whether servers had the agent stop an allocation that the state still wants: the state
+ * was restored from an older snapshot, and the allocation must be replaced.
  */
 function wasToldToStop({ ClientStatus, JobType, TaskStates }: AllocationRow): boolean {
   if (ClientStatus !== 'complete' || (JobType !== 'service' && JobType !== 'system')) return false
   return Object.values(taskStatesView(TaskStates) ?? {}).some(({ Events }) => {
-    // Only the word of servers has a reason: ends within a group have a cause of their own.
+    // Only a stop by servers has a reason; stops within a group have another cause.
     const killing = Events.findLast(({ Type }) => Type === 'Killing')
     return Events.at(-1)?.Type === 'Killed' && (killing?.KillReason ?? '') !== ''
   })
 }
 
-/** What was unknown is not, so nobody has to give it up any more. */
+/**
+ * Returns the evaluations to cancel: the allocations that they would have given up are known again.
+ */
 function needlessFollowUps(
   tables: Tables,
   changes: readonly ReportedChange[],

@@ -3,9 +3,9 @@ import { TokenBucket } from '@reeve/kit/token-bucket.ts'
 import { LIMITS } from '../../model/index.ts'
 
 /**
- * Bytes that streams of nodes bring for each caller. Without a bound, streams that nobody reads
- * fill the kernel's buffers of their connections, several megabytes each, and 100 of them keep the
- * server and the node from other work for seconds.
+ * Limits the bytes that node streams transfer per caller. Without a limit, streams that are not
+ * read fill the kernel buffers of their connections, several megabytes each, and 100 of them block
+ * server and node for seconds.
  */
 export class StreamRates {
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class StreamRates {
     this.#clock = clock
   }
 
-  /** Counts bytes of a caller. @returns how long its streams should not be read */
+  /** Counts bytes of a caller. @returns how long to pause its streams */
   spend(accessorId: string, bytes: number): number {
     const nowMs = this.#clock.monotonicMs()
     const bucket = this.#buckets.get(accessorId) ?? this.#begin(accessorId, nowMs)
@@ -23,12 +23,12 @@ export class StreamRates {
     return bucket.waitMs(nowMs)
   }
 
-  /** Callers whose streams were read lately. */
+  /** Number of callers with recently read streams. */
   get size(): number {
     return this.#buckets.size
   }
 
-  /** A bucket that is full again is as good as none. */
+  /** Returns the bucket of a caller; full buckets are dropped. */
   #begin(accessorId: string, nowMs: number): TokenBucket {
     for (const [id, bucket] of this.#buckets) if (bucket.isFull(nowMs)) this.#buckets.delete(id)
     const { nodeStreamBytesPerSecond, nodeStreamBytesBurst } = LIMITS

@@ -5,15 +5,15 @@ import { put, withJobRows, type Stamp, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { isOrphaned, reportEvaluations, type ReportedChange } from './report-evaluations.ts'
 
-/** What one node says of its allocations. */
+/** Allocation updates of one node. */
 export interface NodeReport {
   readonly nodeId: string
   readonly updates: readonly AllocationUpdate[]
 }
 
 /**
- * Nodes report how their allocations stand. Only its own count; what one says of others is ignored.
- * Resolves when the reports are durable, so that the nodes may forget them.
+ * Stores the allocation updates of nodes. Updates for allocations of another node are ignored.
+ * Resolves when they are durable, so that the nodes may drop them.
  */
 export async function updateAllocations(
   context: WorkloadContext,
@@ -25,7 +25,7 @@ export async function updateAllocations(
     cause: 'AllocationUpdated',
     changes: (stamp) => {
       const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))
-      // Of two words on one allocation the later one counts: each row is written once.
+      // The later of two updates of one allocation counts: each row is written once.
       const words = new Map(changed.map((change) => [change.row.ID, change]))
       const latest = [...words.values()].filter((word) => word.isAwaited || isNews(word))
       const allocations = latest.map(({ row }) => put('allocations', row))
@@ -37,12 +37,15 @@ export async function updateAllocations(
 }
 
 interface Word extends ReportedChange {
-  /** The node is held back until it has said how this one is: its word counts as it is. */
+  /**
+   * The node stays `initializing` until it has reported this allocation, so the update counts even
+   * if it changes nothing.
+   */
   readonly isAwaited: boolean
 }
 
 function reportedChanges(tables: Tables, { nodeId, updates }: NodeReport, stamp: Stamp): Word[] {
-  // It says hello first, and then how everything is.
+  // A node sends hello first, and then the status of all allocations.
   const status = tables.nodes.find(nodeId)?.Status
   if (status === 'down' || status === 'disconnected') return []
   return updates.flatMap((update) => {
@@ -58,7 +61,7 @@ function isLive({ allocations }: Tables, id: string): boolean {
   return allocations.groupOf('live', id) !== undefined
 }
 
-/** What a report may change, beside when it did. */
+/** Fields that a report may change, besides the modify time. */
 const REPORTED = [
   'ClientStatus',
   'ClientDescription',
@@ -68,12 +71,12 @@ const REPORTED = [
   'DesiredStatus',
 ] as const satisfies readonly (keyof AllocationRow)[]
 
-/** A node that comes back tells of everything: what is known already is written by nobody. */
+/** Reports whether an update changes the row. A reconnecting node reports everything again. */
 function isNews({ before, row }: ReportedChange): boolean {
   return REPORTED.some((name) => !isEqual(before[name] ?? null, row[name] ?? null))
 }
 
-/** Nobody will ask for it again. */
+/** Stops an allocation without a job, which no evaluation would do. */
 function stoppedOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
   return {
     ...row,
@@ -101,7 +104,10 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
   }
 }
 
-/** The allocation may have joined another deployment while the report was on its way. */
+/**
+ * Reports whether the deployment status applies: the allocation may have joined another deployment
+ * meanwhile.
+ */
 function isMeantFor(row: AllocationRow, { DeploymentID }: AllocationUpdate): boolean {
   return DeploymentID === undefined || DeploymentID === (row.DeploymentID ?? '')
 }

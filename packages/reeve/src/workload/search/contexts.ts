@@ -10,25 +10,28 @@ import {
   type SearchScope,
 } from './scope.ts'
 
-/** Everything but `all`, which is all of them. */
+/** Every context but `all`. */
 export type OneContext = Exclude<SearchContext, 'all'>
 
-/** One kind of thing that a search by prefix finds. */
+/** A kind of object that a prefix search covers. */
 export interface ContextSource {
-  /** Whether the caller may look there at all. */
+  /** Reports whether the caller may search this context. */
   readonly isOpen: (scope: SearchScope) => boolean
-  /** Tables that the matches come from: what the answer's index is made of. */
+  /** Tables of the matches, which determine the index of the response. */
   readonly tables: readonly TableName[]
   /**
-   * What begins with the text, in order. Undefined for what begins with it and may not be seen, so
-   * that whoever reads can count and stop.
+   * Yields the matches in order. Undefined stands for a hidden match, so that the consumer can
+   * count and stop.
    */
   readonly find: (scope: SearchScope, prefix: string) => Iterable<string | undefined>
 }
 
 type OwnedTable = 'evaluations' | 'allocations' | 'deployments' | 'scaling_policies'
 
-/** Rows that belong to a job and have a UUID; any of the capabilities opens them. */
+/**
+ * Returns the source for rows that belong to a job and have a UUID; any of the capabilities permits
+ * it.
+ */
 function ownedByJob(
   table: OwnedTable,
   ...capabilities: readonly NamespaceCapability[]
@@ -83,7 +86,7 @@ const namespaces: ContextSource = {
   },
 }
 
-/** By path; which ones may be listed is a rule for each of them. */
+/** By path; permission is checked for each variable. */
 const vars: ContextSource = {
   isOpen: ({ caller, namespace }) => caller.grants.variableSomewhere(namespace, 'list'),
   tables: ['variables'],
@@ -97,12 +100,12 @@ const vars: ContextSource = {
   },
 }
 
-/** A context whose things do not exist here: it may be asked for, and holds nothing. */
+/** Returns a context for objects that do not exist here: it is accepted and always empty. */
 function nothing(isOpen: ContextSource['isOpen']): ContextSource {
   return { isOpen, tables: [], find: () => [] }
 }
 
-/** A table that can be searched gains a line here. */
+/** Sources by context. Add a line for each searchable table. */
 export const CONTEXTS: Readonly<Record<OneContext, ContextSource>> = {
   jobs,
   evals: ownedByJob('evaluations', 'read-job'),
@@ -120,7 +123,7 @@ export const CONTEXTS: Readonly<Record<OneContext, ContextSource>> = {
   recommendations: nothing((scope) => holds(scope, 'read-job')),
 }
 
-// The keys of the table above are all the contexts there are.
+// The keys of the table above are all contexts.
 export const ALL_CONTEXTS = Object.keys(CONTEXTS) as readonly OneContext[]
 
 export function isOneContext(text: string): text is OneContext {

@@ -27,8 +27,8 @@ export interface FuzzyRequest {
 }
 
 /**
- * Everything whose name holds a text, in any case, the best first. It looks at a bounded number of
- * rows of each table, in slices, and says when there may be more.
+ * Finds objects whose name contains a text, ignoring case, best matches first. Scans a limited
+ * number of rows of each table, in slices, and reports when there may be more.
  */
 export async function searchFuzzy(
   scope: SearchScope,
@@ -93,7 +93,7 @@ interface WalkOptions {
   readonly tally: Tally
 }
 
-/** Looks through one table, a step for each row. */
+/** Scans one table, one row per step. */
 function* walkTable(scope: SearchScope, source: FuzzySource, options: WalkOptions): Steps<void> {
   const table = scope.tables[source.table]
   let examined = 0
@@ -105,7 +105,7 @@ function* walkTable(scope: SearchScope, source: FuzzySource, options: WalkOption
     }
 }
 
-/** Keys are taken in batches: rows may come and go between two steps. */
+/** Keys are read in batches: rows may be added and deleted between two steps. */
 const KEYS_PER_BATCH = 500
 
 function* stableKeys(table: Pick<Table<object>, 'keys' | 'has'>, range: string): Generator<string> {
@@ -180,7 +180,7 @@ class Tally {
     const truncations = new Map<string, boolean>()
     for (const [context, found] of this.#found) {
       const ids = (this.#ids.get(context) ?? []).map((ID) => ({ ID, Scope: null }))
-      // Things found inside others are many for each of them.
+      // Nested objects occur many times per row, so their limit is higher.
       const max = isOneContext(context) ? LIMITS.fuzzyObjectsMax : LIMITS.fuzzyResultsMax
       const named = found.toSorted(byRank).slice(0, max)
       matches.set(context, [
@@ -193,7 +193,7 @@ class Tally {
   }
 }
 
-/** Where the text stands, then the shorter name, then a total order. */
+/** Ranks by position of the match, then by shorter name, then by a total order. */
 function byRank(a: Ranked, b: Ranked): number {
   return (
     a.at - b.at ||

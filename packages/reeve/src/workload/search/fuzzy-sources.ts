@@ -6,24 +6,24 @@ import { holds, isInScope, namespacesOf, seesNamespaces, type SearchScope } from
 
 export type AnyContext = OneContext | FuzzyContext
 
-/** A name that may hold the text. */
+/** A name to be matched. */
 export interface Candidate {
   readonly context: AnyContext
   readonly name: string
-  /** Where it is: namespace, job, group, task; or the id of the node. */
+  /** Location: namespace, job, group, task; or the ID of the node. */
   readonly scope: readonly string[] | null
-  /** An id that may be given in place of the name, by its beginning. */
+  /** An ID that matches by prefix as well. */
   readonly id?: string
 }
 
-/** A table whose rows have names in them. */
+/** A table whose rows contain names. */
 export interface FuzzySource {
   readonly table: 'jobs' | 'nodes' | 'allocations' | 'namespaces' | 'node_pools'
   readonly contexts: readonly AnyContext[]
   readonly isOpen: (scope: SearchScope) => boolean
-  /** Beginnings of the keys that are looked at. */
+  /** Prefixes of the keys to be scanned. */
   readonly ranges: (scope: SearchScope) => readonly string[]
-  /** Whether the row of a key is looked at; asked before the row is decoded. */
+  /** Reports whether the row of a key is scanned; called before the row is decoded. */
   readonly isInScope: (scope: SearchScope, key: string) => boolean
   readonly candidates: (scope: SearchScope, key: string) => Iterable<Candidate>
 }
@@ -106,7 +106,7 @@ const nodePools: FuzzySource = {
   candidates: (_scope, name) => [{ context: 'node_pools', name, scope: null }],
 }
 
-/** Contexts that are in none of these are searched by the beginning of an id. */
+/** Sources by table; contexts in none of these are searched by ID prefix. */
 export const FUZZY_SOURCES: readonly FuzzySource[] = [
   jobs,
   nodes,
@@ -115,12 +115,12 @@ export const FUZZY_SOURCES: readonly FuzzySource[] = [
   nodePools,
 ]
 
-/** A text as it is looked for: in any case, in names and in the stored form of rows. */
+/** The search text in the forms used for comparison: for names, and for the stored text of rows. */
 export interface Needle {
   readonly lower: string
-  /** As JSON spells it, so that a row can be passed over without being decoded. */
+  /** Encoded as in JSON, so that rows can be skipped without decoding. */
   readonly encoded: string
-  /** Set when ids can begin with it. */
+  /** Set if the text can be the prefix of an ID. */
   readonly idPrefix: string | undefined
 }
 
@@ -133,7 +133,7 @@ export function needleOf(text: string): Needle {
   }
 }
 
-/** Whether a row can hold the text at all: far cheaper than decoding it to find that it cannot. */
+/** Reports whether a row may contain the text: far cheaper than decoding it. */
 export function mayHold(
   table: Pick<Table<object>, 'bodyOf'>,
   key: string,
@@ -146,7 +146,9 @@ export function mayHold(
   )
 }
 
-/** Where the text stands in the candidate; −1 when it does not. An id counts by its beginning. */
+/**
+ * Returns the position of the text in the candidate; −1 if there is none. An ID matches by prefix.
+ */
 export function positionIn({ name, id }: Candidate, needle: Needle): number {
   const at = name.toLowerCase().indexOf(needle.lower)
   if (at !== -1 || id === undefined || needle.idPrefix === undefined) return at

@@ -12,15 +12,15 @@ export interface PrefixRequest {
   readonly origin: WorkOrigin
 }
 
-/** What a search found: by context, with whether there is more. */
+/** Result of a search: matches by context, and whether each is truncated. */
 export interface SearchResult<Match> {
   readonly matches: ReadonlyMap<string, readonly Match[]>
   readonly truncations: ReadonlyMap<string, boolean>
-  /** Tables that were looked at. */
+  /** The searched tables. */
   readonly tables: readonly TableName[]
 }
 
-/** Everything whose id or name begins with a text. */
+/** Finds all objects whose ID or name starts with a text. */
 export async function searchPrefix(
   scope: SearchScope,
   { text: prefix, context, origin }: PrefixRequest,
@@ -35,7 +35,7 @@ export async function searchPrefix(
   })
 }
 
-/** One context in each step: at most so many rows as `takeMatches` examines. */
+/** Searches one context per step, up to the number of rows that `takeMatches` examines. */
 function* matchesOf(
   scope: SearchScope,
   contexts: readonly OneContext[],
@@ -49,7 +49,7 @@ function* matchesOf(
   return found
 }
 
-/** Which contexts are searched: the one asked for, or all that the caller may look into. */
+/** Returns the contexts to search: the requested one, or all that the caller may search. */
 function openContexts(scope: SearchScope, context: string): Result<readonly OneContext[], Refusal> {
   if (context !== '' && context !== 'all' && !isOneContext(context))
     return err(unknownContext(context, ALL_CONTEXTS))
@@ -58,7 +58,7 @@ function openContexts(scope: SearchScope, context: string): Result<readonly OneC
   return open.length === 0 ? err(PERMISSION_DENIED) : ok(open)
 }
 
-/** Characters of an unknown context that the refusal repeats. */
+/** Maximum number of characters of an unknown context in an error. */
 const SHOWN_MAX = 64
 
 export function unknownContext(context: string, known: readonly string[]): Refusal {
@@ -74,7 +74,10 @@ interface Taken {
   readonly isTruncated: boolean
 }
 
-/** The first matches. A prefix that many hidden rows share is given up, and said to have more. */
+/**
+ * Returns the first matches. If too many hidden rows share the prefix the search stops and is
+ * marked truncated.
+ */
 export function takeMatches(scope: SearchScope, context: OneContext, prefix: string): Taken {
   const matches: string[] = []
   let examined = 0

@@ -3,7 +3,7 @@ import type { Caller } from '../../acl/index.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import type { Table, Tables } from '../../state/index.ts'
 
-/** Who searches, and where. */
+/** The caller of a search, and the namespaces searched. */
 export interface SearchScope {
   readonly tables: Tables
   readonly caller: Caller
@@ -11,7 +11,7 @@ export interface SearchScope {
   readonly namespace: string
 }
 
-/** Whether the caller holds one of the capabilities where it searches. */
+/** Reports whether the caller has one of the capabilities in the searched namespaces. */
 export function holds(
   { caller, namespace }: SearchScope,
   ...capabilities: readonly NamespaceCapability[]
@@ -23,12 +23,14 @@ export function holds(
   )
 }
 
-/** Whether there is a namespace that the caller may see: they lie in none, so it asks from any. */
+/**
+ * Reports whether the caller may see any namespace; namespaces are not in a namespace themselves.
+ */
 export function seesNamespaces({ caller, tables }: SearchScope): boolean {
   return [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name))
 }
 
-/** The namespaces that are searched, of those that exist. */
+/** Returns the existing namespaces that are searched. */
 export function namespacesOf(
   { tables, caller, namespace }: SearchScope,
   capability: NamespaceCapability,
@@ -37,7 +39,7 @@ export function namespacesOf(
   return all.filter((one) => caller.grants.allows(one, capability)).toSorted(compareText)
 }
 
-/** Whether a row of a job is in a namespace that is searched; known without decoding the row. */
+/** Reports whether a row of a job is in a searched namespace, without decoding the row. */
 export function isInScope(
   { caller, namespace }: SearchScope,
   capabilities: readonly NamespaceCapability[],
@@ -49,7 +51,7 @@ export function isInScope(
   return capabilities.some((capability) => caller.grants.allows(own, capability))
 }
 
-/** The keys of a table that begin with a text, in order. */
+/** Yields the keys of a table with a prefix, in order. */
 export function* keysFrom(table: Pick<Table<object>, 'keys'>, low: string): Generator<string> {
   for (const key of table.keys(low)) {
     if (!key.startsWith(low)) return

@@ -8,7 +8,7 @@ import { openItems } from '../variables/variable-items.ts'
 import { WorkloadRights } from '../variables/workload-rights.ts'
 import { serviceNames } from './service-names.ts'
 
-/** One node that follows services and variables for its templates. */
+/** A node that watches services and variables for its templates. */
 export interface CatalogReader {
   readonly nodeId: string
   send(text: string): void
@@ -18,31 +18,34 @@ interface CatalogHubOptions {
   readonly store: Store
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Other words that ACL policies may use; none unless given. */
+  /** Alternative keywords in ACL policies; none unless given. */
   readonly ruleAliases?: RuleAliases
 }
 
 interface Watch {
   readonly id: number
   readonly what: WatchTopic
-  /** What was last said, so that a change elsewhere is no news. */
+  /** The last value sent, to suppress notifications without a change. */
   told: string
 }
 
-/** Changes are gathered this long: a service that grows by a thousand is told a few times. */
+/**
+ * Changes are collected for this time: a service that grows by a thousand instances causes few
+ * messages.
+ */
 const GATHER_MS = 100
-/** Rows of one answer: a message has a bound, and no template has a use for more. */
+/** Maximum number of rows in one message: messages are limited, and templates need no more. */
 const ROWS_MAX = 10_000
 
 /**
- * Tells nodes how services and variables stand, at once and after each change. A commit costs only
- * those that follow what it wrote. A node is told what its allocations may know, and nothing else.
+ * Sends nodes the services and variables they watch, at once and after each change. A commit costs
+ * only the nodes that watch what it wrote. A node receives only data that its allocations may read.
  */
 export class CatalogHub {
   readonly #options: CatalogHubOptions
   readonly #rights: WorkloadRights
   readonly #watches = new Map<CatalogReader, Map<number, Watch>>()
-  /** Who follows each subject. */
+  /** Watches by subject. */
   readonly #bySubject = new Map<string, Set<readonly [CatalogReader, Watch]>>()
   readonly #due = new Set<string>()
   readonly #unsubscribe: () => void
@@ -54,7 +57,7 @@ export class CatalogHub {
     this.#unsubscribe = options.store.log.subscribe((commits) => this.#note(commits))
   }
 
-  /** Begins to tell. One that is asked for twice, or too many, is not followed. */
+  /** Starts a watch. Duplicate watches and those above the limit are ignored. */
   watch(reader: CatalogReader, id: number, what: WatchTopic): void {
     const own = this.#watches.get(reader) ?? new Map<number, Watch>()
     if (own.has(id) || own.size >= LIMITS.nodeWatchesMax) return
@@ -78,7 +81,7 @@ export class CatalogHub {
     if (followers.size === 0) this.#bySubject.delete(subject)
   }
 
-  /** The node's channel has ended. */
+  /** Ends the watches of a node whose channel has closed. */
   gone(reader: CatalogReader): void {
     const ids = [...(this.#watches.get(reader)?.keys() ?? [])]
     for (const id of ids) this.unwatch(reader, id)
@@ -116,10 +119,12 @@ export class CatalogHub {
     const facts = await this.#factsFor(reader.nodeId, watch)
     const text = JSON.stringify(facts)
     try {
-      // Nobody is told of what may yet be taken back.
+      // Changes are sent only once they are durable.
       await store.settled()
     } catch {
-      return // The storage has failed: the node asks another server, or this one when it is back.
+      // The storage has failed: the node watches again on another server, or on this one when it
+      // recovers.
+      return
     }
     if (this.#watches.get(reader)?.get(watch.id) !== watch || watch.told === text) return
     watch.told = text
@@ -177,7 +182,7 @@ export class CatalogHub {
   }
 }
 
-/** Templates read addresses: the result of a check is no reason to render them again. */
+/** Returns the registration without its check results, which templates do not read. */
 function addressOf(row: ServiceRegistration): ServiceRegistration {
   const { Checks: _checks, ...rest } = row
   return { ...rest, ModifyIndex: row.CreateIndex }
@@ -185,7 +190,10 @@ function addressOf(row: ServiceRegistration): ServiceRegistration {
 
 type PathTopic = Extract<WatchTopic, { readonly path: string }>
 
-/** What changes are noted under. Paths are followed by namespace: a prefix may be anything. */
+/**
+ * Returns the key of the index of watches. Variables are indexed by namespace, because a prefix can
+ * be anything.
+ */
 function subjectOf(what: WatchTopic): string {
   switch (what.topic) {
     case 'service':
@@ -198,7 +206,7 @@ function subjectOf(what: WatchTopic): string {
 }
 
 function subjectsOf(table: string, body: string): readonly string[] {
-  // The text of a row of one of the two tables; a deleted row's is its last one.
+  // The text of a row of one of the two tables; for a deleted row its last one.
   const row = JSON.parse(body) as {
     readonly Namespace: string
     readonly ServiceName?: string

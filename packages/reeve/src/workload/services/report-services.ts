@@ -10,17 +10,17 @@ import { isClientTerminal, isEqual, LIMITS, type AllocationRow } from '../../mod
 import { namespacedKey, put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** What one node says of the services of its allocations. */
+/** Service report of one node. */
 export interface ServiceReport {
   readonly nodeId: string
   readonly sets: readonly AllocationServices[]
-  /** Every allocation that offers something; undefined when that is not said. */
+  /** All allocations with services; undefined if the report is partial. */
   readonly all: readonly string[] | undefined
 }
 
 /**
- * The catalogue becomes what the node says. Only its own allocations count, and none that has
- * ended. Saying the same again changes nothing. Resolves when it is durable.
+ * Replaces the service registrations of a node's live allocations. Idempotent. Resolves when the
+ * change is durable.
  */
 export async function reportServices(
   { store }: WorkloadContext,
@@ -30,7 +30,7 @@ export async function reportServices(
     by: 'system',
     cause: 'ServiceRegistration',
     changes: () => {
-      // Of two words on one allocation the later one counts.
+      // The later of two sets of one allocation counts.
       const sets = new Map(report.sets.map((set) => [set.allocation, set.services]))
       return [
         ...[...sets].flatMap(([id, offered]) =>
@@ -69,7 +69,7 @@ function rowsOf(
 ): ReadonlyMap<string, ServiceRegistration> {
   const rows = new Map<string, ServiceRegistration>()
   for (const one of offered.slice(0, LIMITS.servicesPerAllocationMax)) {
-    // The id names the allocation, so that no node can take the place of another's.
+    // The ID contains the allocation, so that no node can replace a registration of another one.
     if (!one.ID.includes(allocation.ID)) continue
     const row = registrationOf(tables, allocation, one)
     rows.set(namespacedKey(row.Namespace, row.ID), row)
@@ -89,7 +89,7 @@ function registrationOf(
   return { ...offered, CreateIndex: 0, ModifyIndex: 0 }
 }
 
-/** The output is a node's word: it is cut again. */
+/** Truncates the check output, because nodes are not trusted. */
 function bounded(checks: ServiceChecks): ServiceChecks {
   return { ...checks, Output: checks.Output.slice(0, SERVICE_OUTPUT_CHARS_MAX) }
 }
@@ -100,7 +100,7 @@ function isKnown(before: ServiceRegistration | undefined, after: ServiceRegistra
   return isEqual(before, { ...after, CreateIndex, ModifyIndex })
 }
 
-/** What the node had before and does not speak of any more. */
+/** Returns the deletion of registrations that a full report no longer contains. */
 function forgotten(
   tables: Tables,
   { nodeId, all }: ServiceReport,

@@ -28,14 +28,14 @@ import { sealItems } from './variable-items.ts'
 
 export const VARIABLE_NOT_FOUND: Refusal = refusal('variable-not-found', 'variable not found')
 
-/** What is done with the lock of a variable; nothing unless given. */
+/** Operation on the lock of a variable; none unless given. */
 export type LockOperation = 'acquire' | 'renew' | 'release'
 
-/** Where a variable is, and what it must be for something to happen to it. */
+/** A variable, with the precondition of the write. */
 export interface VariableTarget {
   readonly namespace: string
   readonly path: string
-  /** Its `ModifyIndex`; 0: it must not exist. */
+  /** Expected `ModifyIndex`; 0 requires that the variable does not exist. */
   readonly cas: number | undefined
 }
 
@@ -44,14 +44,14 @@ export interface VariableWrite extends VariableTarget {
   readonly lock: LockOperation | undefined
 }
 
-/** The row as it is now, whether it was written or something else stood against it. */
+/** The current row, whether it was written or conflicts with the write. */
 export interface VariableOutcome {
   readonly kind: 'done' | 'conflict'
   readonly row: VariableRow | undefined
   readonly index: number
 }
 
-/** Creates or changes a variable, or does something about its lock. */
+/** Creates or changes a variable, or changes its lock. */
 export async function writeVariable(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -80,7 +80,7 @@ export async function writeVariable(
   )
 }
 
-/** What is not there is deleted already. */
+/** Deletes a variable; idempotent. */
 export async function deleteVariable(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -118,7 +118,7 @@ function heldId(lock: LockState): string | undefined {
   return lock.kind === 'held' ? lock.id : undefined
 }
 
-/** Somebody else holds it, or it is not the one that the caller knows. */
+/** Reports whether the write conflicts: another caller has the lock, or `cas` does not match. */
 function isConflict({ cas, body, lock }: VariableWrite, present: Present): boolean {
   if (cas !== undefined && cas !== (present.row?.ModifyIndex ?? 0)) return true
   if (present.lock.kind === 'held') return present.lock.id !== body.Lock?.ID
@@ -134,7 +134,7 @@ async function conflict(
   return { kind: 'conflict', row, index }
 }
 
-/** Keeps a lock, or gives it up. */
+/** Renews or releases a lock. */
 async function touchLock(
   context: WorkloadContext,
   caller: RequestCaller,
@@ -203,7 +203,7 @@ function changedRow(
   }
 }
 
-/** The items to store; undefined when a lock is taken and they stay as they are. */
+/** Returns the items to store; undefined if a lock is acquired and they are unchanged. */
 function itemsOf({
   body,
   lock,

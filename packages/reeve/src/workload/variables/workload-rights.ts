@@ -9,11 +9,11 @@ import {
 } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
-/** What the allocations of a node may know of one namespace. */
+/** Permissions of a node's allocations in one namespace. */
 interface NodeRights {
-  /** Then it may know the services of the namespace. */
+  /** True if the node has an allocation in the namespace, and may read its services. */
   readonly runsSomething: boolean
-  /** Whether it may read the variable. */
+  /** Reports whether a variable is readable. */
   readonly mayRead: (path: string) => boolean
 }
 
@@ -23,8 +23,8 @@ interface JobGrants {
 }
 
 /**
- * What the allocations of a node may read: the variables of their own jobs, groups and tasks, and
- * what policies that are bound to those say. Nothing of another node's jobs.
+ * Permissions of the allocations of a node: the variables of their own jobs, groups and tasks, and
+ * those that policies assigned to these grant. Jobs of other nodes are not included.
  */
 export class WorkloadRights {
   readonly #tables: Tables
@@ -37,7 +37,7 @@ export class WorkloadRights {
     this.#ruleAliases = ruleAliases
   }
 
-  /** What the node may know of a namespace now: worked out once for many questions. */
+  /** Returns the current permissions of a node in a namespace, for many checks. */
   of(nodeId: string, namespace: string): NodeRights {
     const live = this.#tables.allocations
       .rowsIn('node', nodeId)
@@ -52,7 +52,7 @@ export class WorkloadRights {
     }
   }
 
-  /** Each once: a node may run a thousand instances of one group. */
+  /** Returns the distinct workloads: a node may run a thousand instances of one group. */
   #workloads(rows: readonly AllocationRow[]): readonly Workload[] {
     const groups = new Map(
       rows.map((row) => {
@@ -96,7 +96,10 @@ export class WorkloadRights {
   }
 }
 
-/** Jobs that were dispatched or launched by time have what their parent has. */
+/**
+ * Returns the workloads of a job. Dispatched and periodic children have the permissions of their
+ * parent.
+ */
 function workloadsOf(job: Job, groupName: string): readonly Workload[] {
   const jobId = job.ParentID === '' ? job.ID : job.ParentID
   const group = job.TaskGroups.find((one) => one.Name === groupName)
