@@ -1,6 +1,6 @@
 /**
- * The caller is told no. Use cases return refusals as values; `http` alone turns them into
- * statuses. The text is part of the contract (clients match on it).
+ * An expected failure of a use case, returned as a value; only `http` maps it to a status. The text
+ * is part of the contract (clients match on it).
  */
 export interface Refusal {
   readonly code: RefusalCode
@@ -74,5 +74,5 @@ export function refusal(code: RefusalCode, message: string): Refusal {
   return { code, message }
 }
 
-/** One text whatever is missing, so that it tells nothing. */
+/** The same text for every missing permission, so that it reveals nothing. */
 export const PERMISSION_DENIED: Refusal = refusal('permission-denied', 'Permission denied')

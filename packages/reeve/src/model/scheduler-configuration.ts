@@ -5,7 +5,7 @@ import {
   type SchedulerConfigurationRequest,
 } from '@reeve/contract'
 
-/** What holds until an operator says otherwise. */
+/** Defaults until an operator changes the configuration. */
 export const DEFAULT_SCHEDULER_CONFIGURATION: SchedulerConfiguration = {
   SchedulerAlgorithm: 'binpack',
   PreemptionConfig: {
@@ -25,7 +25,7 @@ export function isSchedulerAlgorithm(text: string): text is SchedulerAlgorithm {
   return SCHEDULER_ALGORITHMS.some((one) => one === text)
 }
 
-/** The settings in full: what a request leaves out has its default. */
+/** Returns the complete configuration, with defaults for fields absent in a request. */
 export function canonicalSchedulerConfiguration(
   request: SchedulerConfigurationRequest,
 ): SchedulerConfiguration {

@@ -1,18 +1,18 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 
-/** What a `prefix` parameter selects in a list of UUIDs. */
+/** Selection of a `prefix` parameter in a list of UUIDs. */
 export interface UuidPrefix {
-  /** Every match lies in the range [low, high) of sorted ids; without `high` the range is open. */
+  /** Matches are in the range [low, high) of sorted IDs; without `high` the range is open. */
   readonly low: string
   readonly high: string | undefined
-  /** Whether an id, in its canonical lower-case form, has the prefix. */
+  /** Reports whether a canonical lower-case ID has the prefix. */
   matches(id: string): boolean
 }
 
 /**
- * Reads a prefix: hex digits in any case, an even number of them, hyphens ignored. The refusal is
- * the whole message; `kind` is the word of the resource in it (`alloc`, `eval`, `node`, …).
+ * Parses a prefix: hex digits in any case, an even number of them, hyphens ignored. The refusal is
+ * the whole message, in which `kind` names the resource (`alloc`, `eval`, `node`, …).
  */
 export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, string> {
   const problem = lengthProblem(text) ?? digitProblem(text)
@@ -21,10 +21,7 @@ export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, 
   return ok({ low, high: after(low), matches: (id) => id.startsWith(low) })
 }
 
-/**
- * The canonical form of a full id. It has 36 characters; whether such an id exists is for the
- * caller to find out.
- */
+/** Returns the canonical form of a full ID of 36 characters; the caller checks that it exists. */
 export function checkUuid(kind: string, text: string): Result<string, string> {
   if (CANONICAL_UUID.test(text)) return ok(text)
   const problem =
@@ -35,15 +32,15 @@ export function checkUuid(kind: string, text: string): Result<string, string> {
 }
 
 /**
- * The canonical form of a prefix of any length, for searches: they find nothing where a list would
- * refuse. Undefined when no id can begin so.
+ * Returns the canonical form of a prefix of any length, for searches, which find nothing where a
+ * list would reject it. Undefined if no ID has this prefix.
  */
 export function looseUuidPrefix(text: string): string | undefined {
   const isPrefix = text.length <= UUID_LENGTH && /^[0-9a-fA-F-]*$/.test(text)
   return isPrefix && text.split('-').length - 1 <= MAX_HYPHENS ? canonical(text) : undefined
 }
 
-/** As ids are told everywhere: nearly all are asked for in this form. */
+/** Canonical form of IDs, which nearly all requests use. */
 const CANONICAL_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const UUID_LENGTH = 36
 const MAX_HYPHENS = 4
@@ -63,7 +60,7 @@ function digitProblem(text: string): string | undefined {
   return wrong === undefined ? undefined : `Invalid UUID: ${invalidByte(wrong)}`
 }
 
-/** The first byte that is no hex digit, by its number and, when it can be shown, by itself. */
+/** Describes the first byte that is no hex digit, by its number and, if printable, by itself. */
 function invalidByte(character: string): string {
   const byte = encodeUtf8(character)[0] ?? 0
   const number = `U+${byte.toString(16).toUpperCase().padStart(4, '0')}`
@@ -71,11 +68,11 @@ function invalidByte(character: string): string {
   return `encoding/hex: invalid byte: ${number}${isShown ? ` '${String.fromCharCode(byte)}'` : ''}`
 }
 
-/** Digits before each hyphen of the canonical form. */
+/** Number of digits between the hyphens of the canonical form. */
 const GROUPS = [8, 4, 4, 4, 12]
 
 /**
- * Lower case with hyphens where an id has them; digits beyond a whole id stay, so that nothing
+ * Returns lower case with hyphens at their positions; excess digits are kept, so that nothing
  * matches.
  */
 function canonical(text: string): string {
@@ -90,7 +87,7 @@ function canonical(text: string): string {
   return parts.join('-')
 }
 
-/** The least text above every text with the prefix: its last character replaced by the next one. */
+/** Returns the least text above every text with the prefix: its last character is incremented. */
 function after(prefix: string): string | undefined {
   if (prefix === '') return undefined
   const last = prefix.charCodeAt(prefix.length - 1)

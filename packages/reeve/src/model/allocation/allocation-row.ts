@@ -12,10 +12,10 @@ import type { StoredMetrics } from './stored-metrics.ts'
 import type { StoredTaskStates } from './stored-task-states.ts'
 
 /**
- * An allocation as it is stored. There may be a million of them, so a row holds neither its job
- * (the version it runs is kept as long as the allocation is) nor anything that can be worked out
- * (`Resources`, `SharedResources`, `TaskResources`), and whatever has its zero value is absent.
- * `allocation-view.ts` makes the wire forms.
+ * An allocation as it is stored. There may be a million of them, so a row contains neither its job
+ * (the version is retained while the allocation exists) nor derived fields (`Resources`,
+ * `SharedResources`, `TaskResources`), and zero values are absent. `allocation-view.ts` creates the
+ * API representations.
  */
 export interface AllocationRow {
   readonly ID: string
@@ -35,7 +35,7 @@ export interface AllocationRow {
   readonly Metrics: StoredMetrics
   readonly CreateIndex: number
   readonly ModifyIndex: number
-  /** Index of the last write by the servers. Whoever commits a plan writes it. */
+  /** Index of the last write by the servers. Set when a plan is committed. */
   readonly AllocModifyIndex: number
   readonly CreateTime: number
   readonly ModifyTime: number
@@ -60,7 +60,7 @@ export function allocationName(jobId: string, group: string, index: number): str
   return `${jobId}.${group}[${index}]`
 }
 
-/** The index in an allocation's name; −1 when the name has none. */
+/** Returns the index in an allocation's name; −1 if it has none. */
 export function allocationIndex(name: string): number {
   const digits = /\[(\d{1,9})\]$/.exec(name)?.[1]
   return digits === undefined ? -1 : Number(digits)

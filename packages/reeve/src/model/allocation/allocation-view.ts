@@ -20,20 +20,20 @@ const NO_TRANSITION: DesiredTransition = {
   MigrateDisablePlacement: null,
 }
 
-/** Of an allocation that is in the network of its node: clients read the fields without a check. */
+/** Network of an allocation in host mode: clients read the fields without a check. */
 const NO_NETWORK = { InterfaceName: '', Address: '', AddressIPv6: '', DNS: null } as const
 
 /**
- * An allocation with its job. The version is kept while the allocation is; null says that it was
- * not.
+ * An allocation with its job. The job version is retained while the allocation exists; null if it
+ * is missing.
  */
 export interface AllocationWithJob extends AllocationRecord {
   readonly Job: Job | null
 }
 
 /**
- * The record and the version of the job that it runs. The job is found when it is looked at: most
- * filters ask for other fields, and of every allocation there is.
+ * Returns the record with the job version that the allocation runs. The job is looked up lazily:
+ * filters run on every allocation, and most of them use other fields.
  */
 export function allocationView(row: AllocationRow, findJob: () => Job | undefined) {
   return {
@@ -44,7 +44,7 @@ export function allocationView(row: AllocationRow, findJob: () => Job | undefine
   } satisfies AllocationWithJob
 }
 
-/** Every field but the job: what events get. */
+/** Returns every field but the job, as events contain it. */
 export function allocationRecord(row: AllocationRow): AllocationRecord {
   return {
     ...listedFields(row),
@@ -55,7 +55,7 @@ export function allocationRecord(row: AllocationRow): AllocationRecord {
   }
 }
 
-/** What an agent gets of an allocation (contract: channel). */
+/** Returns the fields that agents receive (contract: channel). */
 export function assignedAllocation(row: AllocationRow): AssignedAllocation {
   return {
     ID: row.ID,
@@ -79,13 +79,13 @@ export function assignedAllocation(row: AllocationRow): AssignedAllocation {
 }
 
 export interface AllocationStubOptions {
-  /** `resources=true`: with what the allocation holds of its node. */
+  /** `resources=true`: include the allocated resources. */
   readonly resources?: boolean
-  /** `task_states=false`: without what its tasks did. */
+  /** `task_states=false`: omit the task states. */
   readonly taskStates?: boolean
 }
 
-/** Every field but the job, and what it holds only when asked for. */
+/** Returns every field but the job; allocated resources only if requested. */
 export function allocationStub(
   row: AllocationRow,
   options: AllocationStubOptions = {},
@@ -136,7 +136,9 @@ function listedFields(row: AllocationRow): ListedFields {
 
 type Totals = Pick<AllocationRecord, 'Resources' | 'SharedResources' | 'TaskResources'>
 
-/** The older way to say what an allocation holds: plain sums, not phase by phase. */
+/**
+ * Returns the allocated resources in the older format: plain sums, independent of lifecycle phases.
+ */
 function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Totals {
   const { DiskMB, Networks } = allocated.Shared
   const tasks = Object.entries(allocated.Tasks).map(

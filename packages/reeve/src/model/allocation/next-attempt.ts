@@ -9,23 +9,23 @@ import type {
 import { formatDurationNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { isActiveDeployment } from '../deployment/deployment-status.ts'
 
-/** What decides when a failed allocation is tried again. */
+/** Input for the next attempt of a failed allocation. */
 export interface AttemptFacts {
   readonly allocation: AllocationStub
-  /** The task that failed; empty for the allocation as a whole. */
+  /** The failed task; empty for the allocation as a whole. */
   readonly task: string
-  /** The job as it is registered now. */
+  /** The registered job. */
   readonly job: Pick<Job, 'Stop' | 'Version'> | undefined
   /** The group in the version that the allocation runs. */
   readonly group: Pick<TaskGroup, 'Name' | 'Tasks' | 'ReschedulePolicy'> | undefined
-  /** The evaluation that replaces the allocation when its time comes. */
+  /** The evaluation that will replace the allocation. */
   readonly followUp: Pick<Evaluation, 'Status' | 'WaitUntil'> | undefined
   readonly deployment: Pick<Deployment, 'Status'> | undefined
-  /** The evaluations of the job that have not ended. */
+  /** Open evaluations of the job. */
   readonly open: readonly Pick<Evaluation, 'Status'>[]
 }
 
-/** When and how an allocation that failed is tried again, or why it is not. */
+/** Returns when and how a failed allocation is retried, or why it is not. */
 export function nextAttempt(facts: AttemptFacts): NextAttempt {
   const { allocation, job } = facts
   const { NextAllocation, ClientStatus, DesiredStatus } = allocation

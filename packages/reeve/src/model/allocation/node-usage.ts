@@ -1,22 +1,21 @@
 import type { AllocatedDevice, AllocatedResources, TaskLifecycle } from '@reeve/contract'
 
 /**
- * What allocations hold of one node. Whoever keeps it current adds an allocation when it is placed
- * and removes it when the node says that it has ended: until then it occupies the node, whatever
- * the servers want.
+ * Resources of one node that allocations use. An allocation is added when it is placed and removed
+ * when its node reports it terminal: until then it occupies the node, whatever its desired status.
  */
 export interface NodeUsage {
   readonly cpuShares: number
   readonly memoryMB: number
   readonly diskMB: number
   /**
-   * Cores that belong to one allocation alone, with how many hold them: one that is about to end
-   * and the one that comes in its place both do.
+   * Exclusively allocated cores, with the number of allocations that hold them: a stopping
+   * allocation and its replacement may share one.
    */
   readonly cores: ReadonlyMap<number, number>
-  /** Ports of the host by `<address>:<number>`; here collisions may also be allowed. */
+  /** Host ports by `<address>:<number>`; allocations may collide here as well. */
   readonly ports: ReadonlyMap<string, number>
-  /** Instances of devices, by `deviceKey`. */
+  /** Device instances by `deviceKey`. */
   readonly devices: ReadonlyMap<string, number>
 }
 
@@ -29,7 +28,7 @@ export const NO_USAGE: NodeUsage = {
   devices: new Map(),
 }
 
-/** What one allocation is charged with. */
+/** Resources that one allocation is charged with. */
 export interface Charge {
   readonly cpuShares: number
   readonly memoryMB: number
@@ -43,7 +42,7 @@ export function portKey(address: string, port: number): string {
   return `${address}:${port}`
 }
 
-/** Names one instance of a device of a node. */
+/** Returns the key of one instance of a node's device. */
 export function deviceKey(
   { Vendor, Type, Name }: Pick<AllocatedDevice, 'Vendor' | 'Type' | 'Name'>,
   id: string,
@@ -59,7 +58,10 @@ export function removeFromUsage(usage: NodeUsage, charge: Charge): NodeUsage {
   return combine(usage, charge, -1)
 }
 
-/** Maps are copied only when they change: most allocations hold nothing that is in them. */
+/**
+ * Adds or subtracts a charge. Maps are copied only if they change: most allocations use nothing in
+ * them.
+ */
 function combine(usage: NodeUsage, charge: Charge, sign: 1 | -1): NodeUsage {
   return {
     cpuShares: usage.cpuShares + sign * charge.cpuShares,
@@ -86,7 +88,7 @@ function withHolders<T>(
   return next
 }
 
-/** Allocations of one plan are often given the very same, so the last answer is kept. */
+/** Cache of the last result: allocations of one plan often share the same object. */
 let last: { readonly allocated: AllocatedResources; readonly charge: Charge } | undefined
 
 export function chargeOf(allocated: AllocatedResources): Charge {
@@ -132,22 +134,22 @@ function taskPorts({ Tasks }: AllocatedResources): readonly string[] {
   )
 }
 
-/** What one task needs while it runs. */
+/** Resources that one task needs while it runs. */
 export interface TaskDemand {
   readonly lifecycle: TaskLifecycle | null
   readonly cpuShares: number
   readonly memoryMB: number
-  /** Has cores of its own, which nobody else can use while it does not run. */
+  /** True if it has exclusive cores, which no other task can use while it does not run. */
   readonly pinned: boolean
 }
 
 /**
- * Tasks of one group do not all run at the same time, so the group is charged with the most that
- * any phase of its life needs.
+ * Returns the peak demand of a group: its tasks do not all run at the same time, so it is charged
+ * with the maximum over the phases of its lifecycle.
  */
 export function peakDemand(tasks: readonly TaskDemand[]): { cpuShares: number; memoryMB: number } {
   const [only] = tasks
-  // By far the usual group, and asked for every allocation that is written.
+  // Fast path for the most common group: this runs for every allocation that is written.
   if (only !== undefined && tasks.length === 1)
     return { cpuShares: only.cpuShares, memoryMB: only.memoryMB }
   const phases = [before, during, after].map((runs) => {

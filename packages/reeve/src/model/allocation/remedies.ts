@@ -5,13 +5,13 @@ export interface RemedyFacts {
   readonly failure: Failure
   readonly allocation: Pick<AllocationStub, 'ID' | 'JobID' | 'Namespace' | 'NodeID' | 'JobVersion'>
   readonly next: NextAttempt
-  /** The newest earlier version that was stable. */
+  /** The newest stable version before this one. */
   readonly stable: number | undefined
-  /** Where in the job file the failing part is; undefined when no source was submitted. */
+  /** Position of the failing part in the job file; undefined if no source was submitted. */
   readonly place: JobFilePlace | undefined
 }
 
-/** The next steps after a failure, the most useful first. */
+/** Returns the next steps after a failure, the most useful first. */
 export function remediesFor(facts: RemedyFacts): readonly Remedy[] {
   const { failure, allocation, next, stable } = facts
   const { ID, JobID, Namespace, NodeID } = allocation
@@ -55,7 +55,7 @@ export function remediesFor(facts: RemedyFacts): readonly Remedy[] {
   ]
 }
 
-/** What to change in the job, by kind of failure. */
+/** Suggested changes of the job, by kind of failure. */
 const EDITS: Readonly<Partial<Record<Failure['Kind'], (task: string) => string>>> = {
   exit: (task) => `Correct the configuration of task "${task}"`,
   oom: (task) => `Raise "memory" of task "${task}"`,
@@ -66,7 +66,7 @@ const EDITS: Readonly<Partial<Record<Failure['Kind'], (task: string) => string>>
   check: () => 'Correct the check or the service',
 }
 
-/** The field of the job that an edit is about, below the path of its task or group. */
+/** Returns the field of the job that an edit concerns, relative to its task or group. */
 export function failingField({ Kind }: Pick<Failure, 'Kind'>): string {
   return FIELDS[Kind] ?? ''
 }

@@ -1,26 +1,25 @@
 import type { NodeScore, PlacementMetrics } from '@reeve/contract'
 
-/** One of the best nodes: its id, its final score, and what the score was made from. */
+/** One of the best nodes: ID, final score, and the parts of the score. */
 export type StoredScore = readonly [
   nodeId: string,
   score: number,
-  /** Absent when the fit alone made the score, which is the usual case. */
+  /** Absent if the score consists of the fit alone, as is usual. */
   parts?: Readonly<Record<string, number>>,
 ]
 
 /**
- * What the scheduler saw, without zero values and without what can be worked out: every allocation
- * carries one, and spelled out it would be most of the row.
+ * Placement metrics without zero and derived values: every allocation has them, and in full they
+ * would be most of the row.
  */
 export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' | 'ScoreMetaData'>> {
-  /** As `bestText` writes them; a list in rows of earlier versions. `bestScores` reads both. */
+  /** Text of `bestText`; a list in rows of earlier versions. `bestScores` reads both. */
   readonly Best?: string | readonly StoredScore[]
 }
 
 /**
- * The best nodes as one text: `<node> <score>[ <scorer> <part>]…`, with commas in between. As a
- * list they would be sixteen objects that are kept, copied and collected with each of a million
- * rows.
+ * Encodes the best nodes as one text: `<node> <score>[ <scorer> <part>]…`, separated by commas. A
+ * list would be sixteen objects to retain, copy and collect with each of a million rows.
  */
 export function bestText(best: readonly StoredScore[]): string | readonly StoredScore[] {
   let text = ''
@@ -33,7 +32,7 @@ export function bestText(best: readonly StoredScore[]): string | readonly Stored
   return text
 }
 
-/** The best nodes, best first. */
+/** Returns the best nodes, best first. */
 export function bestScores({ Best: best = [] }: StoredMetrics): readonly StoredScore[] {
   if (typeof best !== 'string') return best
   return best === '' ? [] : best.split(',').map(scoreFromText)
@@ -47,9 +46,9 @@ function scoreFromText(text: string): StoredScore {
   return [nodeId, Number(score), parts]
 }
 
-/** The scorers by the names they have on the wire. */
+/** Scorers by their names in the API. */
 export const SCORERS = {
-  /** The one that always applies, whatever the algorithm. */
+  /** The scorer that always applies, with any algorithm. */
   fit: 'binpack',
   antiAffinity: 'job-anti-affinity',
   penalty: 'node-reschedule-penalty',
@@ -59,7 +58,7 @@ export const SCORERS = {
   preemption: 'preemption',
 } as const
 
-/** Shown as zero where they did not apply. */
+/** Scorers shown as zero if they did not apply. */
 const UNAPPLIED = {
   [SCORERS.fit]: 0,
   [SCORERS.antiAffinity]: 0,
@@ -86,7 +85,7 @@ const NO_METRICS: PlacementMetrics = {
   CoalescedFailures: 0,
 }
 
-/** The scores in both forms. */
+/** Returns the metrics with the scores in both formats. */
 export function metricsView(metrics: StoredMetrics): PlacementMetrics {
   const { Best: _best, ...stored } = metrics
   const scores = bestScores(metrics).map(scoreView)

@@ -1,13 +1,13 @@
 /**
- * What allocations hold of many nodes, one number for each node and dimension: who looks at every
- * node of a cluster reads columns, not objects. A node's place in them is its slot.
+ * Resources used on many nodes, as one column per dimension: scanning all nodes of a cluster reads
+ * columns instead of objects. Each node has a slot in them.
  */
 export interface UsageColumns {
   readonly cpuShares: Float64Array
   readonly memoryMB: Float64Array
   readonly diskMB: Float64Array
-  /** Not zero where an allocation holds cores, ports or devices; the usage of the node has them. */
+  /** Not zero if allocations use cores, ports or devices; the node's usage contains them. */
   readonly special: Uint8Array
-  /** The slot stays the node's as long as this object is the view's. */
+  /** Returns the slot of a node, which is stable while this object is the view's. */
   slotOf(nodeId: string): number
 }

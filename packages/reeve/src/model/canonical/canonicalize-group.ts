@@ -17,7 +17,7 @@ import {
 } from './policy-defaults.ts'
 import { isUnset, listOrNull, mapOrNull, textMapOrNull, textsOrNull } from './unset.ts'
 
-/** What a group needs to know of its job. */
+/** The properties of a job that its groups inherit. */
 export interface JobParent {
   readonly input: Input<Job>
   readonly id: string

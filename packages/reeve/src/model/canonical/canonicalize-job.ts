@@ -17,14 +17,14 @@ import { canonicalizeGroup } from './canonicalize-group.ts'
 import { storedJobUpdate } from './policy-defaults.ts'
 import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
 
-/** What the server fills in where a job is silent. */
+/** Defaults of the server for a job. */
 export interface JobDefaults {
   readonly region: string
   readonly namespace: string
   readonly nodePool: string
 }
 
-/** What a job parsed without a server gets. */
+/** Defaults of a job that is parsed without a server. */
 export const PARSE_DEFAULTS: JobDefaults = {
   region: GLOBAL_REGION,
   namespace: DEFAULT_NAMESPACE,
@@ -32,17 +32,16 @@ export const PARSE_DEFAULTS: JobDefaults = {
 }
 
 /**
- * The complete form of a job: every field present, unset lists and maps null, the blocks of the job
- * merged into its groups. Doing it twice changes nothing.
- *
- * Fields that servers own (`Status`, `Version`, indexes, …) are kept as given: whoever registers
- * the job writes them. The two tokens are dropped, because no secret is ever stored with a job.
+ * Returns the canonical form of a job: every field present, unset lists and maps null, the blocks
+ * of the job merged into its groups. Idempotent. Fields that servers own (`Status`, `Version`,
+ * indexes, …) are kept; registration sets them. The two tokens are dropped, because no secret is
+ * stored with a job.
  */
 export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
   return runToCompletion(canonicalizeJobSteps(input, defaults))
 }
 
-/** The same in steps of one task, for callers that share the event loop. */
+/** Canonicalizes in steps, for callers that share the event loop. */
 export function* canonicalizeJobSteps(input: Input<Job>, defaults: JobDefaults): Steps<Job> {
   const id = input.ID ?? ''
   const name = input.Name ?? id

@@ -1,14 +1,17 @@
 import type { Input, ScalingPolicy } from '@reeve/contract'
 import { opaqueOrNull, textOr } from './unset.ts'
 
-/** What a policy that is silent about them gets; its target is always the thing it stands in. */
+/** Defaults of a scaling policy; its target is always the group or task that contains it. */
 export interface ScalingDefaults {
   readonly type: string
   readonly min: number
   readonly target: Readonly<Record<string, string>>
 }
 
-/** A missing `Max` becomes −1, which validation refuses; the `ID` is given at registration. */
+/**
+ * Returns the policy in canonical form. A missing `Max` becomes −1, which validation rejects; the
+ * `ID` is set at registration.
+ */
 export function canonicalizeScaling(
   input: Input<ScalingPolicy>,
   defaults: ScalingDefaults,

@@ -35,7 +35,7 @@ import {
 const CPU_MHZ_DEFAULT = 100
 const MEMORY_MB_DEFAULT = 300
 const KILL_TIMEOUT_NS_DEFAULT = nsFromMs(5_000)
-/** A storage plugin that never answers must not be waited for without end. */
+/** Default timeout for the health of a storage plugin. */
 const PLUGIN_HEALTH_NS_DEFAULT = nsFromMs(30_000)
 
 const LOG_CONFIG: LogConfig = { Disabled: false, MaxFiles: 10, MaxFileSizeMB: 10 }
@@ -47,7 +47,7 @@ const VOLUME_MOUNT: VolumeMount = {
   SELinuxLabel: '',
 }
 
-/** What a task needs to know of its group. */
+/** The properties of a group that its tasks inherit. */
 export interface GroupParent extends ServiceParent {
   readonly restart: RestartPolicy
   readonly target: Readonly<Record<string, string>>
@@ -98,7 +98,7 @@ export function canonicalizeTask(input: Input<Task>, group: GroupParent): Task {
   }
 }
 
-/** Cores and a share of the processor exclude each other, so only one of them has a default. */
+/** Cores and CPU shares are mutually exclusive, so only one of them has a default. */
 function resources(input: Input<Resources>): Resources {
   const cores = input.Cores ?? 0
   return {

@@ -91,7 +91,7 @@ const DISCONNECT: DisconnectStrategy = {
   Reconcile: 'best_score',
 }
 
-/** What the policies of a group are made from: its own blocks over those of its job. */
+/** Sources of a group's policies: its own blocks override those of its job. */
 export interface PolicyLayers {
   readonly type: string
   readonly job: Input<Job>
@@ -103,7 +103,10 @@ export function restartPolicy({ type, group }: PolicyLayers): RestartPolicy {
   return fillUnset(base, group.RestartPolicy)
 }
 
-/** None for system types, unless the job names one: validation then says that it may not. */
+/**
+ * Returns the reschedule policy. None for system types, unless the job sets one, which validation
+ * rejects.
+ */
 export function reschedulePolicy({ type, job, group }: PolicyLayers): ReschedulePolicy | null {
   const base =
     type === 'service' ? SERVICE_RESCHEDULE : type === 'batch' ? BATCH_RESCHEDULE : undefined
@@ -122,7 +125,7 @@ export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrate
   return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
 }
 
-/** What is stored at the job's own level once the rest has moved into the groups. */
+/** Returns the update block of the job itself, after the rest has been merged into the groups. */
 export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
   if (isZeroUpdate(job.Update)) return NO_UPDATE
   const inherited = inheritedUpdate(job)
@@ -138,7 +141,7 @@ export function ephemeralDisk({ group }: PolicyLayers): EphemeralDisk {
   return fillUnset(EPHEMERAL_DISK, group.EphemeralDisk)
 }
 
-/** The older spellings become the block when it is absent (choice). */
+/** Returns the disconnect block, or the equivalent of the older arguments if it is absent. */
 export function disconnectStrategy({ group }: PolicyLayers): DisconnectStrategy | null {
   if (!isUnset(group.Disconnect)) return fillUnset(DISCONNECT, group.Disconnect)
   const preventReschedule = group.PreventRescheduleOnLost === true
@@ -157,9 +160,9 @@ function hasUpdates(type: string): boolean {
 }
 
 /**
- * What the groups take from the job's own block. A stored job keeps only two of its fields there,
- * and people submit what they have read: an empty `HealthCheck`, which no block can choose, marks
- * the other fields as moved into the groups rather than as set to zero.
+ * Returns the part of the job's update block that groups inherit. A stored job keeps only two of
+ * its fields, and users resubmit jobs that they have read: an empty `HealthCheck`, which no block
+ * can set, marks the other fields as merged into the groups rather than set to zero.
  */
 function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
   const given = job.Update
@@ -168,7 +171,7 @@ function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
   return { Stagger: given.Stagger, MaxParallel: given.MaxParallel }
 }
 
-/** A block of zeros, as stored for batch jobs, is not inherited. */
+/** Reports a block of zeros, as stored for batch jobs, which is not inherited. */
 function isZeroUpdate(update: Layer<UpdateStrategy> | null | undefined): boolean {
   if (update === null || update === undefined) return false
   return Object.entries(NO_UPDATE).every(([name, zero]) => Reflect.get(update, name) === zero)

@@ -5,8 +5,8 @@ const SIGNALS = '${attr.os.signals}'
 const OPERAND = 'set_contains'
 
 /**
- * What tasks want to be told by a signal is placed only where nodes have that signal; a misspelt
- * one is so told by the scheduler, and not by a task that does not stop.
+ * Adds an implied constraint so that tasks naming a signal only run on nodes that support it; a
+ * misspelt signal then fails placement instead of making the task unstoppable.
  */
 export function withSignals(
   constraints: readonly Constraint[] | null,
@@ -18,7 +18,7 @@ export function withSignals(
   return [...(constraints ?? []), { LTarget: SIGNALS, RTarget, Operand: OPERAND }]
 }
 
-/** A job that was read and is sent again has it already. */
+/** Reports whether the constraint is present already, as in a job that was read and resubmitted. */
 function isImplied({ LTarget, Operand, RTarget }: Constraint, signals: string): boolean {
   return LTarget === SIGNALS && Operand === OPERAND && RTarget === signals
 }

@@ -2,14 +2,14 @@ import { compilePattern } from './pattern.ts'
 import { parseVersionConstraint, readVersion, type VersionKind } from './version.ts'
 
 /**
- * Whether the two sides of a constraint meet its operand; undefined is "the node has no such
- * value".
+ * Tests whether the two sides of a constraint satisfy its operand; undefined means that the node
+ * has no such value.
  */
 export type OperandTest = (left: string | undefined, right: string | undefined) => boolean
 
 /**
- * `distinct_hosts` and `distinct_property` are not here: they look at other allocations, not at the
- * node alone. An operand that is unknown meets nothing.
+ * Returns the test of an operand. `distinct_hosts` and `distinct_property` are not included: they
+ * depend on other allocations. An unknown operand is never satisfied.
  */
 export function operandTest(operand: string): OperandTest {
   const make = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined
@@ -44,7 +44,7 @@ function ordered(accepts: (sign: number) => boolean): OperandTest {
     left !== undefined && right !== undefined && accepts(compareValues(left, right))
 }
 
-/** As integers when both are, else as numbers, else as text. */
+/** Compares as integers if both are, else as numbers, else as text. */
 function compareValues(left: string, right: string): number {
   const integers = bothAs(toInteger, left, right)
   if (integers !== undefined) return integers
@@ -64,7 +64,9 @@ function compare<T extends bigint | number | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Up to 18 digits, so that the value fits 64 bits: longer ones are not integers to anybody. */
+/**
+ * Parses up to 18 digits, so that the value fits into 64 bits; longer ones are compared as numbers.
+ */
 function toInteger(text: string): bigint | undefined {
   return /^[+-]?\d{1,18}$/.test(text) ? BigInt(text.replace('+', '')) : undefined
 }
@@ -74,8 +76,8 @@ function toFloat(text: string): number | undefined {
 }
 
 /**
- * Most right sides are the same text for every node, so what is made from the last one is kept. One
- * that cannot be compiled (it may come from the node) matches nothing.
+ * Caches the compiled right side, which is mostly the same for every node. A right side that cannot
+ * be compiled (it may come from the node) matches nothing.
  */
 function compiled(
   compile: (right: string) => ((left: string) => boolean) | undefined,

@@ -1,12 +1,12 @@
 import type { Node } from '@reeve/contract'
 
-/** What constraints can ask of a node. */
+/** Node properties that constraints can reference. */
 export type NodeProperties = Pick<
   Node,
   'ID' | 'Name' | 'Datacenter' | 'NodeClass' | 'NodePool' | 'Attributes' | 'Meta'
 >
 
-/** Gives the value that a target has on a node; undefined when the node has none. */
+/** Returns the value of a target on a node; undefined if the node has none. */
 export type TargetReader = (node: NodeProperties) => string | undefined
 
 const NODE_FIELDS: Readonly<Record<string, TargetReader>> = {
@@ -18,8 +18,8 @@ const NODE_FIELDS: Readonly<Record<string, TargetReader>> = {
 }
 
 /**
- * Text that does not begin with `${` is itself; the known references are read from the node; any
- * other reference is never found.
+ * Compiles a target. Text without a `${` prefix is literal; known references are read from the
+ * node; unknown references have no value.
  */
 export function targetReader(target: string): TargetReader {
   if (!target.startsWith('${')) return () => target
@@ -32,14 +32,14 @@ export function targetReader(target: string): TargetReader {
   return find(NODE_FIELDS, name) ?? (() => undefined)
 }
 
-/** Whether a reference is one that nodes can answer. */
+/** Reports whether a reference can be read from a node. */
 export function isNodeTarget(target: string): boolean {
   const name = referenceName(target)
   if (name === undefined) return false
   return hasKey('attr.', name) || hasKey('meta.', name) || Object.hasOwn(NODE_FIELDS, name)
 }
 
-/** What the constraints of a requested device may name. */
+/** Reports whether the constraints of a device request may reference the target. */
 export function isDeviceTarget(target: string): boolean {
   const name = referenceName(target)
   if (name === undefined) return false
@@ -47,8 +47,8 @@ export function isDeviceTarget(target: string): boolean {
 }
 
 /**
- * Whether nodes of one class may differ in it: then the class decides nothing about a constraint
- * that names it.
+ * Reports whether nodes of one class may differ in the target: constraints with it cannot be
+ * checked by class.
  */
 export function isUniqueTarget(target: string): boolean {
   const name = referenceName(target)
@@ -69,7 +69,9 @@ function keyAfter(prefix: string, name: string): string | undefined {
     : undefined
 }
 
-/** Names come from jobs, so `constructor` must not find what every object inherits. */
+/**
+ * Looks up a name given by a job, which must not find inherited properties such as `constructor`.
+ */
 function find<T>(map: Readonly<Record<string, T>> | null, key: string): T | undefined {
   return map !== null && Object.hasOwn(map, key) ? map[key] : undefined
 }

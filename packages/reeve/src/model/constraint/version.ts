@@ -8,7 +8,7 @@ import {
 } from '@reeve/kit/version.ts'
 
 /**
- * What constraints ask of versions. `loose` reads what package managers print (`v1.2`,
+ * Version syntax of a constraint. `loose` accepts the output of package managers (`v1.2`,
  * `5.10.0-28-amd64`, `1.2rc1`); `strict` is Semantic Versioning.
  */
 export type VersionKind = 'loose' | 'strict'
@@ -21,7 +21,7 @@ export function readVersion(text: string, kind: VersionKind): Version | undefine
   return parseVersion(text, SYNTAX[kind])
 }
 
-/** Every comma-separated part must hold. */
+/** Parses a version constraint. Every comma-separated part must be satisfied. */
 export function parseVersionConstraint(
   text: string,
   kind: VersionKind,
@@ -64,13 +64,13 @@ const looseTests: Readonly<Record<string, Comparison>> = {
   '~>': isWithin,
 }
 
-/** A pre-release meets only bounds that are pre-releases of the same version themselves. */
+/** A pre-release satisfies only bounds that are pre-releases of the same version. */
 function admits(bound: Version, version: Version): boolean {
   if (version.prerelease.length === 0) return true
   return bound.prerelease.length > 0 && compareSegments(version, bound) === 0
 }
 
-/** `~> 1.2.3`: at least that, and equal in all but the last segment given. */
+/** Implements `~> 1.2.3`: at least this version, and equal in all but the last given segment. */
 function isWithin(version: Version, bound: Version): boolean {
   if (!admits(bound, version)) return false
   if (bound.prerelease.length > 0 && version.prerelease.length === 0) return false

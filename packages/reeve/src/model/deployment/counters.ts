@@ -4,14 +4,14 @@ import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isActiveDeployment } from './deployment-status.ts'
 import { groupStateOf, withGroupStates } from './new-deployment.ts'
 
-/** One allocation before and after a commit. */
+/** An allocation before and after a commit. */
 export interface AllocationChange {
-  /** Undefined: the allocation is new. */
+  /** Undefined if the allocation is new. */
   readonly before: AllocationRow | undefined
   readonly after: AllocationRow
 }
 
-/** Whether a change of an allocation moves the counters of the deployment it belongs to. */
+/** Reports whether a change of an allocation affects the counters of its deployment. */
 export function movesCounters({ before, after }: AllocationChange): boolean {
   if ((after.DeploymentID ?? '') === '') return false
   if (before?.DeploymentID !== after.DeploymentID) return true
@@ -19,8 +19,8 @@ export function movesCounters({ before, after }: AllocationChange): boolean {
 }
 
 /**
- * The deployment after changes of its allocations (counter upkeep). Whoever writes the allocations
- * writes this in the same commit. One that has ended counts no more.
+ * Returns the deployment with counters updated by changes of its allocations, to be written in the
+ * same commit. A terminal deployment is unchanged.
  */
 export function countAllocations(
   deployment: Deployment,
@@ -45,7 +45,7 @@ export function countAllocations(
 
 interface Tally {
   state: DeploymentGroupState
-  /** Grown in place: copying the list for each canary would be quadratic. */
+  /** Appended in place: copying the list for each canary would be quadratic. */
   readonly canaries: string[]
 }
 
@@ -82,7 +82,7 @@ function place(tally: Tally, row: AllocationRow): void {
   }
 }
 
-/** Each allocation that becomes healthy is progress: the next one has the whole time again. */
+/** Extends the progress deadline: each allocation that becomes healthy restarts it. */
 function extended(state: DeploymentGroupState, row: AllocationRow): string {
   if (state.ProgressDeadline <= 0) return state.RequireProgressBy
   const at = Date.parse(row.DeploymentStatus?.Timestamp ?? ZERO_TIME)

@@ -3,7 +3,7 @@ import { isoFromMs, msFromNs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 
-/** A group whose time has begun gets all of it again. */
+/** Restarts the progress deadline of a group whose deadline is already running. */
 export function withFreshDeadline(
   state: DeploymentGroupState,
   timeMs: number,
@@ -12,20 +12,20 @@ export function withFreshDeadline(
   return { ...state, RequireProgressBy: isoFromMs(timeMs + msFromNs(state.ProgressDeadline)) }
 }
 
-/** One group, and when it must have made progress. */
+/** A group with its effective progress deadline. */
 export interface ProgressDue {
   readonly group: string
   readonly dueMs: number
 }
 
 /**
- * The groups that must still make progress: neither enough healthy canaries that wait for somebody,
- * nor enough healthy allocations. A paused deployment has none.
+ * Returns the groups that must make progress: those with too few healthy canaries, or too few
+ * healthy allocations. A paused deployment has none.
  *
- * The counters alone do not say that there are enough: one that was healthy and has gone is in them
- * still, beside the one that replaced it. So a group whose counters suffice is waited for as long
- * as one of its allocations lives and is not healthy: nothing else may be replaced then, and
- * without a deadline nothing would ever end it.
+ * The counters alone are not sufficient: they include a healthy allocation that was lost, besides
+ * its replacement. So a group whose counters suffice still has a deadline while one of its live
+ * allocations is not healthy: nothing else may be replaced meanwhile, and without a deadline the
+ * deployment would never end.
  */
 export function progressDue(
   deployment: Deployment,
@@ -37,7 +37,7 @@ export function progressDue(
     if (state.RequireProgressBy === ZERO_TIME) return []
     const dueMs = Date.parse(state.RequireProgressBy)
     if (!hasEnough(state)) return [{ group, dueMs }]
-    // Most groups that have enough have no other: their allocations need not be looked at.
+    // Most complete groups have no other allocations, so the rows need not be read.
     if (state.PlacedAllocs <= state.HealthyAllocs) return []
     rows ??= findAllocations()
     const waiting = rows.filter((row) => isWaitedFor(row, deployment, group))
@@ -52,13 +52,16 @@ function isWaitedFor(row: AllocationRow, deployment: Deployment, group: string):
   return !isTerminal(row) && row.DeploymentStatus?.Healthy !== true
 }
 
-/** Not its latest change: a task that starts again and again would have time for ever. */
+/**
+ * Returns the time since which an allocation is not healthy. Not its last change: a task that
+ * restarts repeatedly would never reach the deadline.
+ */
 function notHealthySinceMs({ DeploymentStatus: status, CreateTime }: AllocationRow): number {
   const judgedMs = status?.Healthy === false ? Date.parse(status.Timestamp) : Number.NaN
   return Number.isFinite(judgedMs) ? judgedMs : msFromNs(CreateTime)
 }
 
-/** Whether all of it is healthy, and nobody is waited for. */
+/** Reports whether all groups are promoted and have enough healthy allocations. */
 export function isRolledOut({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
   return Object.values(TaskGroups).every((state) => {
     if (state.DesiredCanaries > 0 && !state.Promoted) return false

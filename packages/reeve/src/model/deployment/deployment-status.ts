@@ -1,7 +1,7 @@
 import type { Deployment } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 
-/** `StatusDescription` of a deployment. The texts are contract. */
+/** `StatusDescription` of deployments. The texts are part of the contract. */
 export const DEPLOYMENT_TEXTS = {
   running: 'Deployment is running',
   needsPromotion: 'Deployment is running but requires manual promotion',
@@ -13,9 +13,9 @@ export const DEPLOYMENT_TEXTS = {
   unhealthy: 'Failed due to unhealthy allocations',
   tooSlow: 'Failed due to progress deadline',
   failedByUser: 'Deployment marked as failed',
-  // The reference knows no quarantine (decision 0061).
+  // Peers have no quarantine (decision 0061).
   quarantined: 'Failed because the job is quarantined',
-  // Of jobs in several regions.
+  // Multi-region jobs only.
   pending: 'Deployment waits until other regions are done',
   blocked: 'Deployment is complete and waits for other regions',
   needsUnblocking: 'Deployment is complete, failed in another region and waits to be unblocked',
@@ -23,7 +23,7 @@ export const DEPLOYMENT_TEXTS = {
   failedElsewhere: 'Failed because it failed in another region',
 } as const
 
-/** What follows the text of a failure when a group asked to be reverted. */
+/** Suffix of a failure's text if a group has `auto_revert`. */
 export const ROLLBACK_TEXTS = {
   rollsBack: (version: number) => ` - rolling back to job version ${version}`,
   sameSpecification: (version: number) =>
@@ -31,23 +31,23 @@ export const ROLLBACK_TEXTS = {
   nothingStable: ' - no stable job version to auto revert to',
 } as const
 
-/** One that has ended takes no further change. */
+/** Reports whether a deployment is not terminal and may still change. */
 export function isActiveDeployment({ Status }: Pick<Deployment, 'Status'>): boolean {
   return Status !== 'failed' && Status !== 'successful' && Status !== 'cancelled'
 }
 
-/** Whether canaries of some group still wait to be promoted. */
+/** Reports whether canaries of a group are not promoted yet. */
 export function awaitsPromotion({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
   return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
 }
 
-/** Whether every group with canaries promotes them without being asked. */
+/** Reports whether every group with canaries has `auto_promote`. */
 export function promotesItself({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
   const trials = Object.values(TaskGroups).filter((group) => group.DesiredCanaries > 0)
   return trials.length > 0 && trials.every((group) => group.AutoPromote)
 }
 
-/** What a running deployment says of itself. */
+/** Returns the status description of a running deployment. */
 export function runningText(deployment: Pick<Deployment, 'TaskGroups'>): string {
   if (!awaitsPromotion(deployment)) return DEPLOYMENT_TEXTS.running
   return promotesItself(deployment)

@@ -13,7 +13,7 @@ export function pauseDeployment(deployment: Deployment, timeMs: number): Deploym
   }
 }
 
-/** Goes on; the time that it was held up counts against nobody. */
+/** Resumes a deployment; the pause does not count against progress deadlines. */
 export function resumeDeployment(deployment: Deployment, timeMs: number): Deployment {
   const states = Object.entries(deployment.TaskGroups).map(
     ([group, state]) => [group, withFreshDeadline(state, timeMs)] as const,

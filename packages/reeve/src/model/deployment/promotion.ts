@@ -8,7 +8,7 @@ import { groupStateOf, withGroupStates } from './new-deployment.ts'
 
 export type FindAllocation = (id: string) => AllocationRow | undefined
 
-/** The groups whose canaries nobody has promoted yet, in order of names. */
+/** Returns the groups with canaries that are not promoted, sorted by name. */
 export function groupsOnTrial({ TaskGroups }: Deployment): readonly string[] {
   return Object.entries(TaskGroups)
     .filter(([, state]) => isOnTrial(state))
@@ -19,7 +19,7 @@ function isOnTrial(state: DeploymentGroupState): boolean {
   return state.DesiredCanaries > 0 && !state.Promoted
 }
 
-/** The canaries of a group that live and are healthy. */
+/** Returns the live healthy canaries of a group. */
 export function healthyCanaries(
   deployment: Deployment,
   group: string,
@@ -33,7 +33,7 @@ export function healthyCanaries(
   })
 }
 
-/** Why the groups cannot be promoted, one text for each; empty when they can. */
+/** Returns the reasons why the groups cannot be promoted; empty if they can. */
 export function promotionProblems(
   deployment: Deployment,
   groups: readonly string[],
@@ -47,14 +47,14 @@ export function promotionProblems(
 }
 
 /**
- * Whether the deployment promotes its canaries now, without being asked: every group that has some
- * wants it, and all of them are healthy.
+ * Reports whether the deployment promotes its canaries automatically now: every group with canaries
+ * has `auto_promote`, and all of them are healthy.
  */
 export function promotesNow(deployment: Deployment, find: FindAllocation): boolean {
   if (deployment.Status !== 'running') return false
   if (!awaitsPromotion(deployment) || !promotesItself(deployment)) return false
   const groups = groupsOnTrial(deployment)
-  // The counters are cheap and nearly always say no.
+  // Checked first: the counters are cheap and nearly always decide.
   const mayBe = groups.every((group) => {
     const state = groupStateOf(deployment, group)
     return state !== undefined && state.HealthyAllocs >= state.DesiredCanaries
@@ -62,7 +62,7 @@ export function promotesNow(deployment: Deployment, find: FindAllocation): boole
   return mayBe && promotionProblems(deployment, groups, find).length === 0
 }
 
-/** The deployment after these groups were promoted: each has its whole time again. */
+/** Returns the deployment with these groups promoted and their progress deadlines restarted. */
 export function promoteGroups(
   deployment: Deployment,
   groups: readonly string[],

@@ -5,9 +5,9 @@ import { DEPLOYMENT_TEXTS } from './deployment-status.ts'
 import { newDeployment, type DeploymentOptions } from './new-deployment.ts'
 
 /**
- * The roll-out of a version in one of the regions that take turns. It is there from the
- * registration on, so that the others see it and the scheduler waits for its turn. Undefined where
- * nothing is rolled out step by step.
+ * Creates the deployment of a version in one of several regions that deploy in turn. It is created
+ * at registration, so that the other regions see it and the scheduler waits for its turn. Undefined
+ * if the job has no rolling update.
  */
 export function newRegionDeployment(
   job: Job,
@@ -23,9 +23,10 @@ export function newRegionDeployment(
 }
 
 /**
- * Whether the deployment rolls this region back after a failure. Regions coordinate the deployments
- * that a registration creates in the commit of the new version. That of an automatic rollback is
- * created later, by the scheduler, and waits for nobody: the other regions do not have its version.
+ * Reports whether the deployment rolls this region back after a failure. Regions coordinate the
+ * deployments that a registration creates in the commit of the new version. An automatic rollback's
+ * deployment is created later, by the scheduler, and is not coordinated: the other regions do not
+ * have its version.
  */
 export function isRegionalRollback({
   CreateIndex,
@@ -34,7 +35,10 @@ export function isRegionalRollback({
   return CreateIndex !== JobSpecModifyIndex
 }
 
-/** Nothing is left to do here; it ends when the other regions are as far. */
+/**
+ * Marks the deployment as complete in this region; it becomes successful when the other regions are
+ * complete.
+ */
 export function completeInRegion(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,
@@ -44,7 +48,10 @@ export function completeInRegion(deployment: Deployment, timeMs: number): Deploy
   }
 }
 
-/** It cannot end well by itself any more: another region failed, and only a person goes on. */
+/**
+ * Marks the deployment as held, because another region has failed: only an operator can continue
+ * it.
+ */
 export function holdInRegion(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,
@@ -53,14 +60,14 @@ export function holdInRegion(deployment: Deployment, timeMs: number): Deployment
   }
 }
 
-/** Whether it waits for a person to unblock it. */
+/** Reports whether the deployment is held until an operator unblocks it. */
 export function needsUnblocking({ Status, StatusDescription }: HeldDeployment): boolean {
   return Status === 'blocked' && StatusDescription === DEPLOYMENT_TEXTS.needsUnblocking
 }
 
 type HeldDeployment = Pick<Deployment, 'Status' | 'StatusDescription'>
 
-/** One that waits for other regions ends without them; the scheduler sees to it. */
+/** Marks a deployment to continue without waiting for other regions; the scheduler completes it. */
 export function unblockDeployment(deployment: Deployment, timeMs: number): Deployment {
   return {
     ...deployment,

@@ -3,19 +3,19 @@ import { isoFromMs } from '@reeve/kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 
 export interface HealthReport {
-  /** The allocation as it was, and how its node says that it stands. */
+  /** The stored allocation. */
   readonly row: AllocationRow
   readonly clientStatus: AllocationRow['ClientStatus']
-  /** Null or undefined: the node says nothing about its health. */
+  /** Null or undefined if the node reports no health. */
   readonly status: AllocationDeploymentStatus | null | undefined
   readonly index: number
   readonly timeMs: number
 }
 
 /**
- * The health of an allocation after its node reported: the first word stays, except that a healthy
- * one may turn unhealthy. One that fails before it was ever healthy is unhealthy, whether or not
- * its node says so. Whether it is a canary is not the node's to say.
+ * Returns the health of an allocation after a report: the first value is kept, except that a
+ * healthy one may become unhealthy. An allocation that fails before it was healthy is unhealthy,
+ * whether or not its node reports so. A node cannot change whether it is a canary.
  */
 export function reportedHealth(report: HealthReport): AllocationDeploymentStatus | undefined {
   const { row, status, index, timeMs } = report
@@ -37,7 +37,7 @@ function healthIn({ row, clientStatus, status }: HealthReport): boolean | null {
   return clientStatus === 'failed' && !isKnown ? false : null
 }
 
-/** A node whose clock is ahead must not push a deadline into the future. */
+/** Limits the timestamp: a node whose clock is ahead must not extend a deadline. */
 function timeIn({ Timestamp: text }: AllocationDeploymentStatus, timeMs: number): string {
   const ms = Date.parse(text)
   return Number.isFinite(ms) && ms > 0 && ms <= timeMs ? isoFromMs(ms) : isoFromMs(timeMs)

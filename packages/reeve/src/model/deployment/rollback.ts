@@ -2,15 +2,15 @@ import type { Deployment, Job } from '@reeve/contract'
 import { jobSpecChanged } from '../job/job-change.ts'
 import { ROLLBACK_TEXTS } from './deployment-status.ts'
 
-/** What becomes of a job whose deployment failed, and how the deployment tells it. */
+/** Outcome for a job whose deployment failed. */
 export interface Rollback {
-  /** The version that is registered again; undefined when there is none to go back to. */
+  /** The version to register again; undefined if there is none. */
   readonly target: Job | undefined
-  /** Follows the text of the failure. */
+  /** Suffix of the failure's text. */
   readonly suffix: string
 }
 
-/** Whether the job is still at the version that the deployment rolls out. */
+/** Reports whether the job's current version is the one of the deployment. */
 export function isRolledOutBy(
   deployment: Pick<Deployment, 'JobVersion' | 'JobCreateIndex'>,
   job: Job,
@@ -20,9 +20,9 @@ export function isRolledOutBy(
 }
 
 /**
- * Back to the newest stable version. One that asks for the same would fail the same way, again and
- * again. `versions` are those of the job, oldest first; what is left of a purged job with its id is
- * no version of this one.
+ * Decides the rollback to the newest stable version. One with the same specification would fail
+ * again. `versions` are those of the job, oldest first; versions left from a purged job with the
+ * same ID do not count.
  */
 export function decideRollback(current: Job, versions: readonly Job[]): Rollback {
   const stable = versions.findLast(

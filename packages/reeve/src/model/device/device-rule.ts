@@ -2,23 +2,23 @@ import type { Affinity, Constraint, NodeDevice } from '@reeve/contract'
 import { operandTest } from '../constraint/operand.ts'
 import { compareDeviceValues, fromAttribute, fromText, type DeviceValue } from './device-value.ts'
 
-/** Whether a device meets one rule of a request. */
+/** Tests whether a device satisfies one rule of a request. */
 export type DeviceTest = (device: NodeDevice) => boolean
 
-/** A request names a `type`, a `vendor/type` or a `vendor/type/model`. */
+/** Returns the test for a `type`, `vendor/type` or `vendor/type/model`. */
 export function deviceNameTest(name: string): DeviceTest {
   const parts = name.split('/')
   if (parts.length === 1) return (device) => device.Type === name
   const [vendor, type, ...model] = parts
   if (model.length === 0) return (device) => device.Vendor === vendor && device.Type === type
-  // A model may have slashes of its own.
+  // A model may contain slashes.
   const wanted = model.join('/')
   return (device) => device.Vendor === vendor && device.Type === type && device.Name === wanted
 }
 
 /**
- * Constraints and affinities of a device. Numbers compare across units; values that cannot be
- * compared meet nothing.
+ * Returns the test for a constraint or affinity of a device. Numbers are compared across units;
+ * values that are not comparable satisfy nothing.
  */
 export function deviceTest(rule: Constraint | Affinity): DeviceTest {
   const left = sideReader(rule.LTarget)
@@ -29,17 +29,20 @@ export function deviceTest(rule: Constraint | Affinity): DeviceTest {
   return (device) => meets(left(device)?.text, right(device)?.text)
 }
 
-/** A side of a rule: its value, and as text for the operands that read text. */
+/** A side of a rule: its value, and its text for operands on text. */
 interface Side {
   readonly value: DeviceValue
   readonly text: string
-  /** Written in the rule rather than read from the device: text or number, as the other side is. */
+  /**
+   * True if the value is written in the rule rather than read from the device: it is compared as
+   * text or number, like the other side.
+   */
   readonly isLiteral: boolean
 }
 
 type Comparison = (left: Side | undefined, right: Side | undefined) => boolean
 
-/** Operands that look at values rather than at texts; the others are those of nodes. */
+/** Operands that compare values rather than texts; all others are shared with nodes. */
 const ORDERS: Readonly<Record<string, Comparison>> = {
   '=': ordered((sign) => sign === 0),
   '==': ordered((sign) => sign === 0),
@@ -59,14 +62,17 @@ function ordered(accepts: (sign: number) => boolean): Comparison {
   }
 }
 
-/** As for nodes, what is absent differs from whatever is there. */
+/** As for nodes, an absent value differs from any present one. */
 function differs(left: Side | undefined, right: Side | undefined): boolean {
   if (left === undefined || right === undefined) return left !== right
   const sign = compareSides(left, right)
   return sign !== undefined && sign !== 0
 }
 
-/** A model called `1080` is text, so what a rule compares with it is text too. */
+/**
+ * Compares two sides. A model named `1080` is text, so the literal of a rule is then compared as
+ * text too.
+ */
 function compareSides(left: Side, right: Side): number | undefined {
   const asText = (side: Side, other: Side): DeviceValue =>
     side.isLiteral && other.value.kind === 'text' ? { kind: 'text', text: side.text } : side.value

@@ -1,10 +1,13 @@
 import type { DeviceAttribute } from '@reeve/contract'
 
-/** A value that a device has, or that a constraint asks for. */
+/** A value of a device or of a constraint. */
 export type DeviceValue =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'flag'; readonly flag: boolean }
-  /** `amount` is in the base unit of its quantity, so that values of different units compare. */
+  /**
+   * `amount` is in the base unit of its quantity, so that values with different units are
+   * comparable.
+   */
   | { readonly kind: 'number'; readonly amount: number; readonly quantity: string }
 
 interface Unit {
@@ -38,7 +41,7 @@ function bytes(suffix: string, quantity: string): readonly (readonly [string, Un
   ]
 }
 
-/** What an agent reports; undefined when it is none of the kinds. */
+/** Converts a reported attribute; undefined if it has no known type. */
 export function fromAttribute(attribute: DeviceAttribute): DeviceValue | undefined {
   const { String: text, Int: whole, Float: fraction, Bool: flag, Unit: unit } = attribute
   if (text !== null) return { kind: 'text', text }
@@ -48,8 +51,8 @@ export function fromAttribute(attribute: DeviceAttribute): DeviceValue | undefin
 }
 
 /**
- * What a constraint writes down: `8 GiB`, `1.5`, `true`, or any other text. A number with a unit
- * that nobody knows is text, so it equals itself and compares with nothing else.
+ * Parses the literal of a constraint: `8 GiB`, `1.5`, `true`, or any other text. A number with an
+ * unknown unit is text, which is equal to itself and not comparable otherwise.
  */
 export function fromText(text: string): DeviceValue {
   const trimmed = text.trim()
@@ -68,7 +71,7 @@ function numberOf(amount: number, name: string): DeviceValue | undefined {
   return unit && { kind: 'number', amount: amount * unit.factor, quantity: unit.quantity }
 }
 
-/** Below, at or above zero; undefined when the two say nothing about each other. */
+/** Returns a negative, zero or positive number; undefined if the values are not comparable. */
 export function compareDeviceValues(a: DeviceValue, b: DeviceValue): number | undefined {
   if (a.kind === 'number' && b.kind === 'number')
     return a.quantity === b.quantity ? Math.sign(a.amount - b.amount) : undefined

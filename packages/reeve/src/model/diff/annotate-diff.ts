@@ -9,11 +9,11 @@ import type {
 import { isChange } from './compare.ts'
 
 export interface DiffAnnotations {
-  /** What a plan does with the allocations of each group. */
+  /** Changes that a plan makes to the allocations of each group. */
   readonly desiredUpdates: Readonly<Record<string, DesiredUpdates>>
 }
 
-/** How a plan's counts are called in a diff. */
+/** Names of a plan's counts in a diff. */
 const UPDATE_NAMES = {
   Ignore: 'ignore',
   Place: 'create',
@@ -25,8 +25,8 @@ const UPDATE_NAMES = {
 } as const satisfies Partial<Record<keyof DesiredUpdates, string>>
 
 /**
- * What an agent can take over while the task runs: Everything else replaces the allocation. A list
- * names the fields of the object that can; true means the object as a whole.
+ * Fields that an agent can update in place while the task runs; all other changes replace the
+ * allocation. A list names the updatable fields of an object; true means the whole object.
  */
 const IN_PLACE_FIELDS: ReadonlySet<string> = new Set([
   'KillSignal',
@@ -54,7 +54,7 @@ const IN_PLACE_OBJECTS: ReadonlyMap<string, true | readonly string[]> = new Map<
   ['Spread', true],
 ])
 
-/** The diff with what a plan would do because of it. */
+/** Returns the diff annotated with the changes that the plan makes. */
 export function annotateDiff(diff: JobDiff, annotations: DiffAnnotations): JobDiff {
   const TaskGroups = diff.TaskGroups?.map((group) => annotateGroup(group, annotations)) ?? null
   return { ...diff, TaskGroups }
@@ -71,7 +71,7 @@ function annotateGroup(group: TaskGroupDiff, { desiredUpdates }: DiffAnnotations
 }
 
 function updateCounts(updates: DesiredUpdates): Readonly<Record<string, number>> {
-  // Object.entries of a literal gives exactly its pairs.
+  // Object.entries of a literal returns exactly its pairs.
   const names = Object.entries(UPDATE_NAMES) as readonly [keyof DesiredUpdates, string][]
   return Object.fromEntries(
     names.map(([key, name]) => [name, updates[key]] as const).filter(([, count]) => count !== 0),

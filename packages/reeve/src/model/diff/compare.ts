@@ -6,19 +6,19 @@ import { compareFields, compareObjects } from './order.ts'
 import { pairUp } from './pairs.ts'
 import type { ObjectsRule, Rules, TextsRule } from './rules.ts'
 
-/** What differs between two records of one type, each part in its order. */
+/** Differences between two records of one type, each part in its order. */
 export interface Parts {
   readonly fields: readonly FieldDiff[]
   readonly objects: readonly ObjectDiff[]
 }
 
-/** The two sides of something; undefined where it is not there. */
+/** The two sides of a comparison; an absent one is undefined. */
 export interface Sides<T> {
   readonly before: T | undefined
   readonly after: T | undefined
 }
 
-/** Compares two records by the rules of their type. Fields that are equal are listed as `None`. */
+/** Compares two records by the rules of their type. Equal fields are listed as `None`. */
 export function compareRecords(
   rules: Rules,
   { before, after }: Sides<object>,
@@ -43,7 +43,7 @@ export function isChange({ Type }: { readonly Type: DiffType }): boolean {
   return Type !== 'None'
 }
 
-/** What happened to something as a whole. */
+/** Returns the change type of a whole object. */
 export function changeOf({ before, after }: Sides<unknown>, isChanged: boolean): DiffType {
   if (before === undefined && after === undefined) return 'None'
   if (before === undefined) return 'Added'
@@ -51,7 +51,7 @@ export function changeOf({ before, after }: Sides<unknown>, isChanged: boolean):
   return isChanged ? 'Edited' : 'None'
 }
 
-/** An unset list is null. */
+/** Returns null for an empty list. */
 export function listOrNull<T>(list: readonly T[]): readonly T[] | null {
   return list.length === 0 ? null : list
 }
@@ -72,7 +72,7 @@ function objectDiff(
   return made(name, sides, { ...compareRecords(rules, sides, detail), detail })
 }
 
-/** The object, or nothing when nothing about it changed. */
+/** Returns the object diff; nothing if it has no change. */
 function made(
   Name: string,
   sides: Sides<unknown>,
@@ -95,7 +95,7 @@ function objectDiffs(
   )
 }
 
-/** A map of texts is part of the record it stands in: a field for each key. */
+/** Returns the diff of a string map, which is part of its record: a field per key. */
 function entryDiffs(
   name: string,
   { before, after }: Sides<unknown>,
@@ -127,7 +127,7 @@ function treeDiff(
   return made(name, sides, { fields, objects: [], detail })
 }
 
-/** A list of texts is an object whose fields all carry the name of the list. */
+/** Returns the diff of a list of texts: an object whose fields all have the name of the list. */
 function textsDiff(
   name: string,
   rule: TextsRule,
@@ -142,7 +142,7 @@ function textsDiff(
   return made(name, there, { fields, objects: [], detail })
 }
 
-/** The collection; undefined when there is nothing in it. */
+/** Returns the collection; undefined if it is empty. */
 function wholeOf(collection: unknown): object | undefined {
   const record = recordOf(collection)
   return record === undefined || Object.keys(record).length === 0 ? undefined : record
@@ -170,7 +170,7 @@ function memberDiffs(
   )
 }
 
-/** The same texts at other places. */
+/** Compares the positions of equal texts. */
 function positionDiffs(
   name: string,
   before: readonly string[],
@@ -196,7 +196,7 @@ function recordsOf({ before, after }: Sides<unknown>): Sides<object> {
   return { before: recordOf(before), after: recordOf(after) }
 }
 
-/** Members of a list, or of a map whose members know their name. */
+/** Returns the members of a list, or of a map whose members contain their name. */
 function membersOf(collection: unknown): readonly object[] {
   const members: readonly unknown[] = Object.values(recordOf(collection) ?? {})
   return members.filter((member) => typeof member === 'object' && member !== null)

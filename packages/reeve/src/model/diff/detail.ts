@@ -1,19 +1,19 @@
 import { LIMITS } from '../limits.ts'
 
-/** How much a diff tells. */
+/** Level of detail of a diff. */
 export interface Detail {
-  /** Whether objects that changed also show their fields that did not. */
+  /** Whether changed objects also list their unchanged fields. */
   readonly contextual: boolean
-  /** What may still be told value by value. */
+  /** Returns the number of values that may still be listed. */
   readonly left: () => number
-  /** Whether so many values may be told one by one; if so, they count. */
+  /** Reports whether this number of values may be listed; if so, they count towards the limit. */
   readonly take: (count: number) => boolean
 }
 
 /**
- * A job is what its submitter made it, and two of a million values would keep the server from
- * everybody else. Beyond the limit a collection is told as one text, and an object by its name
- * alone.
+ * Creates the level of detail. Jobs are submitted by users, and a diff of two with a million values
+ * would block the server. Beyond the limit a collection is compared as one text, and an object is
+ * listed by name only.
  */
 export function newDetail(contextual: boolean): Detail {
   let left: number = LIMITS.diffValuesMax

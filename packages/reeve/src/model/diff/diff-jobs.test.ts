@@ -257,7 +257,7 @@ test('diff: a change deep in a task is a change of its group and its job', () =>
   )
 })
 
-// Jobs that nobody writes
+// Jobs with unusual content
 
 const MANY = LIMITS.diffValuesMax
 

@@ -18,14 +18,13 @@ import type { Rules } from './rules.ts'
 import { TASK } from './task-rules.ts'
 
 export interface DiffOptions {
-  /** Whether objects that changed also show their fields that did not. */
+  /** Whether changed objects also list their unchanged fields. */
   readonly contextual: boolean
 }
 
 /**
- * What leads from one job to another, in the words of the job. Undefined is a job that is not
- * there. Two jobs are of one id. Groups and tasks are listed whether they changed or not: a plan
- * says of each what happens to it.
+ * Returns the differences between two versions of a job; undefined stands for an absent one. Both
+ * have the same ID. All groups and tasks are listed, changed or not: a plan annotates each of them.
  */
 export function diffJobs(
   before: Job | undefined,
@@ -35,7 +34,7 @@ export function diffJobs(
   return runToCompletion(diffJobsSteps(before, after, options))
 }
 
-/** The same in steps of one task, for callers that share the event loop. */
+/** Computes the diff in steps, for callers that share the event loop. */
 export function* diffJobsSteps(
   before: Job | undefined,
   after: Job | undefined,
@@ -89,7 +88,7 @@ interface OwnParts extends Parts {
   readonly isChanged: boolean
 }
 
-/** The context is for objects; here what is equal is left out. */
+/** Returns the changed parts; unchanged fields are listed only within objects. */
 function partsOf(rules: Rules, sides: Sides<object>, detail: Detail): OwnParts {
   const isChanged = !isEqual(sides.before, sides.after)
   if (!isChanged || !detail.take(Object.keys(rules).length))

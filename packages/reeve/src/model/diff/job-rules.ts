@@ -45,8 +45,8 @@ const UI = rulesOf<JobUi>({
 })
 
 /**
- * What servers write about a job is no change that somebody asked for; `Update`, `Migrate` and
- * `Reschedule` are compared where they take effect, in the groups; tokens are never kept.
+ * Rules of a job. Fields set by servers are not compared; `Update`, `Migrate` and `Reschedule` are
+ * compared in the groups, where they apply; tokens are never stored.
  */
 export const JOB = rulesOf<Job>({
   Region: 'field',

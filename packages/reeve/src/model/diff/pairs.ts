@@ -1,12 +1,12 @@
 import { compareText } from '@reeve/kit/sorted-list.ts'
 
-/** One thing before and after; a side is undefined when it came or went. */
+/** An object before and after; an absent side is undefined. */
 export type Pair = readonly [before: object | undefined, after: object | undefined]
 
 /**
- * Pairs the members of two collections by their key. Where several have one key, equal ones belong
- * together and the others are taken in the order of their content, so that the order in which
- * somebody wrote them is nothing.
+ * Pairs the members of two collections by key. If several have the same key, equal ones are paired
+ * first and the others in the order of their content, so that the order in the source does not
+ * matter.
  */
 export function pairUp(
   before: readonly object[],
@@ -22,7 +22,7 @@ export function pairUp(
 function pairsOfKey(olds: readonly object[], news: readonly object[]): readonly Pair[] {
   if (olds.length <= 1 && news.length <= 1) return [[olds[0], news[0]]]
   const [left, right] = [sortByText(olds), sortByText(news)]
-  // What both sides have is no change; what remains keeps its order.
+  // Texts on both sides are unchanged; the others keep their order.
   const oldRest = withoutTexts(left, right)
   const newRest = withoutTexts(right, left)
   const length = Math.max(oldRest.length, newRest.length)
@@ -34,7 +34,10 @@ interface Written {
   readonly text: string
 }
 
-/** Nobody gives so many things one name; whoever does has them paired with less care. */
+/**
+ * Maximum number of entries with one key that are sorted by content regardless of order within;
+ * larger groups are paired less precisely.
+ */
 const ALIKE_MAX = 100
 
 function sortByText(entries: readonly object[]): readonly Written[] {
@@ -44,7 +47,7 @@ function sortByText(entries: readonly object[]): readonly Written[] {
     .toSorted((a, b) => compareText(a.order, b.order) || compareText(a.text, b.text))
 }
 
-/** The same text for what differs only in the order of its lists and keys. */
+/** Returns a text that is independent of the order of lists and keys. */
 function orderlessText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const isList = Array.isArray(value)
@@ -54,7 +57,7 @@ function orderlessText(value: unknown): string {
   return `[${parts.toSorted(compareText).join()}]`
 }
 
-/** Each text of the others takes away one of ours. */
+/** Removes the texts that occur in the other list, each as often as it occurs there. */
 function withoutTexts(own: readonly Written[], others: readonly Written[]): readonly Written[] {
   const counts = new Map<string, number>()
   for (const { text } of others) counts.set(text, (counts.get(text) ?? 0) + 1)

@@ -11,12 +11,12 @@ import { diffJobs } from './diff-jobs.ts'
 
 const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
 const texts = fc.constantFrom('', 'a', 'b', 'service', 'a[b]', '__proto__', 'constructor', 'ü')
-// Values of the schema's shape with fields left out or null are Input<Job> by definition.
+// Values of the schema's shape with fields omitted or null are Input<Job> by definition.
 const inputs = inputOf(Job, texts) as fc.Arbitrary<Input<Job>>
 const jobs = inputs.map((input) => withOwnNames(canonicalizeJob({ ...input, ID: 'web' }, DEFAULTS)))
 const contexts = fc.boolean()
 
-/** As validation wants it: no two groups of a job, and no two tasks of a group, have one name. */
+/** Gives groups of a job, and tasks of a group, unique names, as validation requires. */
 function withOwnNames(job: Job): Job {
   return {
     ...job,
@@ -125,7 +125,8 @@ const UNSEEN = [
   'VersionTag.*',
 ]
 
-const SERVER_BLOCKS = /^(Update|Migrate|NodeLosses|Quarantine|Reschedule|SubmittedBy|VersionTag)\..*/
+const SERVER_BLOCKS =
+  /^(Update|Migrate|NodeLosses|Quarantine|Reschedule|SubmittedBy|VersionTag)\..*/
 
 test('diff: sees a change of every field but those that are listed', () => {
   const job = fullJob()
@@ -140,7 +141,7 @@ test('diff: sees a change of every field but those that are listed', () => {
   assert.deepEqual([...new Set(unseen)].toSorted(), UNSEEN)
 })
 
-/** Added becomes deleted, and each value takes the place of the other. */
+/** Returns the reverse of a diff: added becomes deleted, and the values are swapped. */
 function turned(diff: JobDiff): unknown {
   return JSON.parse(JSON.stringify(diff), (_name, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('Type' in value)) return value
@@ -152,7 +153,7 @@ function turned(diff: JobDiff): unknown {
   })
 }
 
-/** Every list in one order, whatever its own. */
+/** Sorts every list. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map(sorted).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
@@ -164,7 +165,7 @@ function sorted(value: unknown): unknown {
   )
 }
 
-/** Lists whose order means something, and structures that nobody looks into. */
+/** Lists with significant order, and opaque structures. */
 const ORDERED = new Set('Args Servers Searches Options Config Policy Connect Header'.split(' '))
 
 function reversed(job: Job): Job {
@@ -175,6 +176,6 @@ function reversed(job: Job): Job {
       Object.entries(value).map(([name, inner]) => [name, ORDERED.has(name) ? inner : turn(inner)]),
     )
   }
-  // The same job with its lists the other way round.
+  // The same job with its lists reversed.
   return turn(job) as Job
 }

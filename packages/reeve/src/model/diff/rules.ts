@@ -1,17 +1,17 @@
 /**
- * How the properties of one record are compared. A property without a rule does not compile, so a
- * new job field cannot be left out of the diff by forgetting it.
+ * Rules for comparing the properties of one record. A property without a rule does not compile, so
+ * that no new job field is omitted from the diff.
  */
 export type Rules = Readonly<Record<string, Rule>>
 
 export type Rule =
   /** One value: a field. */
   | 'field'
-  /** A map of texts: a field for each key, named `Meta[key]`. */
+  /** A string map: a field per key, named `Meta[key]`. */
   | 'entries'
-  /** Written by servers, or a copy of something that is compared. */
+  /** Set by servers, or a copy of a compared property. */
   | 'unseen'
-  /** Groups of a job and tasks of a group: parts of the diff with a shape of their own. */
+  /** Groups of a job and tasks of a group, which have their own structure in the diff. */
   | 'nested'
   | TextsRule
   | TreeRule
@@ -20,11 +20,11 @@ export type Rule =
 
 export interface TextsRule {
   readonly kind: 'texts'
-  /** Whether another order of the same texts is a change. */
+  /** Whether a different order of the same texts is a change. */
   readonly ordered: boolean
 }
 
-/** A structure that nobody here looks into: a field for each leaf. */
+/** A structure without a schema: a field per leaf. */
 export interface TreeRule {
   readonly kind: 'tree'
 }
@@ -36,10 +36,10 @@ export interface ObjectRule {
 
 export interface ObjectsRule {
   readonly kind: 'objects'
-  /** What one of them is called. */
+  /** Name of an object in the diff. */
   readonly name: string
   readonly rules: Rules
-  /** Tells which of before is which of after: those of one key are one thing. */
+  /** Returns the key that matches objects before and after. */
   readonly keyOf: KeyOf
 }
 
@@ -53,31 +53,31 @@ export function rulesOf<T>(rules: { readonly [K in keyof T]-?: RuleOf<T[K]> }): 
   return rules
 }
 
-/** Texts whose order means nothing. */
+/** Texts without significant order. */
 export const set: TextsRule = { kind: 'texts', ordered: false }
 
-/** Texts whose order means something, such as the arguments of a command. */
+/** Texts with significant order, such as the arguments of a command. */
 export const list: TextsRule = { kind: 'texts', ordered: true }
 
 export const tree: TreeRule = { kind: 'tree' }
 
-/** A record of its own, called as its property. */
+/** A nested record, named like its property. */
 export function object(rules: Rules): ObjectRule {
   return { kind: 'object', rules }
 }
 
-/** Records of one kind, in a list or under names. */
+/** Records of one type, in a list or a map. */
 export function objects(name: string, rules: Rules, keyOf: KeyOf): ObjectsRule {
   return { kind: 'objects', name, rules, keyOf }
 }
 
-/** One property names the record. */
+/** Uses one property as the key. */
 export function by(name: string): KeyOf {
   return (entry) => String(Reflect.get(entry, name))
 }
 
-/** Nothing names the record but its whole content: with another content it is another one. */
+/** Uses the whole content as the key: a record with different content is another one. */
 export const byContent: KeyOf = (entry) => JSON.stringify(entry)
 
-/** There is usually one, so that any is taken for the other. */
+/** Uses a constant key, for collections that usually have one entry. */
 export const alike: KeyOf = () => ''

@@ -1,18 +1,18 @@
 import type { v2 } from '@reeve/contract'
 import type { StatusTimes } from './run-rows.ts'
 
-/** An upload that a URL without a token may make, once and for a while. */
+/** A pending upload by URL, which needs no token and is possible once and for a limited time. */
 export interface PendingUpload {
-  /** Of the key in the path of the URL. */
+  /** Hash of the key in the path of the URL. */
   readonly keyHash: string
   readonly expiresMs: number
-  /** The token of the request that created it, without which the URL does not work. */
+  /** The token of the request that created the upload; the URL is invalid without it. */
   readonly tokenId: string
 }
 
 type ConfigurationDocument = v2.ConfigurationVersion['attributes']
 
-/** One upload of the files that runs plan; the archive is a sealed blob. */
+/** An upload of configuration files for runs; the archive is a sealed blob. */
 export interface ConfigurationVersionRow {
   readonly id: string
   readonly organizationId: string
@@ -23,11 +23,11 @@ export interface ConfigurationVersionRow {
   readonly autoQueueRuns: boolean
   readonly speculative: boolean
   readonly provisional: boolean
-  /** Why the archive was refused. */
+  /** The reason why the archive was rejected. */
   readonly error: string | null
-  /** Stays after the upload: a second one is told apart from a wrong key. */
+  /** Kept after the upload, to distinguish a second upload from an invalid key. */
   readonly upload: PendingUpload
-  /** Of the archive; null where none is kept. */
+  /** Size of the archive; null if it is not stored. */
   readonly bytes: number | null
   readonly sha256: string | null
   readonly createdMs: number
@@ -36,11 +36,11 @@ export interface ConfigurationVersionRow {
 }
 
 /**
- * A part of a sealed blob, in the order of their ids. What the blob belongs to says how long it is:
- * before that is written, nobody reads the parts.
+ * A part of a sealed blob; parts are ordered by ID. The length of the blob is stored in its owner,
+ * which is written last: until then the parts are not read.
  */
 export interface BlobPartRow {
-  /** The owner and the place of the part among the others. */
+  /** The owner and the position of the part. */
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string

@@ -2,14 +2,14 @@ import type { v2 } from '@reeve/contract'
 import type { PendingUpload } from './configuration-rows.ts'
 
 /**
- * Governance records as they are stored: camelCase, times in milliseconds, references by id. They
- * become JSON:API documents in `http/v2` only.
+ * Governance records as they are stored: camelCase, times in milliseconds, references by ID.
+ * `http/v2` converts them to JSON:API documents.
  */
 
 export type ExecutionMode = (typeof v2.EXECUTION_MODES)[number]
 export type OrganizationAccess = v2.OrganizationAccess
 
-/** Found by `id`, which survives a rename; the API's id of an organization is its name. */
+/** Found by `id`, which survives a rename; the API's ID of an organization is its name. */
 export interface OrganizationRow {
   readonly id: string
   readonly name: string
@@ -51,12 +51,12 @@ export interface TeamRow {
   readonly isOwners: boolean
   readonly visibility: (typeof v2.TEAM_VISIBILITIES)[number]
   readonly allowMemberTokenManagement: boolean
-  /** What the team holds in the whole organization; what follows from another one is in it too. */
+  /** Permissions of the team in the whole organization, including implied ones. */
   readonly organizationAccess: readonly OrganizationAccess[]
   readonly createdMs: number
 }
 
-/** A member of an organization in one of its teams; an invited one may be in teams already. */
+/** A member of an organization in one of its teams; invited members may already be in teams. */
 export interface TeamMembershipRow {
   readonly teamId: string
   readonly membershipId: string
@@ -66,13 +66,13 @@ export interface TeamMembershipRow {
 
 export type ApiTokenKind = 'user' | 'team' | 'organization' | 'audit-trails'
 
-/** A bearer token: only its hash is kept. */
+/** A bearer token: only its hash is stored. */
 export interface ApiTokenRow {
   readonly id: string
   readonly kind: ApiTokenKind
-  /** The user, team or organization that the token stands for. */
+  /** The user, team or organization that the token authenticates. */
   readonly ownerId: string
-  /** Null for tokens of users, who belong to no one organization. */
+  /** Null for user tokens, which belong to no organization. */
   readonly organizationId: string | null
   readonly secretHash: string
   readonly description: string | null
@@ -99,14 +99,14 @@ export interface ProjectNamespaceRow {
   readonly organizationId: string
 }
 
-/** A tag on a project or workspace itself; what is inherited is worked out when it is read. */
+/** A tag on a project or workspace itself; inherited tags are computed on read. */
 export interface TagBindingRow {
   readonly id: string
   readonly organizationId: string
   readonly ownerType: 'project' | 'workspace'
   readonly ownerId: string
   readonly key: string
-  /** Empty for a key that stands alone. */
+  /** Empty for a tag without a value. */
   readonly value: string
   readonly createdMs: number
 }
@@ -123,7 +123,7 @@ export interface ReservedTagKeyRow {
 export interface WorkspaceLock {
   readonly byType: 'users' | 'teams' | 'runs'
   readonly byId: string
-  /** How the refusal of somebody else's unlock names the holder. */
+  /** Name of the lock holder in errors. */
   readonly byName: string
   readonly reason: string | null
 }
@@ -136,7 +136,7 @@ export interface WorkspaceRow {
   readonly description: string | null
   readonly createdMs: number
   readonly updatedMs: number
-  /** When its infrastructure last changed, from which inactivity is counted. */
+  /** Time of the last infrastructure change, from which inactivity is measured. */
   readonly latestChangeMs: number
   readonly lock: WorkspaceLock | null
   readonly executionMode: ExecutionMode
@@ -145,7 +145,7 @@ export interface WorkspaceRow {
   /** Absent in rows of earlier versions, which had no run triggers. */
   readonly autoApplyRunTrigger?: boolean
   readonly autoDestroyAtMs: number | null
-  /** Mirrors the project's value while it inherits. */
+  /** Mirrors the project's value while it is inherited. */
   readonly autoDestroyActivityDuration: string | null
   readonly autoDestroyStatus: (typeof v2.AUTO_DESTROY_STATUSES)[number] | null
   readonly inheritsProjectAutoDestroy: boolean
@@ -158,7 +158,9 @@ export interface WorkspaceRow {
 
 type ProjectAccessDocument = v2.TeamProjectAccess['attributes']
 
-/** What a team may do in one project. The two objects hold the effective values of any level. */
+/**
+ * Access of a team to one project. The two objects contain the effective permissions of any level.
+ */
 export interface TeamProjectRow {
   readonly id: string
   readonly organizationId: string
@@ -169,7 +171,7 @@ export interface TeamProjectRow {
   readonly workspaceAccess: ProjectAccessDocument['workspace-access']
 }
 
-/** What a team may do in one workspace, beyond what its project grants. */
+/** Access of a team to one workspace, beyond that of its project. */
 export interface TeamWorkspaceRow {
   readonly id: string
   readonly organizationId: string
@@ -180,9 +182,9 @@ export interface TeamWorkspaceRow {
   readonly values: Omit<v2.TeamWorkspaceAccess['attributes'], 'access'>
 }
 
-/** The upload that is a policy's code now. */
+/** The upload that is a policy's current code. */
 export interface PolicyCode {
-  /** Of the row that owns the text. */
+  /** ID of the row that owns the text. */
   readonly id: string
   readonly bytes: number
   readonly sha256: string
@@ -190,8 +192,8 @@ export interface PolicyCode {
 }
 
 /**
- * One upload of policy code. The text is a blob named by its hash: equal texts are one, and it goes
- * with the last upload of it.
+ * One upload of policy code. The text is a blob named by its hash: equal texts share one, which is
+ * deleted with its last upload.
  */
 export interface PolicyCodeRow {
   readonly id: string
@@ -206,7 +208,7 @@ export interface PolicyCodeRow {
 
 type PolicyDocument = v2.RunPolicy['attributes']
 
-/** A policy on runs, not one of access control. */
+/** A policy on runs, not on access control. */
 export interface RunPolicyRow {
   readonly id: string
   readonly organizationId: string
@@ -239,7 +241,7 @@ export interface PolicySetRow {
   readonly scopingType: PolicySetDocument['scoping-type']
   /** The newest ready version. Null while the set uses policy records. */
   readonly currentVersionId: string | null
-  /** The version that was created last, whatever became of it. */
+  /** The version created last, whatever its state. */
   readonly newestVersionId: string | null
   readonly createdMs: number
   readonly updatedMs: number
@@ -266,7 +268,7 @@ export interface PolicySetParameterRow {
   readonly organizationId: string
   readonly policySetId: string
   readonly key: string
-  /** Sealed when it is sensitive. */
+  /** Sealed if it is sensitive. */
   readonly value: string
   readonly sensitive: boolean
   readonly createdMs: number
@@ -279,7 +281,7 @@ export interface VersionedPolicy {
   readonly query: string | null
   readonly enforcementLevel: PolicyDocument['enforcement-level']
   readonly sha256: string
-  /** Values of its own, as JSON data. */
+  /** Its own values, as JSON data. */
   readonly params: Readonly<Record<string, unknown>>
 }
 
@@ -289,15 +291,15 @@ export interface PolicySetVersionRow {
   readonly organizationId: string
   readonly policySetId: string
   readonly status: v2.PolicySetVersion['attributes']['status']
-  /** When it entered its states, by `<state>-at`. */
+  /** Times of entering its states, by `<state>-at`. */
   readonly statusMs: Readonly<Record<string, number>>
   readonly error: string | null
   readonly createdMs: number
   readonly updatedMs: number
-  /** By name; empty unless it is ready. */
+  /** By name; empty unless the version is ready. */
   readonly policies: readonly VersionedPolicy[]
-  /** Values for all of them, as JSON data. */
+  /** Values for all policies, as JSON data. */
   readonly params: Readonly<Record<string, unknown>>
-  /** Stays after the upload; absent in rows of earlier versions. */
+  /** Kept after the upload; absent in rows of earlier versions. */
   readonly upload?: PendingUpload
 }

@@ -9,8 +9,8 @@ import type {
 } from './run-rows.ts'
 
 /**
- * Runs and what policies said of them, under the names of their documents, for events: verdicts are
- * followed there. Secrets were taken out before the rows were stored.
+ * Returns a run as an event payload, with the attribute names of its document. Runs and policy
+ * results are published as events; secrets were removed before the rows were stored.
  */
 export function runRecord(run: RunRow): GovernanceRecord {
   return {
@@ -41,7 +41,7 @@ export function runRecord(run: RunRow): GovernanceRecord {
   }
 }
 
-/** A check has no result before its turn comes. */
+/** States of a check before it has a result. */
 const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
 
 export function policyCheckRecord(check: PolicyCheckRow): GovernanceRecord {

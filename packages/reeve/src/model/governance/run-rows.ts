@@ -1,23 +1,23 @@
 import type { v2 } from '@reeve/contract'
 
-/** When something entered its states, by `<state>-at`. */
+/** Times of entering states, by `<state>-at`. */
 export type StatusTimes = Readonly<Record<string, number>>
 
-/** Who passed over policies, when and why. */
+/** Author, time and comment of a policy override. */
 export interface OverrideRecord {
   readonly byId: string
-  /** As they were called then; absent in rows of earlier versions. */
+  /** Name at that time; absent in rows of earlier versions. */
   readonly byName?: string
   readonly atMs: number
   readonly comment: string | null
 }
 
-/** What people said about a run: who applied, discarded or canceled it, and why. */
+/** A decision about a run: who applied, discarded or canceled it, and why. */
 export interface RunDecision extends OverrideRecord {
   readonly action: 'apply' | 'discard' | 'cancel'
 }
 
-/** One plan on its way through the policies. */
+/** A run: one plan that is evaluated by policies. */
 export interface RunRow {
   readonly id: string
   readonly organizationId: string
@@ -37,20 +37,20 @@ export interface RunRow {
   readonly hasChanges: boolean
   readonly targetAddresses: readonly string[]
   readonly replaceAddresses: readonly string[]
-  /** Their values are nobody's business here: policies see only that they are there. */
+  /** Values are not stored here: policies see only the names. */
   readonly variableNames: readonly string[]
   readonly createdMs: number
   readonly createdById: string
-  /** As they were called then; absent in rows of earlier versions. */
+  /** Name at that time; absent in rows of earlier versions. */
   readonly createdByName?: string
   readonly decision: RunDecision | null
-  /** What it plans; absent where the plan was uploaded. */
+  /** The planned configuration; absent if the plan was uploaded. */
   readonly configurationVersionId?: string
-  /** Absent where the plan is uploaded and applied by somebody else. */
+  /** Absent if the run is planned and applied elsewhere. */
   readonly execution?: RunExecution
 }
 
-/** What is known of a run that is planned and applied as jobs of this cluster. */
+/** State of a run that is planned and applied as jobs of this cluster. */
 export interface RunExecution {
   readonly applyId: string
   /** What queued it; absent in rows of earlier versions, which somebody asked for. */
@@ -58,13 +58,13 @@ export interface RunExecution {
   readonly savePlan: boolean
   readonly allowConfigGeneration: boolean
   readonly generatedConfiguration: boolean
-  /** The variables given with the run, as JSON and sealed; null when there are none. */
+  /** Variables of the run, as sealed JSON; null if there are none. */
   readonly variables: string | null
-  /** When it was canceled first, while something of it was executing. */
+  /** Time of the first cancellation, if a phase was running. */
   readonly canceledMs: number | null
-  /** Why it errored, or why its workspace stays locked. */
+  /** The reason why it errored, or why its workspace remains locked. */
   readonly reason: string | null
-  /** Its apply left the state uncertain: only an admin frees the workspace. */
+  /** True if its apply left the state uncertain: only an admin can unlock the workspace. */
   readonly keepsLock: boolean
 }
 
@@ -79,9 +79,9 @@ export interface RunTriggerRow {
   readonly problem: string | null
 }
 
-/** One half of an executed run: a batch job. */
+/** One phase of an executed run: a batch job. */
 export interface RunPhaseRow {
-  /** `<run id>-<plan or apply>`, which is the id of its job too. */
+  /** `<run id>-<plan or apply>`, which is also the ID of its job. */
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string
@@ -89,18 +89,18 @@ export interface RunPhaseRow {
   readonly phase: v2.RunPhaseName
   readonly status: v2.RunPlan['attributes']['status']
   readonly statusMs: StatusTimes
-  /** Where its job is. */
+  /** Namespace of its job. */
   readonly namespace: string
-  /** Shown by the runner once; null before the job is submitted. */
+  /** Hash of the ticket that the runner presents once; null before the job is submitted. */
   readonly ticketHash: string | null
-  /** Chosen by the runner; null before it has started. */
+  /** Hash of the token chosen by the runner; null before it has started. */
   readonly tokenHash: string | null
   readonly cancellation: v2.PhaseCancellation
-  /** Bytes of the log without the marks at both ends. */
+  /** Size of the log without the marks at both ends. */
   readonly logBytes: number
 }
 
-/** The second half of an executed run, as it is shown; it is derived from the run and its phase. */
+/** The apply phase of an executed run as it is shown; derived from the run and its phase. */
 export interface RunApplyRow {
   readonly id: string
   readonly runId: string
@@ -108,7 +108,7 @@ export interface RunApplyRow {
   readonly statusMs: StatusTimes
 }
 
-/** A piece of the log of a phase; its bytes are a blob. */
+/** A part of the log of a phase; its bytes are a blob. */
 export interface RunLogPartRow {
   /** The phase and the offset of the first byte, so that parts sort. */
   readonly id: string
@@ -120,9 +120,11 @@ export interface RunLogPartRow {
   readonly bytes: number
 }
 
-/** A file that a run leaves; its bytes are a sealed blob, because plans and states hold secrets. */
+/**
+ * A file created by a run; its bytes are a sealed blob, because plans and states contain secrets.
+ */
 export interface RunFileRow {
-  /** The run and the name. */
+  /** The run and the file name. */
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string
@@ -136,11 +138,11 @@ export interface PlanCounts {
   readonly changes: number
   readonly destructions: number
   readonly imports: number
-  /** What there is when the plan is carried out. */
+  /** Number of resources after the plan is applied. */
   readonly resources: number
 }
 
-/** The document itself is a blob, as it was uploaded. */
+/** An uploaded plan; the document itself is a blob. */
 export interface RunPlanRow {
   readonly id: string
   readonly organizationId: string
@@ -152,13 +154,13 @@ export interface RunPlanRow {
   readonly hasChanges: boolean
   /** Null before the upload. */
   readonly bytes: number | null
-  /** What the policies were at that moment, sealed; null when they have been asked. */
+  /** The policy sets at that time, sealed; null after they were evaluated. */
   readonly frozenSets: string | null
 }
 
-/** A part of a plan that is too large for one write to the log; its bytes are a blob. */
+/** A part of a plan that is too large for one log entry; its bytes are a blob. */
 export interface PlanPartRow {
-  /** The plan's id and the place of the part among the others, so that parts sort. */
+  /** The plan's ID and the position of the part, so that parts sort. */
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string
@@ -166,7 +168,7 @@ export interface PlanPartRow {
   readonly planId: string
 }
 
-/** What the policies of one set said. */
+/** Results of the policies of one set. */
 export interface JudgedSetRow {
   readonly id: string
   readonly name: string
@@ -178,7 +180,7 @@ export interface JudgedSetRow {
   readonly outcomes: readonly v2.PolicyOutcome[]
 }
 
-/** What all `native` policies said about one run. */
+/** Results of all `native` policies for one run. */
 export interface PolicyCheckRow {
   readonly id: string
   readonly organizationId: string
@@ -188,14 +190,14 @@ export interface PolicyCheckRow {
   readonly statusMs: StatusTimes
   readonly durationMs: number
   /**
-   * Known as soon as the policies have been asked, which is before the check's turn comes when the
-   * stage before it waits for somebody. Null until then.
+   * Null until the policies are evaluated, which happens before the check itself starts if the
+   * previous stage waits for approval.
    */
   readonly sets: readonly JudgedSetRow[] | null
   readonly override: OverrideRecord | null
 }
 
-/** The part of a run after its plan in which sets are evaluated one by one. */
+/** The stage of a run after its plan in which sets are evaluated one by one. */
 export interface TaskStageRow {
   readonly id: string
   readonly organizationId: string
@@ -225,12 +227,12 @@ export interface PolicyEvaluationRow {
 }
 
 export interface PolicySetOutcomeRow extends JudgedSetRow {
-  /** `id` is the outcome's; the set itself may be gone. */
+  /** The row's `id` is the outcome's; the set itself may have been deleted. */
   readonly policySetId: string
   readonly organizationId: string
   readonly workspaceId: string
   readonly runId: string
   readonly evaluationId: string
-  /** By the names of the sets. */
+  /** Position by the names of the sets. */
   readonly position: number
 }

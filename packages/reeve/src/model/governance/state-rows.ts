@@ -1,14 +1,14 @@
 import type { v2 } from '@reeve/contract'
 import type { PendingUpload } from './configuration-rows.ts'
 
-/** A blob of a state version: how long it is as it was sent, and as it is stored. */
+/** A blob of a state version: its size as uploaded and as stored. */
 export interface StoredState {
   readonly bytes: number
   readonly storedBytes: number
 }
 
 /**
- * One state of a workspace. The state itself, its JSON form and what was read of it (outputs and
+ * One state of a workspace. The state itself, its JSON form, and the data read from it (outputs and
  * resources) are sealed blobs.
  */
 export interface StateVersionRow {
@@ -19,7 +19,7 @@ export interface StateVersionRow {
   readonly serial: number
   readonly lineage: string | null
   readonly md5: string
-  /** Null where the state came with the request. */
+  /** Null if the state was part of the request. */
   readonly upload: PendingUpload | null
   readonly jsonUpload: PendingUpload | null
   /** Null before the upload. */
@@ -29,10 +29,10 @@ export interface StateVersionRow {
   readonly format: number | null
   readonly toolVersion: string | null
   readonly resourceCount: number
-  /** Written while the run was being applied: only the last one of a run is kept. */
+  /** Written during the apply of a run: only the last one of a run is kept. */
   readonly intermediate: boolean
   readonly runId: string | null
-  /** Whose state this one repeats. */
+  /** The state version that this one restores. */
   readonly rollbackOfId: string | null
   readonly createdMs: number
   readonly createdById: string

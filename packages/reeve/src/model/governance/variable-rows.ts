@@ -1,27 +1,27 @@
 import type { v2 } from '@reeve/contract'
 
-/** What variables of workspaces and of variable sets have; variables of jobs are something else. */
+/** Fields of variables of workspaces and variable sets. Unrelated to variables of jobs. */
 export interface VariableFields {
   readonly id: string
   readonly organizationId: string
   readonly key: string
-  /** Sealed when it is sensitive. */
+  /** Sealed if it is sensitive. */
   readonly value: string
   readonly description: string | null
   readonly category: v2.WorkspaceVariable['attributes']['category']
   readonly hcl: boolean
   readonly sensitive: boolean
-  /** Another one after each change. */
+  /** Changes with each update. */
   readonly versionId: string
   readonly createdMs: number
 }
 
-/** A value that the runs of a workspace get. */
+/** A variable for the runs of a workspace. */
 export interface RunVariableRow extends VariableFields {
   readonly workspaceId: string
 }
 
-/** A value that the runs of all workspaces get to which a variable set applies. */
+/** A variable for the runs of all workspaces that a variable set applies to. */
 export interface SetVariableRow extends VariableFields {
   readonly variableSetId: string
 }

@@ -2,8 +2,8 @@ import type { Job, ScalingPolicy, TaskGroup } from '@reeve/contract'
 import { isEqual } from '../deep-equal.ts'
 
 /**
- * Whether two canonical jobs ask for different things, so that the second is a new version of the
- * first. What servers write is not asked for by anybody.
+ * Reports whether the specifications of two canonical jobs differ, so that the second is a new
+ * version of the first. Fields set by servers are ignored.
  */
 export function jobSpecChanged(a: Job, b: Job): boolean {
   return !isEqual(specOf(a), specOf(b))
@@ -31,7 +31,9 @@ function specOf(job: Job): Partial<Job> {
   return { ...spec, TaskGroups: job.TaskGroups.map(withoutScalingIds) }
 }
 
-/** Scaling policies get their ids at registration and keep them across versions. */
+/**
+ * Removes the IDs of scaling policies, which are assigned at registration and kept across versions.
+ */
 function withoutScalingIds(group: TaskGroup): TaskGroup {
   const clean = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,
@@ -50,8 +52,8 @@ function withoutScalingIds(group: TaskGroup): TaskGroup {
 }
 
 /**
- * Why a job may not replace the stored one of the same ID, or be the first; undefined when it may.
- * The texts are part of the contract.
+ * Returns the reason why a job may not replace the stored one of the same ID, or be the first
+ * version; undefined if it may. The texts are part of the contract.
  */
 export function jobUpdateRefusal(before: Job | undefined, after: Job): string | undefined {
   if (before === undefined)
@@ -70,13 +72,14 @@ export function jobUpdateRefusal(before: Job | undefined, after: Job): string | 
 }
 
 /**
- * A job of which children are dispatched; a dispatched child carries the block but is none itself.
+ * Reports whether children can be dispatched from a job; a dispatched child has the block too, but
+ * is not parameterized itself.
  */
 export function isParameterized(job: Job): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched
 }
 
-/** Only the children of such a job run: by time or by dispatch. */
+/** Reports whether a job runs only through its children: periodic or dispatched ones. */
 export function isParent(job: Job): boolean {
   return job.Periodic !== null || isParameterized(job)
 }

@@ -3,10 +3,10 @@ import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
- * Why a submitted job is too large to be looked at; undefined when it is not. Defaults make
- * seventeen times as much of a small group, and whatever a job has is checked, compared and placed
- * in one turn of the loop: without this bound a request of one megabyte would stop the server for
- * seconds (decision 0007).
+ * Returns the reason why a submitted job is too large; undefined if it is not. Defaults make a
+ * small group seventeen times larger, and the whole job is validated, compared and placed in one
+ * tick: without this limit a request of one megabyte would block the server for seconds (decision
+ * 0007).
  */
 export function jobSizeProblem(job: Input<Job>): string | undefined {
   const partCount = partsOf(job)
@@ -19,7 +19,7 @@ export function jobSizeProblem(job: Input<Job>): string | undefined {
     : undefined
 }
 
-/** Of the constraints and affinities of the job, wherever they are (decision 0007). */
+/** Counts the regex instructions of all constraints and affinities of the job (decision 0007). */
 function patternInstructions(job: Input<Job>): number {
   let size = patternsOf(job, 0)
   for (const group of job.TaskGroups ?? []) {
@@ -34,7 +34,7 @@ function patternInstructions(job: Input<Job>): number {
 
 type Constrained = Pick<Input<Job>, 'Constraints' | 'Affinities'>
 
-/** Adds those of one place, until there are too many. */
+/** Adds the instructions of one block, until the limit is exceeded. */
 function patternsOf({ Constraints, Affinities }: Constrained, before: number): number {
   let size = before
   for (const rules of [Constraints, Affinities])
@@ -44,11 +44,11 @@ function patternsOf({ Constraints, Affinities }: Constrained, before: number): n
   return size
 }
 
-/** Smaller jobs take a few milliseconds for whatever is done with them. */
+/** Size above which operations on a job take more than a few milliseconds. */
 const LARGE_PARTS = 100
 const LARGE_ENTRIES = 1_000
 
-/** Whether the work on a job should be divided, so that others have their turn in between. */
+/** Reports whether work on a job should be sliced, to yield to other requests. */
 export function isLargeJob(job: Input<Job>): boolean {
   return partsOf(job) > LARGE_PARTS || countEntries(job, LARGE_ENTRIES) > LARGE_ENTRIES
 }
@@ -58,12 +58,15 @@ function partsOf({ TaskGroups }: Input<Job>): number {
   return groups.reduce((count, { Tasks }) => count + (Tasks?.length ?? 0), groups.length)
 }
 
-/** No record of the contract has so many fields: an object that has is a map, and counts. */
+/**
+ * Maximum number of fields of a record in the contract: a larger object is a map, whose entries
+ * count.
+ */
 const FIELDS_MAX = 64
 
 /**
- * Entries of all lists and large maps, counted until there are too many. Fields of records do not
- * count, so that a job with its defaults is as large as it was without them.
+ * Counts entries of all lists and large maps, until the limit is exceeded. Fields of records do not
+ * count, so that defaults do not change the size of a job.
  */
 function countEntries(root: unknown, max: number): number {
   const open: unknown[] = [root]

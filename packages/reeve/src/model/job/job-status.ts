@@ -1,33 +1,35 @@
 import type { Job, JobStatus } from '@reeve/contract'
 import { isParameterized } from './job-change.ts'
 
-/** What is known of the things that belong to a job. */
+/** Objects of a job that determine its status. */
 export interface JobFacts {
   /** A deployment that is neither failed nor successful nor cancelled. */
   readonly hasActiveDeployment: boolean
-  /** An allocation that neither side has ended. */
+  /** An allocation that is not terminal on server or client. */
   readonly hasLiveAllocation: boolean
-  /** An evaluation of exactly this job that is pending or blocked. */
+  /** A pending or blocked evaluation of this job. */
   readonly hasOpenEvaluation: boolean
-  /** Any evaluation, also one that has just been collected. */
+  /** Any evaluation, including one that was just garbage-collected. */
   readonly hadEvaluation: boolean
 }
 
-/** The first rule that applies. */
+/** Returns the status by the first rule that applies. */
 export function jobStatus(job: Job, facts: JobFacts): JobStatus {
   if (job.Type === 'system' || job.Periodic !== null || isParameterized(job))
     return job.Stop ? 'dead' : 'running'
   if (facts.hasActiveDeployment) return 'running'
   if (facts.hasLiveAllocation) return 'running'
   if (facts.hasOpenEvaluation) return 'pending'
-  // Dead jobs are collected; one that is quarantined waits for its release.
+  // Dead jobs are garbage-collected; a quarantined one waits for its release.
   if (job.Quarantine !== undefined && !job.Stop) return 'pending'
   if (isDesiredService(job)) return 'pending'
   if (facts.hadEvaluation || job.Stop) return 'dead'
   return 'pending'
 }
 
-/** A service is never done: none of it runs now, but some of it should. */
+/**
+ * Reports a service that should run although it has no live allocation: services never complete.
+ */
 function isDesiredService({ Type, Stop, TaskGroups }: Job): boolean {
   return Type === 'service' && !Stop && TaskGroups.some((group) => group.Count > 0)
 }

@@ -1,6 +1,6 @@
 /**
- * That a version of a job was made from a source. The source itself is a blob, read when somebody
- * asks for it; a version made by reverting shares the blob of the one it repeats.
+ * The source of a job version. The text itself is a blob, read on demand; a version created by
+ * reverting shares the blob of the original.
  */
 export interface JobSubmissionRow {
   readonly Namespace: string

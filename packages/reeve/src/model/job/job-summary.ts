@@ -29,12 +29,11 @@ const bucketOf = {
   unknown: 'Unknown',
 } as const satisfies Record<ClientStatus, Bucket>
 
-/** An allocation that ended well or badly has done so for good. */
+/** Counts that never decrease: completed and failed allocations stay so. */
 const CUMULATIVE: readonly Bucket[] = ['Complete', 'Failed']
 
 /**
- * The summary of a job without allocations, or of one that was registered anew, with all its
- * groups.
+ * Returns the summary of a job without allocations, new or registered again, with all its groups.
  */
 export function newSummary(job: Job): JobSummary {
   const groups = job.TaskGroups.map((group) => [group.Name, NO_ALLOCATIONS] as const)
@@ -48,7 +47,7 @@ export function newSummary(job: Job): JobSummary {
   }
 }
 
-/** Groups that the job gained begin at zero; groups that it lost keep their counts. */
+/** Adds the new groups of the job with zero counts; removed groups keep their counts. */
 export function withGroupsOf(summary: JobSummary, job: Job): JobSummary {
   const gained = job.TaskGroups.filter((group) => !Object.hasOwn(summary.Summary, group.Name))
   if (gained.length === 0) return summary
@@ -58,17 +57,15 @@ export function withGroupsOf(summary: JobSummary, job: Job): JobSummary {
   )
 }
 
-/** One allocation that appeared, or whose client status changed. */
+/** An allocation that was created, or whose client status changed. */
 export interface StatusChange {
   readonly group: string
-  /** Undefined: the allocation is new. */
+  /** Undefined if the allocation is new. */
   readonly before: ClientStatus | undefined
   readonly after: ClientStatus
 }
 
-/**
- * The summary after the changes, at a cost that does not depend on how many allocations there are.
- */
+/** Returns the updated summary, at a cost independent of the number of allocations. */
 export function summarize(summary: JobSummary, changes: readonly StatusChange[]): JobSummary {
   const counts = new Map<string, Record<keyof TaskGroupSummary, number>>()
   for (const change of changes) {
@@ -90,7 +87,7 @@ function count(group: Record<keyof TaskGroupSummary, number>, change: StatusChan
   if (!CUMULATIVE.includes(left)) group[left] = Math.max(0, group[left] - 1)
 }
 
-/** What an evaluation could not place; it overwrites what the last one said. */
+/** Sets the number of unplaced allocations, replacing that of the previous evaluation. */
 export function withQueued(
   summary: JobSummary,
   queued: Readonly<Record<string, number>>,
@@ -107,13 +104,16 @@ const childBucketOf = {
   dead: 'Dead',
 } as const satisfies Record<JobStatus, keyof JobChildrenSummary>
 
-/** A child of the job appeared, changed its status, or (after undefined) was deleted. */
+/**
+ * Updates the summary for a child job that was created, changed its status, or (after undefined)
+ * was deleted.
+ */
 export function withChild(
   summary: JobSummary,
   before: JobStatus | undefined,
   after: JobStatus | undefined,
 ): JobSummary {
-  // A child that is deleted while it lives counts as dead from then on.
+  // A child that is deleted while it runs counts as dead from then on.
   const to = after ?? (before === 'dead' ? undefined : 'dead')
   if (before === to || to === undefined) return summary
   const children: Record<keyof JobChildrenSummary, number> = { ...summary.Children }
@@ -128,7 +128,7 @@ interface CountedAllocation {
   readonly ClientStatus: ClientStatus
 }
 
-/** The summary counted anew from the allocations of the current registration, as a repair. */
+/** Recounts the summary from the allocations of the current registration, as a repair. */
 export function recountSummary(
   summary: JobSummary,
   job: Job,
@@ -151,7 +151,7 @@ function groupCounts(summary: JobSummary, group: string): TaskGroupSummary {
   return counts ?? NO_ALLOCATIONS
 }
 
-/** Names come from jobs, so groups are written as entries, never by assignment to an object. */
+/** Names come from jobs, so groups are built from entries, never by assignment to an object. */
 function withGroups(
   summary: JobSummary,
   groups: readonly (readonly [string, TaskGroupSummary])[],

@@ -2,33 +2,35 @@ import type { Job, JobNodeLoss, JobQuarantine } from '@reeve/contract'
 import { isoFromMs, msFromNs } from '@reeve/kit/duration.ts'
 import { LIMITS } from '../limits.ts'
 
-/** The job without any record of lost nodes: it may be placed like one that is new. */
+/** Returns the job without records of lost nodes, so that it can be placed like a new one. */
 export function withoutQuarantine(job: Job): Job {
   if (job.Quarantine === undefined && job.NodeLosses === undefined) return job
   const { Quarantine: _quarantine, NodeLosses: _losses, ...rest } = job
   return rest
 }
 
-/** Whether the job is quarantined, or its placements are delayed after the loss of a node. */
+/**
+ * Reports whether the job is quarantined, or its placements are delayed after the loss of a node.
+ */
 export function isHeldBack(job: Job): boolean {
   return job.Quarantine !== undefined || (job.NodeLosses ?? []).length > 0
 }
 
-/** What a job with lost nodes may do, at a time. */
+/** Placement phase of a job with lost nodes, at a given time. */
 export type PlacementPhase =
-  /** Place whatever is missing. */
+  /** All missing allocations may be placed. */
   | { readonly phase: 'open' }
-  /** Place nothing until a new version is registered or the job is released. */
+  /** Nothing may be placed until a new version is registered or the job is released. */
   | { readonly phase: 'quarantined'; readonly quarantine: JobQuarantine }
-  /** Place nothing until `untilMs`. */
+  /** Nothing may be placed until `untilMs`. */
   | { readonly phase: 'delayed'; readonly untilMs: number; readonly loss: JobNodeLoss }
-  /** Have at most one allocation that was placed after the loss, until `untilMs`. */
+  /** At most one allocation may run that was placed after the loss, until `untilMs`. */
   | { readonly phase: 'probing'; readonly untilMs: number; readonly loss: JobNodeLoss }
 
-/** The phase of a job, from what its row says (decision 0061). */
+/** Returns the placement phase of a job, derived from its row (decision 0061). */
 export function placementPhase(job: Job, nowMs: number): PlacementPhase {
   if (job.Quarantine !== undefined) return { phase: 'quarantined', quarantine: job.Quarantine }
-  // So far ahead, the time of a loss was written by a clock that was: it delays nothing.
+  // A loss too far in the future was recorded with a wrong clock: it delays nothing.
   const losses = (job.NodeLosses ?? []).filter(
     ({ Time }) => msFromNs(Time) <= nowMs + LIMITS.nodeLossDelayMsMax,
   )
@@ -41,7 +43,7 @@ export function placementPhase(job: Job, nowMs: number): PlacementPhase {
   return nowMs < openMs ? { phase: 'probing', untilMs: openMs, loss: last } : { phase: 'open' }
 }
 
-/** The phase in a sentence; undefined when the job may place whatever is missing. */
+/** Describes the phase; undefined if nothing is held back. */
 export function holdText(phase: PlacementPhase, job: Pick<Job, 'ID'>): string | undefined {
   switch (phase.phase) {
     case 'open':

@@ -1,9 +1,9 @@
 import type { Input, Job, MultiregionRegion } from '@reeve/contract'
 
-/** What a region that fails means for the others of a roll-out; empty is the default. */
+/** Values of `on_failure`: the effect of a failed region on the others; empty is the default. */
 const ON_FAILURE: readonly string[] = ['', 'fail_all', 'fail_local']
 
-/** What is wrong with the regions that a job lists; undefined when nothing is. */
+/** Returns the problem of a job's regions; undefined if there is none. */
 export function multiregionProblem({ Multiregion }: Pick<Job, 'Multiregion'>): string | undefined {
   if (Multiregion === null) return undefined
   const names = Multiregion.Regions.map(({ Name }) => Name)
@@ -21,8 +21,8 @@ export function multiregionProblem({ Multiregion }: Pick<Job, 'Multiregion'>): s
 }
 
 /**
- * The job as one of its regions runs it: the region's datacenters and node pool in place of the
- * job's, its meta beside the job's, and its count for every group that says none itself.
+ * Returns the job of one region: with the region's datacenters and node pool, its meta merged with
+ * the job's, and its count for every group without one.
  */
 export function jobInRegion(job: Input<Job>, region: Input<MultiregionRegion>): Input<Job> {
   const { Count, Datacenters, NodePool, Meta } = region
@@ -40,12 +40,12 @@ export function jobInRegion(job: Input<Job>, region: Input<MultiregionRegion>): 
   }
 }
 
-/** Whether regions take turns: they look at each other, and end their roll-outs together. */
+/** Reports whether regions deploy in turn and complete their deployments together. */
 export function isCoordinated({ Multiregion }: Pick<Job, 'Multiregion'>): boolean {
   return Multiregion !== null && Multiregion.Strategy !== null && Multiregion.Regions.length > 1
 }
 
-/** A region that is not among the first has to wait until others are done. */
+/** Reports whether a region waits for others: all but the first `max_parallel` do. */
 export function waitsForRegions(
   { Multiregion }: Pick<Job, 'Multiregion'>,
   region: string,

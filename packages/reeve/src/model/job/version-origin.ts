@@ -1,17 +1,17 @@
 import type { Deployment, Job, JobSubmitter } from '@reeve/contract'
 
-/** Who submitted a version of a job, with which client, and why. */
+/** Author, client and message of a job version. */
 export interface VersionOrigin {
-  /** Undefined for the server itself, and while ACLs are off. */
+  /** Undefined for the server itself, and with ACLs disabled. */
   readonly submittedBy: JobSubmitter | undefined
   readonly origin: string
-  /** Empty when none was given. */
+  /** Empty if none was given. */
   readonly message: string
 }
 
 type OriginFields = Pick<Job, 'SubmittedBy' | 'Origin' | 'Message'>
 
-/** The job as a version of this origin, whatever it said of an earlier one. */
+/** Returns the job as a version of this origin, replacing the origin of an earlier one. */
 export function withOrigin(job: Job, origin: VersionOrigin | undefined): Job {
   const { SubmittedBy: _submittedBy, Origin: _origin, Message: _message, ...rest } = job
   if (origin === undefined) return rest
@@ -24,7 +24,7 @@ export function withOrigin(job: Job, origin: VersionOrigin | undefined): Job {
   }
 }
 
-/** The origin of a version as its deployment carries it. */
+/** Returns the origin of a version, for its deployment. */
 export function originOf(job: OriginFields): Pick<Deployment, keyof OriginFields> {
   const { SubmittedBy, Origin, Message } = job
   return {

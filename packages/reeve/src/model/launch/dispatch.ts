@@ -5,20 +5,20 @@ import { LIMITS } from '../limits.ts'
 import { refusal, type Refusal } from '../refusal.ts'
 import { childOf } from './periodic.ts'
 
-/** What a dispatch brings. */
+/** Content of a dispatch. */
 export interface DispatchParts {
-  /** Base64, as it is stored; empty when there is none. */
+  /** Base64, as it is stored; empty if there is none. */
   readonly payload: string
-  /** Its length, decoded. */
+  /** Decoded length. */
   readonly payloadBytes: number
   readonly meta: Readonly<Record<string, string>>
-  /** 0: that of the parent. */
+  /** 0 for that of the parent. */
   readonly priority: number
 }
 
 /**
- * Why a job cannot be dispatched in this way; undefined when it can. The texts are part of the
- * contract.
+ * Returns the reason why a job cannot be dispatched in this way; undefined if it can. The texts are
+ * part of the contract.
  */
 export function dispatchRefusal(parent: Job, parts: DispatchParts): Refusal | undefined {
   const config = parent.ParameterizedJob
@@ -71,7 +71,7 @@ function priorityProblem({ priority }: DispatchParts): string | undefined {
 
 export interface DispatchName {
   readonly parentId: string
-  /** Empty when not given. */
+  /** Empty if not given. */
   readonly prefix: string
   readonly timeMs: number
   /** Eight hexadecimal digits. */
@@ -83,7 +83,9 @@ export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: Dispatch
   return `${parentId}/dispatch-${middle}${Math.floor(timeMs / 1_000)}-${suffix}`
 }
 
-/** The job that a dispatch makes, as it would be submitted. Its own metadata wins. */
+/**
+ * Returns the child job of a dispatch, as it would be submitted. Its own metadata takes precedence.
+ */
 export function dispatchedChild(
   parent: Job,
   parts: DispatchParts,

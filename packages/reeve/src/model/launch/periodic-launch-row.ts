@@ -4,15 +4,15 @@ import { isEqual } from '../deep-equal.ts'
 import { isParameterized } from '../job/job-change.ts'
 
 /**
- * How far the schedule of a periodic job has been carried out. There is one for each job that is
- * launched by time and none for any other, so whoever launches needs to look at nothing else.
+ * Progress of a periodic job's schedule. Only active periodic jobs have one, so that the launcher
+ * reads nothing else.
  */
 export interface PeriodicLaunchRow {
   readonly Namespace: string
   readonly ID: string
   /**
-   * The latest time of the schedule that was dealt with: launched, or passed over because of an
-   * earlier instance. At first, when the schedule began to apply. Nanoseconds.
+   * The latest scheduled time that was processed: launched, or skipped because of an overlapping
+   * instance. Initially the time from which the schedule applies. Nanoseconds.
    */
   readonly Done: number
   readonly CreateIndex: number
@@ -20,17 +20,16 @@ export interface PeriodicLaunchRow {
 }
 
 /**
- * Whether instances of the job are launched by time. One that is stopped, disabled or waits for its
- * dispatch is not.
+ * Reports whether the schedule of the job is active. It is not for a job that is stopped, disabled
+ * or parameterized.
  */
 export function isLaunchedByTime(job: Job): boolean {
   return job.Periodic !== null && job.Periodic.Enabled && !job.Stop && !isParameterized(job)
 }
 
 /**
- * What a new version of a job means for its record: another one, the one it has (`keep`), or none
- * any more. A schedule that stays keeps its record, so that no launch is lost to an update; one
- * that is new or other begins now.
+ * Returns the record of a new version: a new one, the existing one (`keep`), or none. An unchanged
+ * schedule keeps its record, so that no launch is lost by an update; a changed one starts now.
  */
 export function launchRecord(
   before: Job | undefined,

@@ -5,7 +5,7 @@ import { retargeted } from '../scaling/settle-policies.ts'
 export type { OffsetAt } from '../../lang/cron/index.ts'
 
 /**
- * The first launch after a time; undefined when there is none any more. Of several specs the
+ * Returns the first launch after a time; undefined if there is none. With several specs the
  * earliest counts.
  */
 export function nextLaunchMs(
@@ -16,36 +16,35 @@ export function nextLaunchMs(
   const specs = periodic.Specs ?? [periodic.Spec]
   const times = specs.flatMap((spec) => {
     const parsed = parseCron(spec)
-    if (!parsed.ok) return [] // refused at registration
+    if (!parsed.ok) return [] // rejected at registration
     return nextCronTime(parsed.value, { zone: periodic.TimeZone, afterMs, offsetAt }) ?? []
   })
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
-/** Later than this, a launch was missed rather than slow. */
+/** Delay above which a launch counts as missed rather than late. */
 const SLOW_MS_MAX = 60_000
 
 export interface DueLaunch {
   readonly periodic: PeriodicConfig
-  /** When the launch was due; not in the future. */
+  /** Scheduled time of the launch; not in the future. */
   readonly dueMs: number
   readonly nowMs: number
-  /** Whether an earlier instance has not ended. */
+  /** Whether an earlier instance is still running. */
   readonly isOverlapping: boolean
   readonly offsetAt: OffsetAt
 }
 
 export interface LaunchDecision {
-  /** The time that names the new instance; undefined when there is none. */
+  /** Launch time that names the new instance; undefined if none is launched. */
   readonly launchMs: number | undefined
-  /** How far the schedule is carried out then. */
+  /** New progress of the schedule. */
   readonly doneMs: number
 }
 
 /**
- * What to do about a launch that is due. One that overlaps is passed over where overlap is
- * prohibited. Launches that were missed while no server ran are made up for by one, now; then the
- * schedule goes on.
+ * Decides about a launch that is due. An overlapping launch is skipped if overlap is prohibited.
+ * Launches that were missed while no server ran are replaced by one immediate launch.
  */
 export function decideLaunch(due: DueLaunch): LaunchDecision {
   const { dueMs, nowMs, periodic } = due
@@ -56,17 +55,17 @@ export function decideLaunch(due: DueLaunch): LaunchDecision {
   return { launchMs: isPassedOver ? undefined : doneMs, doneMs }
 }
 
-/** `<parent>/periodic-<unix seconds of the launch>`. */
+/** Returns `<parent>/periodic-<unix seconds of the launch>`. */
 function periodicChildId(parentId: string, launchMs: number): string {
   return `${parentId}/periodic-${Math.floor(launchMs / 1_000)}`
 }
 
-/** The job that one launch of a periodic job makes, as it would be submitted. */
+/** Returns the child job of a periodic launch, as it would be submitted. */
 export function periodicChild(parent: Job, launchMs: number): Job {
   return { ...childOf(parent, periodicChildId(parent.ID, launchMs)), Periodic: null }
 }
 
-/** What a child takes over: everything but what servers wrote about the parent itself. */
+/** Returns the child of a job: everything except fields that servers set on the parent. */
 export function childOf(parent: Job, id: string): Job {
   return {
     ...parent,

@@ -7,10 +7,10 @@ import {
   type OffsetAt,
 } from '../../lang/cron/index.ts'
 
-/** Whether a task may run now, and until when that holds. */
+/** State of a task's schedule: whether it may run, and until when this is valid. */
 export interface ScheduleWindow {
   readonly isOpen: boolean
-  /** When the window closes or the next one opens; undefined: never again. */
+  /** Time at which the window closes or the next one opens; undefined if never. */
   readonly changesMs: number | undefined
 }
 
@@ -19,21 +19,23 @@ interface TaskCron {
   readonly end: CronExpression
 }
 
-/** Ends come once a day; two days reach across a changed clock. */
+/**
+ * Search range for the last start: windows end once a day, and two days also cover clock changes.
+ */
 const REACH_MS = 50 * 3_600_000
 const SECOND_MS = 1_000
 
 /**
- * The window of a schedule at a time. A window opens at each time that `start` names and closes at
- * the next time of day that `end` names, on the same day or on the next. A schedule without `cron`
- * is always open. The zone is the machine's where the schedule names none.
+ * Returns the window of a schedule at a time. A window opens at each time of `start` and closes at
+ * the next time of day given by `end`, on the same or the next day. A schedule without `cron` is
+ * always open. Without a time zone the machine's is used.
  */
 export function scheduleWindow(
   { Cron: cron }: TaskSchedule,
   { nowMs, offsetAt, localZone }: { nowMs: number; offsetAt: OffsetAt; localZone: string },
 ): ScheduleWindow {
   const parsed = cron === null ? undefined : parseTaskCron(cron)
-  // What cannot be read is rejected at registration.
+  // Invalid expressions are rejected at registration.
   if (cron === null || parsed === undefined || !parsed.ok) return ALWAYS
   const zone = zoneOf(cron.Timezone, localZone)
   const next = (expression: CronExpression, afterMs: number): number | undefined =>
@@ -48,7 +50,7 @@ export function scheduleWindow(
 
 const ALWAYS: ScheduleWindow = { isOpen: true, changesMs: undefined }
 
-/** The latest time not after `nowMs`; the beginning of the search where there is none. */
+/** Returns the latest time up to `nowMs`; the start of the search range if there is none. */
 function lastBefore(next: (afterMs: number) => number | undefined, nowMs: number): number {
   let lastMs = nowMs - REACH_MS
   for (;;) {
@@ -64,7 +66,10 @@ export function zoneOf(timezone: string, localZone: string): string {
 
 const END = /^\s*(\d{1,2})\s+(\d{1,2})\s*$/
 
-/** `start` is a cron expression, `end` a minute and an hour. The error says which is wrong. */
+/**
+ * Parses the expressions: `start` is a cron expression, `end` a minute and an hour. The error names
+ * the invalid one.
+ */
 export function parseTaskCron(cron: {
   readonly Start: string
   readonly End: string

@@ -1,20 +1,23 @@
 import type { NodeStatus } from '@reeve/contract'
 
 /**
- * What the servers notice of a node:
+ * Contact of servers with a node:
  *
  * - `hello`: it registered on a new channel, which counts as a heartbeat
- * - `heartbeat`: it said something
- * - `silence`: its time ran out
+ * - `heartbeat`: it sent any message
+ * - `silence`: its heartbeat deadline expired
  */
 export type NodeContact = 'hello' | 'heartbeat' | 'silence'
 
 export interface NodeStatusFacts {
-  /** It has allocations that should run, and has not said how they are since it was last silent. */
+  /**
+   * True if it has allocations that should run, and has not reported them since it was
+   * disconnected.
+   */
   readonly awaitsReports: boolean
-  /** Its pool is there. */
+  /** True if its node pool exists. */
   readonly hasPool: boolean
-  /** Something on it may stay disconnected: `lost_after` is set and has not run out. */
+  /** True if an allocation on it may stay disconnected: `lost_after` is set and has not expired. */
   readonly mayReconnect: boolean
 }
 
@@ -28,13 +31,13 @@ const always =
   () =>
     status
 
-/** `unknown` is a node that nobody has heard of. */
+/** Transitions by status; `unknown` stands for a node that is not registered. */
 const MOVES = {
   unknown: { hello: settled, heartbeat: settled, silence: always('down') },
   initializing: { hello: settled, heartbeat: settled, silence: gone },
-  // A channel that broke and came back within the time: nothing was missed.
+  // A channel that broke and was restored in time: nothing was missed.
   ready: { hello: always('ready'), heartbeat: always('ready'), silence: gone },
-  // Never straight to ready: first it says how those are that were given up for unknown.
+  // Goes through `initializing` until it has reported the allocations marked unknown.
   disconnected: {
     hello: always('initializing'),
     heartbeat: always('initializing'),
@@ -43,7 +46,7 @@ const MOVES = {
   down: { hello: settled, heartbeat: settled, silence: always('down') },
 } as const satisfies Record<NodeStatus | 'unknown', Record<NodeContact, Move>>
 
-/** The status of a node after something was noticed of it. */
+/** Returns the status of a node after a contact or its absence. */
 export function nextNodeStatus(
   status: NodeStatus | undefined,
   contact: NodeContact,
@@ -53,8 +56,8 @@ export function nextNodeStatus(
 }
 
 /**
- * Whether the jobs that a node matters to are evaluated when its status changes. One that was down
- * and is not ready yet offers nothing that it did not before.
+ * Reports whether a status change requires evaluating the jobs of a node. From down to initializing
+ * the node gains no capacity.
  */
 export function isStatusNews(before: NodeStatus | undefined, after: NodeStatus): boolean {
   if (before === after) return false

@@ -1,12 +1,12 @@
 import { AGENT_VERSION_ATTRIBUTE, type Node, type NodeStub } from '@reeve/contract'
 
-/** A node without its secret: all that anybody but the servers' door may see of one. */
+/** A node without its secret: the form used outside of node authentication. */
 export type PublicNode = Omit<Node, 'SecretID'>
 
 export interface NodeStubOptions {
   /** `resources=true` */
   readonly resources?: boolean
-  /** `os=true`: with the attribute that names the operating system. */
+  /** `os=true`: include the operating system's name. */
   readonly os?: boolean
 }
 
@@ -36,7 +36,7 @@ export function nodeStub(node: PublicNode, options: NodeStubOptions = {}): NodeS
   }
 }
 
-/** The host of `host:port`, also of `[::1]:4646`. */
+/** Returns the host of `host:port`, also of `[::1]:4646`. */
 function hostOf(address: string): string {
   const colon = address.lastIndexOf(':')
   const host = colon === -1 ? address : address.slice(0, colon)

@@ -1,17 +1,17 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
-/** What is asked of a scaling. */
+/** A scaling request. */
 export interface ScaleWish {
   readonly group: string
-  /** Undefined: only an event is to be recorded. */
+  /** Undefined if only an event is recorded. */
   readonly count: number | undefined
   readonly message: string
   readonly isError: boolean
   readonly meta: Readonly<Record<string, unknown>> | null
 }
 
-/** What is wrong with a request whatever the job; the texts are contract. */
+/** Returns the problem of a request, independent of the job; the texts are part of the contract. */
 export function scaleRequestProblem(wish: ScaleWish): string | undefined {
   const { count } = wish
   if (wish.group === '') return 'missing task group name for scaling action'
@@ -20,7 +20,7 @@ export function scaleRequestProblem(wish: ScaleWish): string | undefined {
     return 'scaling action should not contain count if error is true'
   if (count !== undefined && count > Number.MAX_SAFE_INTEGER)
     return `new scaling count is too large for TaskGroup.Count (int): ${count}`
-  // One of them must be there; a flag that says false says nothing.
+  // One of them is required; an error flag that is false does not count.
   if (wish.message === '' && !wish.isError)
     return 'scaling action needs a message or an error: one of Message or Error must be provided'
   const size = JSON.stringify([wish.message, wish.meta]).length
@@ -29,7 +29,10 @@ export function scaleRequestProblem(wish: ScaleWish): string | undefined {
     : undefined
 }
 
-/** Why a group of the job cannot have the count; undefined when it can. In the peers' order. */
+/**
+ * Returns the reason why a group of the job cannot have the count; undefined if it can. Checked in
+ * the same order as peers do.
+ */
 export function scaleProblem(job: Job, wish: ScaleWish): string | undefined {
   const { count } = wish
   if (job.Type === 'system' && (count ?? 0) > 1)
@@ -56,7 +59,7 @@ function totalProblem(job: Job, wish: ScaleWish): string | undefined {
     : undefined
 }
 
-/** The job with the wanted count in the group; itself when that is no change. */
+/** Returns the job with the count in the group; the same object if nothing changes. */
 export function withCount(job: Job, { group, count }: ScaleWish): Job {
   const isOther = (one: TaskGroup): boolean => one.Name === group && one.Count !== count
   if (count === undefined || !job.TaskGroups.some(isOther)) return job

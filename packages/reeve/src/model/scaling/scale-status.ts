@@ -2,7 +2,10 @@ import type { Job, JobScaleStatus, ScalingEvent, TaskGroupScaleStatus } from '@r
 import type { AllocationRow } from '../allocation/allocation-row.ts'
 import { isTerminal } from '../allocation/terminal.ts'
 
-/** What lives of the current registration, without canaries, which are beyond the count. */
+/**
+ * Counts the live allocations of the current registration, without canaries, which are not part of
+ * the count.
+ */
 export function scaleStatus(
   job: Job,
   allocations: readonly AllocationRow[],

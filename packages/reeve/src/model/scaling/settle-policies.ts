@@ -2,19 +2,19 @@ import type { Job, ScalingPolicy, Task, TaskGroup } from '@reeve/contract'
 import type { IdSource } from '@reeve/kit/clock.ts'
 import { isEqual } from '../deep-equal.ts'
 
-/** A job whose scaling policies have their ids, and what that means for the stored policies. */
+/** A job whose scaling policies have IDs, with the changes of the stored policies. */
 export interface SettledPolicies {
   readonly job: Job
-  /** New ones, and those that say something else now. */
+  /** New and changed policies. */
   readonly changed: readonly ScalingPolicy[]
-  /** Ids of those that the job no longer has. */
+  /** IDs of policies that the job no longer has. */
   readonly removed: readonly string[]
 }
 
 /**
- * A policy gets its id at registration and keeps it while its target keeps it. What the caller
- * wrote as id does not count: it might be another job's. The policies of a stopped job are
- * disabled, while the job keeps what its user said.
+ * Assigns IDs to scaling policies at registration; a policy keeps its ID while its target is
+ * unchanged. IDs set by the caller are ignored: they might belong to another job. The policies of a
+ * stopped job are stored as disabled, while the job keeps the submitted value.
  */
 export function settlePolicies(
   job: Job,
@@ -56,12 +56,12 @@ function settleTask(task: Task, settle: Settle): Task {
   return { ...task, ScalingPolicies: task.ScalingPolicies.map(settle) }
 }
 
-/** What a policy is about. The canonical form writes targets in one order. */
+/** Returns the identity of a policy. The canonical form writes targets in one order. */
 function targetKey({ Type, Target }: ScalingPolicy): string {
   return JSON.stringify([Type, Target])
 }
 
-/** The groups of a child, whose policies are about the child and not about its parent. */
+/** Returns the groups of a child job, whose policies target the child instead of its parent. */
 export function retargeted(groups: readonly TaskGroup[], jobId: string): readonly TaskGroup[] {
   const retarget = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,

@@ -1,11 +1,11 @@
 import { formatMultiError } from '@reeve/kit/multi-error.ts'
 
-/** Something wrong in a job, or a part of it in which things are wrong. */
+/** A problem of a job, or a part of it that has problems. */
 export interface Finding {
-  /** Where, in wire names: `TaskGroups[0].Tasks[1].Driver`; empty for the job itself. */
+  /** Path in wire names: `TaskGroups[0].Tasks[1].Driver`; empty for the job itself. */
   readonly path: string
   readonly message: string
-  /** What is wrong inside the part; the message then introduces it. */
+  /** Problems within the part; the message then introduces them. */
   readonly within?: readonly Finding[]
 }
 
@@ -16,16 +16,16 @@ export function finding(path: string, message: string): Finding {
 const NONE: readonly Finding[] = []
 
 /**
- * `when(condition && finding(…))`: the rules of a shape read as a list, and what is in order costs
- * no texts. Nearly everything is.
+ * Supports `when(condition && finding(…))`: the rules of a shape read as a list, and texts are
+ * created only for problems, which are rare.
  */
 export function when(found: Finding | false): readonly Finding[] {
   return found === false ? NONE : [found]
 }
 
 /**
- * The findings of several rules, in order. A job has hundreds of rules and mostly no finding: a
- * list literal of spreads would make two objects for each of them.
+ * Concatenates the findings of several rules. A job has hundreds of rules and mostly no finding: a
+ * list literal of spreads would allocate two objects for each of them.
  */
 export function allOf(...parts: readonly (readonly Finding[])[]): readonly Finding[] {
   let all: Finding[] | undefined
@@ -33,7 +33,7 @@ export function allOf(...parts: readonly (readonly Finding[])[]): readonly Findi
   return all ?? NONE
 }
 
-/** Findings of a part under its own heading; none when the part is in order. */
+/** Returns the findings of a part under its own heading; none if it has none. */
 export function nest(
   path: string,
   message: string,
@@ -42,7 +42,7 @@ export function nest(
   return within.length === 0 ? NONE : [{ path, message, within }]
 }
 
-/** Findings of each entry of a list that may be null, with its path and position. */
+/** Returns the findings of each entry of a nullable list, with its path and position. */
 export function each<T>(
   list: readonly T[] | null,
   path: string,
@@ -56,7 +56,7 @@ export function each<T>(
   return all
 }
 
-/** Parts are nested multi-errors, inserted as they are. */
+/** Formats findings. Parts are nested multi-errors, inserted unchanged. */
 export function findingsText(findings: readonly Finding[]): string {
   return formatMultiError(findings.map(findingText))
 }
@@ -65,7 +65,7 @@ function findingText({ message, within }: Finding): string {
   return within === undefined ? message : `${message}: ${findingsText(within)}`
 }
 
-/** The findings that have no parts, in order: what an editor marks in the text of the job. */
+/** Returns the findings without parts, in order: the positions that an editor marks. */
 export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
   return findings.flatMap((found) =>
     found.within === undefined ? [found] : leavesOf(found.within),
@@ -73,8 +73,8 @@ export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /**
- * The same findings with at most so many leaves, and what was left out told as a number: a text of
- * megabytes helps nobody.
+ * Truncates findings to a number of leaves, and adds the number of omitted ones: a text of
+ * megabytes is of no use.
  */
 export function atMost(findings: readonly Finding[], max: number): readonly Finding[] {
   if (findings.length === 0) return findings

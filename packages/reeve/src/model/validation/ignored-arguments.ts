@@ -10,9 +10,8 @@ import { nsFromMs } from '@reeve/kit/duration.ts'
 import { exposesIdentity } from './unsupported.ts'
 
 /**
- * Arguments that are stored and returned and change nothing at run time: whoever sets one is told
- * when the job is registered (decision 0087). Arguments that only describe, such as `meta` of a
- * service, are not among them.
+ * Returns warnings for arguments that are stored and returned but have no effect at run time
+ * (decision 0087). Purely descriptive arguments, such as `meta` of a service, are not included.
  */
 export function ignoredInGroup(group: TaskGroup): readonly string[] {
   return [
@@ -28,7 +27,7 @@ export function ignoredInGroup(group: TaskGroup): readonly string[] {
   ]
 }
 
-/** What canonical jobs have that do not say. */
+/** Values of `stagger` in canonical jobs that do not set it. */
 const STAGGERS_DEFAULT: readonly number[] = [0, nsFromMs(30_000)]
 
 function ignoredInUpdate({ Update: update }: TaskGroup): readonly string[] {
@@ -97,7 +96,7 @@ const SCRIPT_ONLY = ['command', 'args']
 const GRPC_ONLY = ['grpc_service', 'grpc_use_tls']
 const ADDRESS_ONLY = ['port', 'address_mode']
 
-/** Arguments that checks of a type do not read. */
+/** Arguments that checks of a type ignore. */
 const IGNORED_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
   http: [...SCRIPT_ONLY, ...GRPC_ONLY],
   tcp: [...HTTP_ONLY, ...TLS_ONLY, ...SCRIPT_ONLY, ...GRPC_ONLY],

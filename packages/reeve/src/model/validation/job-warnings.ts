@@ -3,8 +3,8 @@ import { ignoredInGroup, ignoredInTask } from './ignored-arguments.ts'
 import { findRounded } from './rounded-number.ts'
 
 /**
- * What is accepted but probably not meant. `Periodic.Spec` is not among them: it is
- * the documented field.
+ * Returns warnings about a valid job that is probably not as intended. `Periodic.Spec` is not among
+ * them: it is the documented field.
  */
 export function jobWarnings(job: Job): readonly string[] {
   const groups = job.TaskGroups.flatMap((group) =>
@@ -14,7 +14,8 @@ export function jobWarnings(job: Job): readonly string[] {
 }
 
 /**
- * Promotion is of the whole deployment, so one group that waits for a person holds up the others.
+ * Promotion applies to the whole deployment, so one group that requires manual promotion delays the
+ * others.
  */
 function promotionWarnings(job: Job): readonly string[] {
   const canaried = job.TaskGroups.filter((group) => (group.Update?.Canary ?? 0) > 0)
@@ -63,7 +64,7 @@ function networkWarnings(networks: readonly NetworkResource[] | null): readonly 
     : []
 }
 
-/** Without a delay, callers still reach an instance that is already stopping. */
+/** Without a delay, clients may still connect to an instance that is stopping. */
 function shutdownWarnings(group: TaskGroup): readonly string[] {
   const tasksServe = group.Tasks.some((task) => task.Services !== null)
   const serves = tasksServe || group.Services !== null
@@ -94,7 +95,9 @@ function taskWarnings(task: Task): readonly string[] {
   ]
 }
 
-/** Digits are lost where the body is read: what was sent cannot be told any more. */
+/**
+ * Warns about integers that lost digits when the body was parsed; the original value is unknown.
+ */
 function roundedWarnings(place: string, settings: object | null | undefined): readonly string[] {
   const found = findRounded(settings)
   if (found === undefined) return []
@@ -102,7 +105,7 @@ function roundedWarnings(place: string, settings: object | null | undefined): re
   return [`${place} ${found.path}: ${lost}; write it as a string`]
 }
 
-/** A bare word in a job file is a reference, not a driver's name. */
+/** An identifier without quotes in a job file is a reference, not a driver's name. */
 function driverWarnings(driver: string): readonly string[] {
   return driver.startsWith('${')
     ? [

@@ -29,7 +29,7 @@ interface Rejection {
   readonly name: string
   readonly job: Job
   readonly path: string
-  /** What the message must say; for a block without effect the alternative. */
+  /** Expected message; for a block without effect it names the alternative. */
   readonly says: RegExp
 }
 

@@ -21,7 +21,10 @@ export function checkConstraints(
   )
 }
 
-/** Those that count other allocations make no sense for one task. */
+/**
+ * Validates the constraints of a task. Operands that count other allocations are not allowed on one
+ * task.
+ */
 export function checkTaskConstraints(
   constraints: readonly Constraint[] | null,
   path: string,
@@ -103,7 +106,7 @@ function checkAffinityWeight(weight: number, path: string): readonly Finding[] {
   )
 }
 
-/** What the operand asks of the two sides. */
+/** Validates the operands of a constraint. */
 function checkSides(
   { LTarget: left, RTarget: right, Operand: operand }: Constraint,
   path: string,
@@ -130,7 +133,7 @@ function checkSides(
   )
 }
 
-/** Two plain texts ask nothing of a node: the author forgot that one of them is to be looked up. */
+/** Rejects a constraint between two literals: one side was probably meant as a reference. */
 function plainText(left: string, isTarget: IsTarget): string {
   const reference = (prefix: string): string => `\${${prefix}${left}}`
   const bare = reference('')
@@ -140,10 +143,10 @@ function plainText(left: string, isTarget: IsTarget): string {
 }
 
 function checkRight(operand: string, right: string): readonly string[] {
-  // It is taken apart again for every node that is looked at.
+  // It is split again for every node that is checked.
   if (right.length > LIMITS.constraintCharsMax)
     return [`RTarget is longer than ${LIMITS.constraintCharsMax} characters`]
-  // A reference is read from each node, so what it will hold cannot be checked here.
+  // A reference is resolved on each node, so its value cannot be checked here.
   const known = right.startsWith('${') ? undefined : right
   switch (operand) {
     case 'distinct_hosts':
@@ -168,7 +171,7 @@ function checkRight(operand: string, right: string): readonly string[] {
   }
 }
 
-/** How text says yes or no; the empty one is yes for `distinct_hosts`. */
+/** Reports whether a text is a boolean; an empty one is true for `distinct_hosts`. */
 function isFlag(text: string): boolean {
   return [
     '',

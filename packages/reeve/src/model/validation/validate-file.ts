@@ -103,8 +103,8 @@ function checkChange(template: Template, path: string): readonly Finding[] {
 }
 
 /**
- * A signal that is given by a number. Names are the scheduler's to judge, because nodes differ in
- * those that they have.
+ * Validates a signal that is given by number. Names are checked by the scheduler, because nodes
+ * differ in the signals that they support.
  */
 export function checkSignal(signal: string, path: string): readonly Finding[] {
   const number = unknownSignalNumber(signal)
@@ -159,10 +159,13 @@ function checkArtifact(artifact: TaskArtifact, path: string): readonly Finding[]
   )
 }
 
-/** Rejected here rather than on each node that the task is placed on: there it fails for ever. */
+/**
+ * Validates an artifact's source. Rejected here, because it would fail on each node that the task
+ * is placed on.
+ */
 function checkSource(source: string, path: string): readonly Finding[] {
   const { scheme, kind } = parseArtifactScheme(source)
-  // What a reference stands for is known on the node only.
+  // References are resolved on the node only.
   if (source === '' || kind !== undefined || source.includes('${')) return []
   const what = scheme === '' ? 'a source without a scheme' : `${quote(scheme)} sources`
   return [
@@ -187,7 +190,7 @@ function checksumProblem(checksum: string): string | undefined {
   return digits.length === wanted ? undefined : `invalid ${type} checksum: ${quote(digits)}`
 }
 
-/** The payload goes into the task's local directory. */
+/** Validates the dispatch payload, which is written to the task's local directory. */
 export function checkDispatchPayload(task: Task, path: string): readonly Finding[] {
   const payload = task.DispatchPayload
   if (payload === null) return []
@@ -200,13 +203,14 @@ export function checkDispatchPayload(task: Task, path: string): readonly Finding
 }
 
 /**
- * Destinations are relative to the task's directory, which is one level inside the allocation's.
+ * Reports whether a destination is outside of the allocation directory. Destinations are relative
+ * to the task's directory, one level inside it.
  */
 function escapesAllocation(destination: string): boolean {
   return depthBelow(destination) < -1
 }
 
-/** The lowest level that a path reaches, counted from where it begins. */
+/** Returns the lowest level that a path reaches, relative to its start. */
 function depthBelow(path: string): number {
   let [depth, lowest] = [0, 0]
   for (const part of path.split(/[/\\]/)) {

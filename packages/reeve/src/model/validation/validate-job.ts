@@ -20,19 +20,19 @@ import { checkJobNames } from './validate-names.ts'
 import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
 export interface JobRules {
-  /** Highest priority a job may have. */
+  /** Maximum priority of a job. */
   readonly priorityMax?: number
-  /** What was found by those who know more than the job; told together with the rest. */
+  /** Problems found by checks that need more than the job; reported together with the others. */
   readonly others?: readonly JobProblem[]
 }
 
 export interface JobProblem {
-  /** Where, in wire names: `TaskGroups[0].Tasks[1].Driver`. */
+  /** Path in wire names: `TaskGroups[0].Tasks[1].Driver`. */
   readonly path: string
   readonly message: string
 }
 
-/** All that is wrong with a job. Both are empty when it is in order. */
+/** All problems of a job. Both fields are empty if it is valid. */
 export interface JobProblems {
   /** The body of the refusal: a multi-error, nested by group and task. */
   readonly text: string
@@ -40,20 +40,20 @@ export interface JobProblems {
 }
 
 const PRIORITY_MAX_DEFAULT = 100
-/** The type of jobs that servers make for themselves; nobody may submit one. */
+/** The type of jobs that servers create internally; users cannot submit one. */
 const INTERNAL_TYPE = '_core'
 const DESCRIPTION_CHARS_MAX = 1_000
 
 /**
- * Checks a canonical job against every rule that needs nothing but the job. Rules about its
- * namespace, its pool or the version before it belong to whoever registers it. All violations are
- * reported together.
+ * Validates a canonical job by every rule that needs nothing but the job. Rules about its
+ * namespace, node pool or previous version are checked at registration. All violations are reported
+ * together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
   return runToCompletion(validateJobSteps(job, rules))
 }
 
-/** The same in steps of one task, for callers that share the event loop. */
+/** Validates in steps, for callers that share the event loop. */
 export function* validateJobSteps(job: Job, rules: JobRules = {}): Steps<JobProblems> {
   const groups = yield* checkGroups(job)
   const all = allOf(
@@ -156,7 +156,7 @@ function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly Fin
   )
 }
 
-/** Also what registration answers on its own before anything else. */
+/** Also the error of registration's own check, which runs first. */
 export const SYSTEM_SCALING = 'Task groups with job type system do not support scaling blocks'
 
 function checkAdmission(job: Job, priorityMax: number): readonly Finding[] {

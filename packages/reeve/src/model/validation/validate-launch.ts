@@ -6,7 +6,7 @@ import { parseTaskCron, zoneOf } from '../launch/task-schedule.ts'
 import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
 
-/** How jobs of which children are launched may be made: by time, or by dispatch. */
+/** Validates the periodic and parameterized blocks. */
 export function checkPeriodic(job: Job): readonly Finding[] {
   if (job.Periodic === null) return []
   const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
@@ -42,12 +42,12 @@ function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
   )
 }
 
-/** All of them are looked at for each launch. */
+/** The number is limited because all specs are evaluated for each launch. */
 function tooManySpecs(count: number): string {
   return `Periodic has ${count} specs. It cannot have more than ${LIMITS.periodicSpecsMax}`
 }
 
-/** The times of day during which a task runs. */
+/** Validates the schedule of a task. */
 export function checkSchedule(task: Task, path: string): readonly Finding[] {
   if (task.Schedule === null) return []
   const { Cron: cron } = task.Schedule
@@ -66,7 +66,8 @@ export function checkSchedule(task: Task, path: string): readonly Finding[] {
 }
 
 /**
- * A name of the time zone database: offsets such as `+02:00`, which the engine takes too, are none.
+ * Validates a name of the time zone database; offsets such as `+02:00`, which the engine accepts
+ * too, are rejected.
  */
 function checkTimeZone(zone: string): string | undefined {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return `unknown time zone ${zone}`

@@ -5,7 +5,10 @@ const PORT_MAX = 65_535
 const HOSTNAME_CHARS_MAX = 254
 const HOSTNAME_LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
 
-/** Ports are told apart by label and, where static, by number within the whole group. */
+/**
+ * Validates networks. Ports must be unique by label and, if static, by number within the whole
+ * group.
+ */
 export function checkNetworks(group: TaskGroup, path: string): readonly Finding[] {
   const taken: TakenPorts = { labels: new Map(), numbers: new Map() }
   return allOf(
@@ -20,7 +23,7 @@ export function checkNetworks(group: TaskGroup, path: string): readonly Finding[
   )
 }
 
-/** Every label that services of the group may refer to. */
+/** Returns every port label that services of the group may reference. */
 export function portLabels(group: TaskGroup): ReadonlySet<string> {
   const networks = [
     ...(group.Networks ?? []),

@@ -18,10 +18,10 @@ const REFERENCE = /\$\{[^}]*\}/g
 const ADDRESS_MODES = ['', 'auto', 'host', 'driver', 'alloc', 'alloc_ipv6']
 const ON_UPDATE = ['require_healthy', 'ignore_warnings', 'ignore']
 const INITIAL_STATES = ['', 'passing', 'warning', 'critical']
-/** Any other is unknown; that of external catalogues is known and rejected. */
+/** Known providers; external catalogues are recognized and rejected. */
 const PROVIDERS: readonly string[] = [SERVICE_PROVIDER, DISCOVERY_PROVIDER]
 /**
- * What an agent can do itself; a script runs inside the task, as a command of its user would. `ttl`
+ * Check types that agents support; a script runs inside the task, as a command with its user. `ttl`
  * checks, which tasks report themselves, need an external catalogue.
  */
 const CHECK_TYPES: readonly string[] = ['http', 'tcp', 'grpc', 'script']
@@ -29,7 +29,7 @@ const HTTP_PROTOCOLS: readonly string[] = ['', 'http', 'https']
 /** RFC 9110, section 9.1: a method is a token. */
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/
 
-/** A service with where it stands: services of tasks and of groups obey different rules. */
+/** A service with its parent: services of tasks and of groups obey different rules. */
 interface Placed {
   readonly service: Service
   readonly path: string
@@ -139,7 +139,7 @@ function checkPortLabels(
 
 function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
   const { AddressMode: mode, Provider: provider } = service
-  // What references stand for is known on the node only; any letter will do for their place.
+  // References are resolved on the node only; any letter is a valid placeholder.
   const shape = service.Name.replaceAll(REFERENCE, 'x')
   const known = service.Name.replaceAll(REFERENCE, '')
   const badName = known.length > NAME_CHARS_MAX || !NAME.test(shape)
@@ -220,7 +220,7 @@ function checkCheck(check: ServiceCheck, path: string, owner: Placed): readonly 
   )
 }
 
-/** What each kind of check needs to know. */
+/** Validates the arguments that each type of check requires. */
 function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
   switch (check.Type) {
     case 'http':
@@ -259,7 +259,7 @@ function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
   }
 }
 
-/** Only the node knows what it stands for. */
+/** Reports whether the value is resolved on the node. */
 function isReference(text: string): boolean {
   return text.includes('${')
 }

@@ -4,14 +4,20 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS } from '../limits.ts'
 import type { VariableLockRow, VariableRow } from './variable-row.ts'
 
-/** How a variable's lock stands at a time. */
+/** State of a variable's lock at a time. */
 export type LockState =
   | { readonly kind: 'free' }
   | { readonly kind: 'held'; readonly id: string }
-  /** It ran out: who held it may still act on what it knew, so nobody takes it at once. */
+  /**
+   * Expired: its former holder may still act on it, so it cannot be acquired until the lock delay
+   * is over.
+   */
   | { readonly kind: 'resting' }
 
-/** Whether anybody noticed yet that the time is over makes no difference. */
+/**
+ * Returns the state of the lock. It depends on the time only, whether or not the expiry was
+ * recorded.
+ */
 export function lockState(
   { Lock }: Pick<VariableRow, 'Lock'>,
   held: VariableLockRow | undefined,
@@ -24,7 +30,7 @@ export function lockState(
   return { kind: restsUntilMs(Lock, held) > nowMs ? 'resting' : 'free' }
 }
 
-/** When a lock that ran out may be taken again. */
+/** Returns when an expired lock can be acquired again. */
 export function restsUntilMs({ LockDelay }: VariableLock, { UntilMs }: VariableLockRow): number {
   return UntilMs + (parseDurationMs(LockDelay) ?? 0)
 }
@@ -38,7 +44,7 @@ interface WrittenTimes {
   readonly LockDelay?: string | null | undefined
 }
 
-/** The times of a new lock as they are stored; the text of what is wrong with them otherwise. */
+/** Returns the times of a new lock as they are stored, or the problem with them. */
 export function lockTimes(given: WrittenTimes): Result<Omit<VariableLock, 'ID'>, string> {
   const { variableLockMsMin: min, variableLockMsMax: max, variableLockMsDefault } = LIMITS
   const ttl = durationOf(given.TTL, variableLockMsDefault)

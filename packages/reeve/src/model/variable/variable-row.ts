@@ -1,12 +1,12 @@
 import type { VariableLock, VariableMetadata } from '@reeve/contract'
 
-/** A variable as it is stored. Its values are sealed: neither log nor checkpoint shows them. */
+/** A variable as it is stored. Its values are sealed in log and checkpoint. */
 export interface VariableRow {
   readonly Namespace: string
   readonly Path: string
-  /** The items as JSON, sealed. */
+  /** The items as sealed JSON. */
   readonly SealedItems: string
-  /** Who may change it now; null when anybody with the right may. */
+  /** The lock that restricts writes to its holder; null without one. */
   readonly Lock: VariableLock | null
   readonly CreateIndex: number
   readonly CreateTime: number
@@ -15,13 +15,13 @@ export interface VariableRow {
 }
 
 /**
- * Until when a lock holds. Apart from the variable, because to keep a lock is no change of it: who
- * follows the variable is not woken, and its index stays what others compare with.
+ * Expiry of a lock. Separate from the variable, because renewing a lock is no change of it:
+ * blocking queries are not woken, and the index for check-and-set remains.
  */
 export interface VariableLockRow {
   readonly Namespace: string
   readonly Path: string
-  /** Empty when the lock ran out: nobody may take it again before `UntilMs`. */
+  /** Empty after the lock has expired: it cannot be acquired again before `UntilMs`. */
   readonly LockID: string
   readonly UntilMs: number
   readonly CreateIndex: number
@@ -29,8 +29,8 @@ export interface VariableLockRow {
 }
 
 /**
- * The variable without its values. Whoever knows the id of a lock can write as its holder, so it is
- * shown only to those who may write anyway.
+ * Returns the variable without its values. The lock ID permits writing as the holder, so it is
+ * shown only to callers with write permission.
  */
 export function variableMetadata(row: VariableRow, showsLockId = false): VariableMetadata {
   const { SealedItems: _sealed, Lock, ...metadata } = row
