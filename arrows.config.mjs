@@ -6,9 +6,9 @@
  *   may       areas it may import; `types` only with `import type`
  *   packages  npm packages it may import (and its package.json must declare)
  *   builtins  true when it may import Node's own modules
- *   doors     files through which others enter, when not only `index.ts`; `open` areas have none
+ *   doors     files that others may import, if not only `index.ts`; `open` areas have none
  *   pure      no clock, no disk, no network: compiled without host types, see tsconfig.core.json
- *   library   may import only other libraries: somebody may use it without the product
+ *   library   may import only other libraries, so that it can be used without the product
  *
  * Test files beside the code may also import Node's modules, development packages and their
  * package's `test/`. Files under `test/`, `bench/`, `fuzz/` and `sim/` may import every
@@ -59,7 +59,7 @@ export const areas = {
   // Keys and signatures for the languages, by Node's own module (decision 0095).
   crypto: { folder: 'packages/kit/node', builtins },
 
-  // Languages that somebody may use without the product: they import nothing of it (decision 0099).
+  // Languages that can be used without the product: they import nothing of it (decision 0099).
   hcl: { folder: 'packages/hcl/src', pure, library },
   'go-template': {
     folder: 'packages/go-template/src',
@@ -219,7 +219,7 @@ export const areas = {
     packages: ['pino'],
     builtins,
   },
-  // Names that other clients, files and machines use for what is ours, as tables (decision 0120).
+  // Tables of the names that other clients, files and systems use (decision 0120).
   cli: {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which

@@ -24,9 +24,9 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
 
 /** Paths whose texts are free of these phrases; the rest of the repository joins it by and by. */
 const CHECKED: readonly RegExp[] = [
-  /^packages\/(?:contract|hcl|kit|native-policy)\//,
+  /^packages\/(?:contract|go-template|hcl|kit|native-policy|rego|sdk)\//,
   /^packages\/reeve\/(?:bench|sim|fuzz|native)\//,
-  /^packages\/reeve\/src\/(?:compat|jobspec|lang|threads)\//,
+  /^packages\/reeve\/src\/(?:acl|compat|infrastructure|jobspec|judging|lang|policy-tools|runner|threads|tls)\//,
   /^tools\//,
 ]
 

@@ -27,8 +27,8 @@ import { fail } from './template-error.ts'
 import { fromPlain, isMap, isTrue, printValue, toPlain, typeNameOf, type Value } from './value.ts'
 
 /**
- * The functions that templates of tasks may call in addition to the language's own. The value that
- * a pipeline passes on is the last argument.
+ * Functions that templates of tasks may call in addition to the language's own. The piped value is
+ * the last argument.
  */
 export const HELPER_FUNCTIONS: TemplateFunctions = functionTable([
   ...textFunctions(),
@@ -173,7 +173,7 @@ function codeFunctions(): Entries {
   ]
 }
 
-/** The functions of a well-known collection that jobs use most, under their usual prefix. */
+/** The most used functions of the Sprig library, with their usual prefix. */
 function sprigFunctions(): Entries {
   const functions: Entries = [
     ['default', constantCost, (fallback, value) => (isTrue(value) ? value : fallback)],
@@ -235,7 +235,7 @@ function sprigFunctions(): Entries {
   return functions.map(([name, cost, call]) => [`sprig_${name}`, cost, call] as const)
 }
 
-/** Those that tell the time, as of one moment. */
+/** Time functions, evaluated at a fixed time. */
 export function timeFunctions(nowMs: number): TemplateFunctions {
   const at = (layout: string): string =>
     formatTime(clockFace(BigInt(nowMs) * 1_000_000n, 0, 'UTC'), layout)
@@ -286,7 +286,7 @@ function withoutSuffix(value: string, suffix: string): string {
   return suffix !== '' && value.endsWith(suffix) ? value.slice(0, -suffix.length) : value
 }
 
-/** Each replacement costs as much as an element of a list, however short it is. */
+/** Each replacement costs as much as an element of a list, even if it is empty. */
 function replaceCost(args: readonly Value[], budget: ByteBudget): void {
   textCost(args, budget)
   const [from, , value] = args
@@ -295,11 +295,12 @@ function replaceCost(args: readonly Value[], budget: ByteBudget): void {
 
 function replaced(value: string, from: string, to: string): string {
   tooLong(value.length + occurrences(value, from) * to.length)
-  // `$$` is one `$`. A function in its place would be called for each of millions.
+  // `$$` inserts one `$`. A function instead of a string would be called for each of millions of
+  // matches.
   return value.replaceAll(from, to.replaceAll('$', '$$$$'))
 }
 
-/** Counted before anything is built, so that a text or list that is too long never exists. */
+/** Charged before the result is built, so that an oversized text or list is never allocated. */
 function occurrences(value: string, part: string): number {
   if (part === '') return value.length + 1
   let found = 0
@@ -312,7 +313,7 @@ function splitText(value: string, mark: string): readonly string[] {
   return value.split(mark)
 }
 
-/** `$1` and `${name}` mean the same in both libraries. */
+/** `$1` and `${name}` have the same meaning in both libraries. */
 function replacedMatches(pattern: RE2JS, value: string, to: string): string {
   if (value.length * (1 + to.length) > TEMPLATE_LIMITS.outputCharsMax) {
     let [matches, matchedChars] = [0, 0]
@@ -367,7 +368,7 @@ function counted(bounds: readonly number[]): readonly Value[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => BigInt(from + index))
 }
 
-/** `a/b` = 1 becomes b inside a. */
+/** Splits keys at slashes: `a/b` = 1 becomes key `b` of map `a`. */
 function exploded(flat: ReadonlyMap<string, Value>): Value {
   const root = new Map<string, Value>()
   for (const [path, value] of flat) {
@@ -439,7 +440,7 @@ function readJson(value: string): Value {
   }
 }
 
-/** Go's writer makes JSON safe to be put into a page. */
+/** Go's encoder escapes JSON for use in HTML. */
 function escapeMarks(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`

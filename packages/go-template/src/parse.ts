@@ -5,11 +5,11 @@ import { fail } from './template-error.ts'
 import type { BranchNode, Node, Pipe, TemplateTree } from './tree.ts'
 
 interface ParseOptions extends Delimiters {
-  /** Names of functions that a template may call. */
+  /** Functions that a template may call. */
   readonly functions: { has(name: string): boolean }
 }
 
-/** Reads a template of the Go text/template language. Throws a TemplateError with the line. */
+/** Parses a template of the Go text/template language. Throws a TemplateError with the line. */
 export function parseTemplate(source: string, options: ParseOptions): TemplateTree {
   if (source.length > TEMPLATE_LIMITS.sourceCharsMax) fail('the template is too long')
   const parser = new Parser(scanTemplate(source, options), options.functions)
@@ -18,7 +18,7 @@ export function parseTemplate(source: string, options: ParseOptions): TemplateTr
 
 type Action = Extract<Piece, { kind: 'action' }>
 
-/** What ended a list of nodes. */
+/** Action that ended a list of nodes. */
 interface ListEnd {
   readonly word: 'end' | 'else' | 'eof'
   readonly rest: readonly Token[]
@@ -34,7 +34,7 @@ class Parser {
   readonly #pieces: readonly Piece[]
   readonly #functions: ParseOptions['functions']
   readonly #defined = new Map<string, readonly Node[]>()
-  /** Visible variables; `$` is the data. */
+  /** Variables in scope; `$` is the data. */
   #variables: string[] = ['$']
   #at = 0
   #depth = 0
@@ -150,12 +150,12 @@ class Parser {
     const { name, rest } = namedAction(tokens, 'block', line)
     const pipe = this.#pipe(rest, line)
     const body = this.#body('block', line)
-    // A definition elsewhere replaces what a block shows by itself.
+    // A `define` elsewhere replaces the default content of a block.
     if (!this.#defined.has(name)) this.#defined.set(name, body)
     return { kind: 'template', name, pipe, line }
   }
 
-  /** What is inside sees its own data only. */
+  /** Parses the content of a definition, where only its own data is in scope. */
   #body(word: string, line: number): readonly Node[] {
     const [variables, loops] = [this.#variables, this.#loops]
     this.#variables = ['$']

@@ -17,22 +17,22 @@ import {
 interface RenderOptions {
   readonly data: Value
   readonly functions: TemplateFunctions
-  /** True: a key that is not in a map is an error, not `<no value>`. */
+  /** If true, a missing map key is an error instead of `<no value>`. */
   readonly failsOnMissingKey?: boolean
-  /** What the rendering has processed is read from it afterwards; a new one unless given. */
+  /** Budget of the rendering, which the caller may read afterwards; a new one by default. */
   readonly budget?: ByteBudget
-  /** Called for each step; what it throws ends the rendering. */
+  /** Called for each step; an exception aborts the rendering. */
   readonly onStep?: () => void
 }
 
-/** The text of a template. Throws a TemplateError with the line. Bounded in steps and in bytes. */
+/** Renders a template. Throws a TemplateError with the line. Limited in steps and bytes. */
 export function renderTemplate(tree: TemplateTree, options: RenderOptions): string {
   const renderer = new Renderer(tree, options)
   renderer.nodes(tree.root, options.data)
   return renderer.output
 }
 
-/** How a list of nodes was left. */
+/** How control leaves a list of nodes. */
 type Flow = 'on' | 'break' | 'continue'
 
 interface Variable {
@@ -141,7 +141,7 @@ class Renderer {
   #range({ pipe, body, otherwise }: BranchNode, dot: Value): Flow {
     const value = this.#pipe({ ...pipe, variables: [] }, dot)
     let count = 0
-    // The keys of a map are sorted before the first of them is taken.
+    // Charged before the loop starts, because it sorts all keys of a map.
     if (isMap(value)) this.#budget.chargeShallow(value)
     for (const [key, item] of entriesOf(value)) {
       count += 1
@@ -198,7 +198,7 @@ class Renderer {
     return this.#apply(head.name, [...args, ...last])
   }
 
-  /** `and` and `or` evaluate no more arguments than they need. */
+  /** Evaluates `and` and `or`, which stop at the first argument that decides. */
   #firstThat(
     wanted: boolean,
     operands: readonly Operand[],
@@ -223,7 +223,7 @@ class Renderer {
       this.#budget.chargeShallow(result)
       return result
     } catch (thrown) {
-      // The runtime refuses texts and numbers beyond its own bounds with a RangeError.
+      // The runtime throws a RangeError for strings and numbers beyond its own limits.
       if (!(thrown instanceof TemplateError || thrown instanceof RangeError)) throw thrown
       throw new TemplateError(`error calling ${name}: ${thrown.message}`)
     }
@@ -300,13 +300,13 @@ class Renderer {
   }
 }
 
-/** The first argument that is so is the result. */
+/** Truth value at which `and` and `or` return the argument. */
 const SHORT_CUTS: ReadonlyMap<string, boolean> = new Map([
   ['or', true],
   ['and', false],
 ])
 
-/** Whole numbers count from zero; maps go by their keys in order. */
+/** Yields keys and values: list indexes from zero, map keys in order. */
 function* entriesOf(value: Value): Generator<readonly [Value, Value]> {
   if (value === undefined || value === null) return
   if (isList(value)) {

@@ -17,19 +17,19 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind
-  /** The value of a string or a character, the name of a field, else the text itself. */
+  /** Value of a string or character, name of a field, otherwise the source text. */
   readonly text: string
   readonly isSpaced: boolean
 }
 
-/** A template is text with actions in it. */
+/** A template is a sequence of text and actions. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'action'; readonly tokens: readonly Token[]; readonly line: number }
 
 const BLANKS = ' \t\r\n'
 
-/** Splits a template, and takes away the blanks that `{{-` and `-}}` swallow. */
+/** Splits a template into text and actions, and trims the whitespace next to `{{-` and `-}}`. */
 export function scanTemplate(source: string, { left, right }: Delimiters): readonly Piece[] {
   const pieces: Piece[] = []
   let at = 0
@@ -97,7 +97,7 @@ class ActionScanner {
     this.#line = options.line
   }
 
-  /** A comment fills its action; what is around it is all that is left of it. */
+  /** Reports whether the action is a comment, which must fill the action. */
   isComment(): boolean {
     if (!this.#source.startsWith('/*', this.#at)) return false
     const close = this.#source.indexOf('*/', this.#at + 2)
@@ -122,7 +122,7 @@ class ActionScanner {
 
   #atEnd(): boolean {
     const source = this.#source
-    // A trim marker needs a blank before it, else it would be a minus.
+    // A trim marker requires whitespace before it; otherwise it is a minus.
     const marker = /[ \t\r\n]+-/y
     marker.lastIndex = this.#at
     const close = marker.test(source) ? marker.lastIndex : -1
@@ -131,7 +131,7 @@ class ActionScanner {
       this.trimsAfter = true
       return true
     }
-    // The blank may have been skipped already.
+    // The whitespace may have been skipped already.
     const isMarked =
       source[this.#at] === '-' &&
       isBlank(source[this.#at - 1]) &&

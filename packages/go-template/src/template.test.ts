@@ -41,7 +41,7 @@ function render(source: string, settings: Settings = {}): string {
   return renderTemplate(tree, { data, functions, failsOnMissingKey })
 }
 
-// What the language's own implementation makes of the same data.
+// Output of the Go implementation for the same data.
 const rendered = [
   { name: 'plain text', source: 'hello', wanted: 'hello' },
   {

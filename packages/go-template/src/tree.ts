@@ -1,6 +1,6 @@
 import type { Value } from './value.ts'
 
-/** What a template means, ready to be rendered. */
+/** Syntax tree of a template, ready to be rendered. */
 export type Node =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'action'; readonly pipe: Pipe; readonly line: number }
@@ -21,15 +21,15 @@ export interface BranchNode {
   readonly line: number
 }
 
-/** Commands, each given the result of the one before as its last argument. */
+/** Commands; each receives the result of the previous one as its last argument. */
 export interface Pipe {
-  /** Variables that get the result: `$x :=` declares, `$x =` changes. */
+  /** Variables that receive the result: `$x :=` declares, `$x =` assigns. */
   readonly variables: readonly string[]
   readonly isAssignment: boolean
   readonly commands: readonly Command[]
 }
 
-/** The first operand is called with the others, or is the value itself. */
+/** The first operand is called with the others; without others it is the value itself. */
 export type Command = readonly Operand[]
 
 export type Operand =
@@ -42,6 +42,6 @@ export type Operand =
 
 export interface TemplateTree {
   readonly root: readonly Node[]
-  /** By name: what `define` and `block` made. */
+  /** Templates by name, from `define` and `block`. */
   readonly defined: ReadonlyMap<string, readonly Node[]>
 }

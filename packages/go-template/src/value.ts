@@ -2,8 +2,8 @@ import { formatArgument, type Flags } from './fmt/format-verb.ts'
 import type { YamlValue } from '@reeve/kit/yaml/index.ts'
 
 /**
- * What expressions have for values. Whole numbers are `bigint`, others `number`; `undefined` is the
- * value of a key that is not there, `null` is nil.
+ * Values of expressions. Whole numbers are `bigint`, others `number`; `undefined` is the value of a
+ * missing key, `null` is nil.
  */
 export type Value =
   | undefined
@@ -16,7 +16,10 @@ export type Value =
   | ReadonlyMap<string, Value>
   | StructValue
 
-/** Has a fixed set of fields: asking for another one is an error, whatever the map would say. */
+/**
+ * A value with a fixed set of fields: an unknown field is an error, also where a missing map key is
+ * not.
+ */
 export class StructValue {
   readonly fields: ReadonlyMap<string, Value>
 
@@ -33,7 +36,7 @@ export function isMap(value: Value): value is ReadonlyMap<string, Value> {
   return value instanceof Map
 }
 
-/** Empty and zero values are false; a struct is always true. */
+/** Reports the truth of a value: empty and zero values are false; a struct is always true. */
 export function isTrue(value: Value): boolean {
   if (value === undefined || value === null) return false
   if (isList(value)) return value.length > 0
@@ -54,7 +57,7 @@ export function typeNameOf(value: Value): string {
 
 const NO_FLAGS: Flags = { plus: false, minus: false, sharp: false, space: false, zero: false }
 
-/** As an action prints it. */
+/** Formats a value as an action prints it. */
 export function printValue(value: Value, isInside = false): string {
   if (value === undefined) return isInside ? '<nil>' : '<no value>'
   if (value === null) return '<nil>'
@@ -72,14 +75,14 @@ export function printValue(value: Value, isInside = false): string {
   return String(value)
 }
 
-/** Maps are walked by their keys in order, so that equal data gives equal text. */
+/** Returns map entries sorted by key, so that equal data renders equal text. */
 export function sortedEntries(
   map: ReadonlyMap<string, Value>,
 ): readonly (readonly [string, Value])[] {
   return [...map].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
-/** From what JSON and YAML readers give. Numbers of JSON are never whole ones here. */
+/** Converts the output of JSON and YAML parsers. JSON numbers are never whole numbers here. */
 export function fromPlain(value: unknown, wholeNumbers = false): Value {
   if (value === null || value === undefined) return null
   if (typeof value === 'number') {
@@ -101,7 +104,7 @@ export function fromPlain(value: unknown, wholeNumbers = false): Value {
   return null
 }
 
-/** Plain data for writers of JSON and YAML, keys in order. */
+/** Converts to plain data for JSON and YAML encoders, with sorted keys. */
 export function toPlain(value: Value): YamlValue {
   if (value === undefined) return null
   if (isList(value)) return value.map(toPlain)

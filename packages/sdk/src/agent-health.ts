@@ -1,13 +1,17 @@
 import type { AgentHealth } from '@reeve/contract'
 import type { ApiError } from './errors.ts'
 
-/** What a part of an agent reports when nothing is wrong with it. */
+/** Status that a healthy part of an agent reports. */
 export const HEALTHY = 'ok'
 
-/** Expiries, ages and heartbeats are computed from the clocks of two machines. */
+/**
+ * Tolerated clock skew. Expiries, ages and heartbeats are computed from the clocks of two machines.
+ */
 export const CLOCK_SKEW_MS_MAX = 10_000
 
-/** The health that an agent reports by failing the request; undefined for any other error. */
+/**
+ * Returns the health that an agent reports with a failed request; undefined for any other error.
+ */
 export function healthInError({ text }: ApiError): AgentHealth | undefined {
   try {
     const parsed: unknown = JSON.parse(text)
@@ -35,9 +39,9 @@ interface Between {
 }
 
 /**
- * How far the clock of the server is from the one of the caller, by the `date` header of a response
- * that came between two times of the caller; undefined without a date. The header has whole
- * seconds.
+ * Returns the skew between the clocks of server and caller, computed from the `date` header of a
+ * response received between two times of the caller; undefined without a date. The header has a
+ * resolution of one second.
  */
 export function clockSkewMs(date: string | null, { before, after }: Between): number | undefined {
   const theirs = date === null ? Number.NaN : Date.parse(date)

@@ -1,9 +1,9 @@
 import { EXEC_HANDSHAKE_VERSION, HEADERS, v1Routes, v2, type Route } from '@reeve/contract'
 
 /**
- * What a call needs to know of the contract: all but the shapes. Nothing else here takes a value
- * from the contract, and this is plain data, because the bundle of the program holds the values of
- * this module in its place (tools/build): to make every schema takes longer than most commands.
+ * The parts of the contract that a call needs: everything but the schemas. The other modules of the
+ * SDK import no value from the contract, and this data is plain, so that the bundle of the program
+ * (tools/build) can contain it as JSON: building all schemas takes longer than most commands.
  */
 export interface CalledRoute {
   readonly id: string
@@ -13,14 +13,14 @@ export interface CalledRoute {
   readonly bodyType?: string
   readonly streams?: boolean
   readonly query?: { readonly properties: Readonly<Record<string, unknown>> }
-  /** Those of success: an error is read the same way whatever the route. */
+  /** Success responses. Errors have the same form for every route. */
   readonly answers: { readonly [status: number]: CalledAnswer }
 }
 
 export interface CalledAnswer {
   /** No schema: the body is empty. */
   readonly schema?: unknown
-  /** Defaults to the dialect's JSON type. */
+  /** Defaults to the JSON media type of the dialect. */
   readonly contentType?: string
 }
 

@@ -33,38 +33,38 @@ export interface Client {
   readonly address: string
   readonly v1: V1Methods
   readonly v2: V2Methods
-  /** A call whose body is left to the caller: long downloads, metrics as text. */
+  /** Performs a call and returns the body unread, for large downloads and text metrics. */
   open<Id extends RouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id]>
   ): Promise<Reply<ReadableStream<Uint8Array>>>
-  /** An answer now, and another one after each change, until the loop is left. */
+  /** Yields the response, and another one after each change, until the loop ends. */
   blocking<Id extends BlockingRouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id], RetryOptions>
   ): AsyncIterable<Reply<DataOf<Routes[Id]>>>
-  /** The items of a list, page after page. */
+  /** Yields the items of all pages of a list. */
   pages<Id extends PagedRouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id]>
   ): AsyncIterable<ItemOf<Id>>
-  /** The pages themselves, for what they hold besides items. */
+  /** Yields the pages of a list, for their metadata. */
   eachPage<Id extends PagedRouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id]>
   ): AsyncIterable<Reply<DataOf<Routes[Id]>>>
-  /** What changes in the system, one line for each commit. */
+  /** Yields the changes of the state, one line per commit. */
   events(request?: EventsRequest): AsyncIterable<EventStreamLine>
-  /** The pieces of a file or log that is followed. */
+  /** Yields the frames of a followed file or log. */
   frames<Id extends FrameRouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id]>
   ): AsyncIterable<ByteFrame>
-  /** Runs a command inside a task. */
+  /** Runs a command in a task. */
   exec(request: ExecRequest): Promise<ExecSession>
 }
 
-/** A client of one server. It holds no connection: nothing has to be closed. */
+/** Creates a client of one server. It holds no open connection, so it needs no closing. */
 export function createClient(options: ClientOptions): Client {
   const connection = connect(options)
   const callOf = (id: RouteId, request: AnyRequest = {}) => ({ route: routeOf(id), request })
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     frames: (id: RouteId, request?: AnyRequest) => followFrames(connection, callOf(id, request)),
     exec: (request: ExecRequest) => execute(connection, request),
   }
-  // The tables give each method its route; answers are held to the route's schema by the server.
+  // The tables define the type of each method. The server validates responses against the schema.
   return client as unknown as Client
 }
 

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import { LIMITS } from './limits.ts'
 
-/** The route of a call, without the values in its path, which may be secret. */
+/** The route of a call. Path parameters are left out because they may be secret. */
 export interface ErrorRoute {
   readonly method: string
   /** `/v1/job/:job_id` */
@@ -19,25 +19,25 @@ interface ApiErrorParts {
   readonly retryAfterMs: number | undefined
 }
 
-/** The server was reached, and answered with an error. */
+/** An error response of the server. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly route: ErrorRoute
   readonly status: number
   /**
-   * Which error it is: `job-not-found`, `policy-denied` … Undefined when the answer does not come
-   * from a server, or from one of a version without codes. Compare this, never the text.
+   * Error code such as `job-not-found` or `policy-denied`. Undefined if the response is not from a
+   * server, or from a version without codes. Compare this instead of the text.
    */
   readonly code: string | undefined
-  /** Workload API: the body. Governance API: the details of all errors, one on each line. */
+  /** Workload API: the body. Governance API: the details of all errors, one per line. */
   readonly text: string
   /** Governance API: the errors of the document. Empty for the workload API. */
   readonly errors: readonly v2.ErrorObject[]
-  /** Names the call in the logs of the server. */
+  /** ID of the call in the server's logs. */
   readonly requestId: string | undefined
-  /** What to block on until a missing record appears: a query for it blocks too. */
+  /** Index for a blocking query that waits until the missing record appears. */
   readonly index: number | undefined
-  /** How long the server asked to be left alone. */
+  /** Value of `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(parts: ApiErrorParts) {
@@ -52,7 +52,9 @@ export class ApiError extends Error {
     this.retryAfterMs = parts.retryAfterMs
   }
 
-  /** What is wrong with one member of the body, such as `/data/attributes/name`. */
+  /**
+   * Returns the details of the errors of one member of the body, such as `/data/attributes/name`.
+   */
   detailsAt(pointer: string): readonly string[] {
     const here = this.errors.filter((error) => error.source?.pointer === pointer)
     return here.map((error) => error.detail)
@@ -66,14 +68,14 @@ function messageOf({ route, status, text, requestId }: ApiErrorParts): string {
 }
 
 /**
- * - `unreachable`: no answer came.
- * - `wrong-scheme`: the server speaks http where https was used, or closed the connection at once.
+ * - `unreachable`: no connection or no response.
+ * - `wrong-scheme`: the server expects https, or closed the connection at once.
  * - `untrusted`: the certificate of the server is not trusted.
- * - `certificate-rejected`: the server asks for a certificate, or rejects the one it was shown.
- * - `timeout`: none came in time.
- * - `redirect`: the address leads elsewhere; following it would carry the token there.
- * - `cut`: the answer ended before its end.
- * - `unreadable`: it is not what this server would send.
+ * - `certificate-rejected`: the server requires a client certificate, or rejected the given one.
+ * - `timeout`: no response in time.
+ * - `redirect`: the address redirects; following it would send the token elsewhere.
+ * - `cut`: the response ended prematurely.
+ * - `unreadable`: the response is not in the format of this server.
  */
 export type ConnectionFailure =
   | 'unreachable'
@@ -88,12 +90,12 @@ export type ConnectionFailure =
 interface ConnectionErrorParts {
   readonly reason: ConnectionFailure
   readonly address: string
-  /** What happened and what to try, in sentences for a person. */
+  /** The cause and the suggested action, for display. */
   readonly message: string
   readonly cause?: unknown
 }
 
-/** The server was not reached, or what came back is not from one. */
+/** The server was not reached, or the response is not from a server. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly reason: ConnectionFailure
@@ -107,12 +109,12 @@ export class ConnectionError extends Error {
 }
 
 /**
- * The session ended before the command did. 1008 says that the request is wrong, 1011 that the
- * server or the driver failed.
+ * The session closed before the command ended. Code 1008 reports an invalid request, 1011 an error
+ * of the server or driver.
  */
 export class ExecError extends Error {
   override readonly name = 'ExecError'
-  /** The close code of the WebSocket. */
+  /** Close code of the WebSocket. */
   readonly code: number
   readonly reason: string
 

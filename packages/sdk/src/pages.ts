@@ -5,7 +5,7 @@ import { LIMITS } from './limits.ts'
 import { callRoute } from './call/read-answer.ts'
 import type { Reply } from './route-types.ts'
 
-/** The pages of a list, from the first that was asked for to the last. */
+/** Yields the pages of a list, starting with the requested one. */
 export async function* pagesOf(
   connection: Connection,
   { route, request }: Call,
@@ -17,13 +17,13 @@ export async function* pagesOf(
     yield reply
     const next = style.next(reply, query)
     if (next === undefined) return
-    // A server that names the page that was just read would be asked for it without end.
+    // Guards against an endless loop: a next page equal to the current one.
     if (next === 'same') throw unreadableError(connection, 'the same page as the next one')
     query = { ...query, ...next }
   }
 }
 
-/** The items of all those pages. */
+/** Yields the items of all pages. */
 export async function* itemsOf(connection: Connection, call: Call): AsyncGenerator {
   for await (const { data } of pagesOf(connection, call)) {
     const items = isGovernance(call.route) ? at(data, 'data') : data
@@ -32,13 +32,13 @@ export async function* itemsOf(connection: Connection, call: Call): AsyncGenerat
 }
 
 interface PageStyle {
-  /** What to ask for when the caller does not say. */
+  /** Default query of the first page. */
   readonly start: QueryValues
-  /** What to change for the next page; undefined after the last. */
+  /** Returns the changes to the query for the next page; undefined after the last. */
   next(reply: Reply<unknown>, query: QueryValues): QueryValues | 'same' | undefined
 }
 
-/** Without a size everything comes at once. */
+/** Without a page size the server returns the whole list. */
 const tokened: PageStyle = {
   start: { per_page: LIMITS.pageSizeDefault },
   next({ nextToken }, query) {
@@ -48,8 +48,8 @@ const tokened: PageStyle = {
 }
 
 /**
- * Pages are asked for by number, also where only a link names the next: the link is a full URL, and
- * only the client's own address gets the token.
+ * Pages are requested by number even if the response only links to the next one: the link is a full
+ * URL, and the token must not be sent to another address.
  */
 const numbered: PageStyle = {
   start: { 'page[size]': LIMITS.pageSizeDefault },

@@ -4,11 +4,11 @@ import { LIMITS } from './limits.ts'
 import { pause } from './timing.ts'
 
 export interface RetryOptions {
-  /** Told of every failure that is not the end, and when the next attempt is made. */
+  /** Called for every failed attempt that will be retried, with the delay. */
   readonly onRetry?: ((error: Error, delayMs: number) => void) | undefined
 }
 
-/** Waits ever longer between attempts, until one succeeds. */
+/** Counts the failures of an operation, and waits with exponential backoff between its attempts. */
 export class Retries {
   readonly #connection: Connection
   readonly #signal: AbortSignal | undefined
@@ -28,7 +28,7 @@ export class Retries {
     this.#failures = 0
   }
 
-  /** Returns when it is time for the next attempt; throws what no repetition can mend. */
+  /** Resolves when the next attempt is due; throws errors that a retry cannot fix. */
   async failed(error: unknown): Promise<void> {
     if (this.#signal?.aborted === true || !isPassing(error)) throw error
     const { timing } = this.#connection
@@ -41,8 +41,8 @@ export class Retries {
 }
 
 /**
- * Refusals stay what they are, and what could not be read will be the same again. A server that is
- * busy, starting or gone may come back.
+ * Reports whether a retry may succeed: a busy, starting or unreachable server may recover, while
+ * rejections and malformed responses will not change.
  */
 export function isPassing(error: unknown): error is ApiError | ConnectionError {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500
@@ -50,7 +50,10 @@ export function isPassing(error: unknown): error is ApiError | ConnectionError {
   return error.reason !== 'redirect' && error.reason !== 'unreadable'
 }
 
-/** Doubles up to a limit. Half of it is chance, so that callers that failed together part ways. */
+/**
+ * Returns the exponential delay up to a limit, half of it random, so that clients that failed
+ * together do not retry together.
+ */
 export function backoffMs(failures: number, random: number): number {
   const fullMs = Math.min(LIMITS.retryMsMax, LIMITS.retryMsMin * 2 ** Math.min(failures, 16))
   return Math.round(fullMs / 2 + (fullMs / 2) * random)

@@ -2,8 +2,8 @@ import type { Input, Route, Shape, V1Routes, v2 } from '@reeve/contract'
 import type { ExecSession } from './exec/types.ts'
 
 /**
- * Everything the methods of a client take and give, computed from the route. Each type asks one
- * question of one route, so the compiler looks only at the routes that a program calls.
+ * Argument and result types of the client's methods, computed from the routes. Each type depends on
+ * a single route, so the compiler evaluates only the routes that a program calls.
  */
 
 export type Routes = V1Routes & v2.V2Routes
@@ -11,20 +11,20 @@ export type RouteId = keyof Routes
 
 type Schema = NonNullable<Route['body']>
 
-/** What every call takes besides what its route declares. */
+/** Options of every call, besides the parameters of its route. */
 export interface CallOptions {
-  /** Ends the call; it fails with the reason of the signal. */
+  /** Aborts the call, which fails with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
-  /** In place of the client's; 0 waits without end. */
+  /** Replaces the client's timeout; 0 for none. */
   readonly timeoutMs?: number | undefined
-  /** Sent besides the client's, such as `If-None-Match`. */
+  /** Headers added to those of the client, such as `If-None-Match`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A body that is sent byte for byte: policy code, archives, dispatch payloads. */
+/** A body that is sent unchanged: policy code, archives, dispatch payloads. */
 export type RawBody = string | Uint8Array | ReadableStream<Uint8Array>
 
-/** What the method of a route takes. */
+/** Argument of the method of a route. */
 export type RequestOf<R extends Route> = ParamsPart<R> & QueryPart<R> & BodyPart<R> & CallOptions
 
 type ParamsPart<R extends Route> = R extends { readonly params: infer P extends Schema }
@@ -37,7 +37,10 @@ type QueryPart<R extends Route> = R extends { readonly query: infer Q extends Sc
     : { readonly query: Lenient<Shape<Q>> }
   : unknown
 
-/** An optional parameter may be passed as undefined, so that callers need not build the object. */
+/**
+ * Allows undefined for optional parameters, so that callers need not build the object
+ * conditionally.
+ */
 type Lenient<T> = {
   readonly [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K]
 }
@@ -52,32 +55,34 @@ type BodyPart<R extends Route> = R extends { readonly body: infer B extends Sche
         : { readonly body: Shape<B> }
   : unknown
 
-/** What is asked of the headers of an answer: a platform's `Headers` are such. */
+/** The subset of `Headers` that the client uses. */
 export interface AnswerHeaders {
   get(name: string): string | null
 }
 
-/** The answer of a call. */
+/** Response of a call. */
 export interface Reply<Data> {
   /** The body; undefined when it is empty. */
   readonly data: Data
   readonly status: number
   readonly headers: AnswerHeaders
-  /** Workload API: what to block on next. */
+  /** Workload API: index for the next blocking query. */
   readonly index: number | undefined
-  /** Workload API: where the next page starts; undefined on the last one. */
+  /** Workload API: token of the next page; undefined on the last one. */
   readonly nextToken: string | undefined
-  /** Workload API: whether the answering server knows a leader. */
+  /** Workload API: whether the responding server has a leader. */
   readonly knownLeader: boolean | undefined
-  /** Workload API: milliseconds since the answering server heard from the leader. */
+  /** Workload API: milliseconds since the responding server last heard from the leader. */
   readonly lastContact: number | undefined
-  /** Names the call in the logs of the server. */
+  /** ID of the call in the server's logs. */
   readonly requestId: string | undefined
 }
 
 type SuccessStatus = 200 | 201 | 202 | 204 | 304
 
-/** What the body of a route's success is: a record, text, bytes, a stream of them, or nothing. */
+/**
+ * Type of the body of a successful response: a record, text, bytes, a stream of bytes, or nothing.
+ */
 export type DataOf<R extends Route> = R extends { readonly streams: true }
   ? ReadableStream<Uint8Array>
   : AnswerData<R['answers'][SuccessStatus & keyof R['answers']]>
@@ -88,20 +93,20 @@ type AnswerData<A> = A extends { readonly schema: infer S extends Schema }
     : Shape<S>
   : undefined
 
-/** The route tables name only these types; the test of the client holds them to it. */
+/** The route tables use only these content types; a test of the client verifies it. */
 type ContentData<C, S extends Schema> = C extends 'application/json'
   ? Shape<S>
   : C extends 'text/plain'
     ? string
     : Uint8Array
 
-/** The method of a route. Its argument may be left out when nothing in it is needed. */
+/** Method of a route. Its argument is optional if no member of it is required. */
 export type MethodOf<R extends Route> =
   object extends RequestOf<R>
     ? (request?: RequestOf<R>) => Promise<ResultOf<R>>
     : (request: RequestOf<R>) => Promise<ResultOf<R>>
 
-/** The same for functions that take the id of a route first. */
+/** Arguments of functions that take the id of a route first. */
 export type RequestArguments<R extends Route, More = unknown> =
   object extends RequestOf<R> ? [request?: RequestOf<R> & More] : [request: RequestOf<R> & More]
 
@@ -113,16 +118,16 @@ type IdsOf<Wanted> = {
   [Id in RouteId]: Routes[Id] extends Wanted ? Id : never
 }[RouteId]
 
-/** Routes that hold their answer until there is something new. */
+/** Routes with blocking queries. */
 export type BlockingRouteId = IdsOf<{ readonly blocking: true }>
 
-/** Lists that come in pages, of either API. */
+/** Paginated lists of either API. */
 export type PagedRouteId = IdsOf<
   | { readonly query: { readonly properties: { readonly next_token: unknown } } }
   | { readonly query: { readonly properties: { readonly 'page[number]': unknown } } }
 >
 
-/** One item of such a list. */
+/** Item of a paginated list. */
 export type ItemOf<Id extends PagedRouteId> =
   DataOf<Routes[Id]> extends infer Data
     ? Data extends readonly (infer Item)[]
@@ -132,5 +137,5 @@ export type ItemOf<Id extends PagedRouteId> =
         : never
     : never
 
-/** Routes whose body is a row of frames: files and logs that are followed. */
+/** Routes whose body is a sequence of frames: followed files and logs. */
 export type FrameRouteId = 'streamFile' | 'streamLogs' | 'monitorAgent'

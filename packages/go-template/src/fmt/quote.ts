@@ -1,4 +1,4 @@
-/** What stands in a quoted text as it is: what is seen, and the plain space. */
+/** Characters that are not escaped in a quoted string: visible ones and the space. */
 const VISIBLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
 
 const SHORT: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const SHORT: Readonly<Record<string, string>> = {
 
 const PLAIN = /^[ !#-[\]-~]*$/
 
-/** The text in double quotes, as values are written in messages. */
+/** Returns the string in double quotes, as messages show values. */
 export function quote(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`
   let quoted = '"'
@@ -24,7 +24,7 @@ export function quote(text: string): string {
   return `${quoted}"`
 }
 
-/** The same with everything beyond ASCII escaped. */
+/** Returns the string in double quotes with all non-ASCII characters escaped. */
 export function quoteAscii(text: string): string {
   let quoted = '"'
   for (const character of text.toWellFormed())

@@ -1,13 +1,13 @@
 import { floorDivide, dayStartMs, toWallTime, type WallTime } from '@reeve/kit/calendar.ts'
 
-/** What layouts may write of a moment. */
+/** Values of a time that a layout can format. */
 export interface ClockFace extends WallTime {
   readonly nanosecond: number
-  /** 1 is the first of January. */
+  /** Day of the year, from 1. */
   readonly yearDay: number
-  /** Seconds ahead of UTC. */
+  /** Seconds east of UTC. */
   readonly offset: number
-  /** What the zone is called, if that is known. */
+  /** Abbreviation of the time zone, if known. */
   readonly zone: string | undefined
 }
 

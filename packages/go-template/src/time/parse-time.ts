@@ -1,7 +1,7 @@
 import { daysInMonth, dayStartMs, MONTHS, WEEKDAYS } from '@reeve/kit/calendar.ts'
 import { parseLayout, type LayoutPiece, type PieceName } from './time-layout.ts'
 
-/** What the pieces of a text have said so far. */
+/** Values parsed so far. */
 interface Found {
   year: number
   month: number
@@ -15,7 +15,7 @@ interface Found {
   offset: number
 }
 
-/** Nanoseconds since 1970 of a text in the layout; nothing when it is not written so. */
+/** Parses a text in the layout into nanoseconds since 1970; undefined if it does not match. */
 export function parseTime(layout: string, text: string): bigint | undefined {
   const found: Found = {
     year: 0,
@@ -35,7 +35,7 @@ export function parseTime(layout: string, text: string): bigint | undefined {
     const next = takePiece(found, piece, rest)
     if (next === undefined) return undefined
     rest = next
-    // A fraction behind the seconds is taken even when the layout has none.
+    // A fraction after the seconds is accepted even if the layout has none.
     const isSeconds = piece.type === 'piece' && (piece.name === '05' || piece.name === '5')
     if (isSeconds && pieces[at + 1]?.type !== 'fraction') rest = takeFraction(found, rest)
   }
@@ -53,7 +53,7 @@ function nanoseconds(digits: string): number {
   return Number(digits.slice(0, 9).padEnd(9, '0'))
 }
 
-/** What is left of the text behind the piece. */
+/** Returns the rest of the text after the piece. */
 function takePiece(found: Found, piece: LayoutPiece, text: string): string | undefined {
   if (piece.type === 'text') return takeText(piece.text, text)
   if (piece.type === 'piece') return takeNamed(found, piece.name, text)
@@ -64,7 +64,7 @@ function takePiece(found: Found, piece: LayoutPiece, text: string): string | und
   return text.slice(match[0].length)
 }
 
-/** Spaces may be more or fewer than in the layout. */
+/** The number of spaces may differ from the layout. */
 function takeText(wanted: string, text: string): string | undefined {
   let rest = text
   for (const sign of wanted) {
@@ -154,7 +154,10 @@ function takeWord(
   return undefined
 }
 
-/** A name alone does not say how far it is from UTC, so it says nothing. */
+/**
+ * Parses a zone abbreviation. It is ignored, because an abbreviation alone does not define an
+ * offset.
+ */
 function takeZoneName(text: string): string | undefined {
   const match = /^(?:UTC|GMT[+-][0-9]{1,2}|[+-][0-9]{2}(?:[0-9]{2})?|[A-Z]{3,5})/.exec(text)
   return match === null ? undefined : text.slice(match[0].length)
@@ -186,7 +189,7 @@ function toNs(found: Found): bigint | undefined {
   return BigInt(seconds) * 1_000_000_000n + BigInt(nanosecond)
 }
 
-/** Month and day, from the day of the year if that is what was said. */
+/** Returns month and day, computed from the day of the year if that was given. */
 function dayOf({ year, month, day, yearDay }: Found): readonly [number, number] | undefined {
   if (yearDay === undefined)
     return day < 1 || day > daysInMonth(year, month) ? undefined : [month, day]

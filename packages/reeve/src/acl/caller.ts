@@ -1,12 +1,12 @@
 import type { Grants } from './grants.ts'
 
-/** Who makes a request, and what it may do. */
+/** Author of a request, with its permissions. */
 export interface Caller {
   readonly grants: Grants
-  /** Empty when ACLs are off, `anonymous` for a request without a token. */
+  /** Empty if ACLs are disabled, `anonymous` for a request without a token. */
   readonly accessorId: string
   readonly name: string
   readonly type: 'management' | 'client' | 'anonymous' | 'disabled'
-  /** When the token ends; undefined when it never does. */
+  /** Expiry of the token; undefined if it does not expire. */
   readonly expiresMs: number | undefined
 }

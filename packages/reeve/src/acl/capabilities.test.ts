@@ -17,7 +17,7 @@ import {
 } from './capabilities.ts'
 import type { WrittenPolicy } from './rules.ts'
 
-/** What each shorthand of a namespace rule expands to. */
+/** Expansion of each shorthand of a namespace rule. */
 const READ =
   'list-jobs parse-job read-job csi-list-volume csi-read-volume read-job-scaling ' +
   'list-scaling-policies read-scaling-policy host-volume-read'

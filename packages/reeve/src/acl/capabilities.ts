@@ -8,10 +8,10 @@ import type {
 } from '@reeve/contract'
 import type { WrittenPolicy } from './rules.ts'
 
-/** What each shorthand stands for; one that is not listed stands for nothing. */
+/** Expansion of each shorthand; a missing one expands to nothing. */
 type Shorthands<C> = { readonly [P in RulePolicy]?: readonly C[] }
 
-/** What each capability brings along. */
+/** Capabilities that each capability implies. */
 type Implications<C extends string> = { readonly [I in C]?: readonly C[] }
 
 const NAMESPACE_READ = [
@@ -119,8 +119,8 @@ export function variableCapabilities(
 }
 
 /**
- * Those listed, then those of the shorthand, then what they imply; each once. A `deny` stands
- * alone.
+ * Returns the listed capabilities, those of the shorthand, and all that they imply, each once. A
+ * `deny` overrides all others.
  */
 function expand<C extends string>(
   { policy, capabilities }: Written<C>,
@@ -129,7 +129,8 @@ function expand<C extends string>(
 ): readonly C[] {
   const all = new Set<C>(capabilities)
   if (policy !== '') for (const capability of shorthands[policy] ?? []) all.add(capability)
-  // A set that grows while it is walked is walked to its new end: what is implied implies too.
+  // A Set that grows during iteration is iterated to its new end, so the result is the transitive
+  // closure.
   for (const capability of all) for (const other of implied[capability] ?? []) all.add(other)
   const deny = [...all].filter((capability) => capability === 'deny')
   return deny.length > 0 ? deny : [...all]

@@ -11,18 +11,21 @@ import type { AclRules, WrittenPolicy } from './rules.ts'
 
 type Access = 'read' | 'write'
 
-/** What a caller may do. Every question is answered by what is granted; nothing is the default. */
+/** Permissions of a caller. Everything that is not granted is denied. */
 export interface Grants {
-  /** All rights, and the administration of rights. */
+  /** All permissions, including the administration of ACLs. */
   readonly isManagement: boolean
   /**
-   * Whether the capability is held in the namespace. `register-job` and the other fine-grained ones
-   * are alternatives to `submit-job`: a caller of this asks for either.
+   * Reports whether the namespace grants the capability. `register-job` and the other fine-grained
+   * ones are alternatives to `submit-job`; the caller of this method checks for either.
    */
   allows(namespace: string, capability: NamespaceCapability): boolean
-  /** Whether any rule holds the capability: what a list over all of them needs. */
+  /**
+   * Reports whether any namespace rule grants the capability, as needed for lists over all
+   * namespaces.
+   */
   allowsSomewhere(capability: NamespaceCapability): boolean
-  /** Whether any capability is held in the namespace. */
+  /** Reports whether the namespace grants any capability. */
   seesNamespace(namespace: string): boolean
   node(access: Access): boolean
   agent(access: Access): boolean
@@ -30,11 +33,14 @@ export interface Grants {
   operator(access: Access | OperatorCapability): boolean
   plugin(access: 'list' | Access): boolean
   nodePool(pool: string, capability: NodePoolCapability): boolean
-  /** Whether any rule for node pools holds the capability. */
+  /** Reports whether any node pool rule grants the capability. */
   nodePoolSomewhere(capability: NodePoolCapability): boolean
   hostVolume(volume: string, capability: HostVolumeCapability): boolean
   variable(namespace: string, path: string, capability: VariableCapability): boolean
-  /** Whether a rule for some path of the namespace, or of any with `*`, holds the capability. */
+  /**
+   * Reports whether a rule for some path of the namespace grants the capability; `*` means any
+   * namespace.
+   */
   variableSomewhere(namespace: string, capability: VariableCapability): boolean
 }
 
@@ -57,10 +63,10 @@ export const MANAGEMENT: Grants = {
   variableSomewhere: always,
 }
 
-/** With ACLs off every request has all rights. */
+/** Grants of every request if ACLs are disabled. */
 export const ACLS_OFF: Grants = MANAGEMENT
 
-/** The rights that the documents give together, in any order (combination). */
+/** Combines the permissions of all documents; their order does not matter. */
 export function compileGrants(documents: readonly AclRules[]): Grants {
   const namespaces = compileLabels(
     documents.flatMap((rules) => (rules.Namespaces ?? []).map(asLabelRule)),
@@ -98,7 +104,7 @@ function asLabelRule<C extends string>(rule: {
 
 const STRENGTH = { list: 1, read: 2, write: 3 } as const
 
-/** Deny > write > read > list. `scale` means nothing here. */
+/** Returns the highest level: deny > write > read > list. `scale` has no effect here. */
 function levelOf(
   policies: readonly (WrittenPolicy | undefined)[],
 ): (access: keyof typeof STRENGTH) => boolean {
@@ -110,7 +116,7 @@ function levelOf(
   return (access) => STRENGTH[access] <= strength
 }
 
-/** A `deny` among the capabilities is as good as the policy `deny`: no right is left standing. */
+/** A `deny` among the capabilities acts like the policy `deny`: it revokes all permissions. */
 function compileOperator(documents: readonly AclRules[]): Grants['operator'] {
   const rules = documents.flatMap((one) => (one.Operator === null ? [] : [one.Operator]))
   const capabilities = new Set(rules.flatMap((rule) => rule.Capabilities))
@@ -120,10 +126,12 @@ function compileOperator(documents: readonly AclRules[]): Grants['operator'] {
     wanted === 'read' || wanted === 'write' ? level(wanted) : capabilities.has(wanted)
 }
 
-/** No namespace and no path holds it, so a star of one part cannot be seen in the other. */
+/**
+ * Separator that no namespace or path contains, so a wildcard in one part cannot match the other.
+ */
 const SEPARATOR = '\u0000'
 
-/** Looked up as one text of namespace and path. */
+/** Looks up namespace and path as one joined text. */
 function compileVariables(documents: readonly AclRules[]): Grants['variable'] {
   const rules = documents.flatMap((one) => one.Namespaces ?? [])
   const lookup = compileLabels(
@@ -140,7 +148,7 @@ function compileVariables(documents: readonly AclRules[]): Grants['variable'] {
     lookup.of(`${namespace}${SEPARATOR}${path}`).has(capability)
 }
 
-/** What a list or a stream over many paths needs; each path is asked for again. */
+/** For lists and streams over many paths; each path is checked separately afterwards. */
 function compileVariablesSomewhere(documents: readonly AclRules[]): Grants['variableSomewhere'] {
   const rules = documents.flatMap((one) => one.Namespaces ?? [])
   return (namespace, capability) =>

@@ -8,15 +8,15 @@ export interface LabelRule<C extends string> {
   readonly capabilities: readonly C[]
 }
 
-/** What the rules say about names. */
+/** Rules by name. */
 interface LabelLookup<C extends string> {
-  /** The capabilities under a name; none when it is denied or no rule concerns it. */
+  /** Returns the capabilities for a name; none if it is denied or no rule matches. */
   of(name: string): ReadonlySet<C>
-  /** Whether the rule of any label holds the capability. */
+  /** Reports whether a rule of any label grants the capability. */
   anywhere(capability: C): boolean
 }
 
-/** Unites the rules of all policies of a token by label (combination 1, 3 and 4). */
+/** Merges the rules of all policies of a token by label. */
 export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
   const united = unite(rules)
   const patterns = [...united].filter(([label]) => label.includes('*')).toSorted(byCloseness)
@@ -33,7 +33,7 @@ export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): 
 
 const NONE: ReadonlySet<never> = new Set<never>()
 
-/** Equal labels are united; one `deny` leaves nothing, which answers every question the same. */
+/** Merges rules with equal labels; one `deny` leaves no capabilities. */
 function unite<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<string, Set<C>> {
   const united = new Map<string, Set<C>>()
   const denied = new Set<string>()
@@ -50,9 +50,9 @@ function unite<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<str
 }
 
 /**
- * The closest pattern has the least len(name) − len(pattern) + stars. The name is the same for all,
- * so the order of patterns can be made once: the most characters that are no star first, then by
- * code unit.
+ * Sorts patterns from the closest. The closest has the smallest len(name) − len(pattern) + stars;
+ * the name is the same for all patterns, so the order is fixed: most characters other than stars
+ * first, then by code unit.
  */
 function byCloseness([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return plainLength(b) - plainLength(a) || compareText(a, b)
@@ -62,7 +62,7 @@ function plainLength(pattern: string): number {
   return pattern.replaceAll('*', '').length
 }
 
-/** Remembers some results. When it is full it starts over: cheaper than keeping order. */
+/** Caches results. A full cache is cleared, which is cheaper than tracking usage. */
 function remember<T>(find: (name: string) => T): (name: string) => T {
   const known = new Map<string, T>()
   return (name) => {

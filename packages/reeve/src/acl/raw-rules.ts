@@ -3,7 +3,7 @@ import { ACL_RULES_COUNT_MAX } from './limits.ts'
 import type { RuleEntry, RuleMap, RuleValue } from './rule-text.ts'
 import { shown } from './shown.ts'
 
-/** A rule with its words not yet checked. */
+/** A rule whose values are not yet validated. */
 export interface RawRule {
   /** Empty for a rule without one. */
   readonly label: string
@@ -21,7 +21,7 @@ interface KindSpec {
 }
 type Field = 'policy' | 'capabilities' | 'variables'
 
-/** The blocks of a document and what may stand in them. */
+/** Blocks of a document and their allowed keys. */
 const KINDS = {
   namespace: { isLabelled: true, fields: ['policy', 'capabilities', 'variables'] },
   node_pool: { isLabelled: true, fields: ['policy', 'capabilities'] },
@@ -37,7 +37,7 @@ const PATH: KindSpec = { isLabelled: true, fields: ['capabilities'] }
 
 export type RawRules = { readonly [K in RuleKind]: readonly RawRule[] }
 
-/** What was read beside the rules themselves. Of the problems with the form the first is kept. */
+/** Intermediate result of parsing. Only the first structural problem is kept. */
 interface Reading {
   readonly strangers: Set<string>
   problem: string | undefined
@@ -45,8 +45,7 @@ interface Reading {
 }
 
 /**
- * Sorts the entries of a document into rules. The error is the whole text: keys that do not belong
- * there, or are there twice, are told together.
+ * Sorts the entries of a document into rules. The error text lists all unknown and duplicate keys.
  */
 export function sortRules(document: RuleMap): Result<RawRules, string> {
   const reading: Reading = { strangers: new Set(), problem: undefined, count: 0 }
@@ -78,7 +77,7 @@ function isKind(name: string): name is RuleKind {
   return Object.hasOwn(KINDS, name)
 }
 
-/** Keys are shown as they are, unless they are no words. */
+/** Quotes keys that are not identifiers. */
 function shownKey(key: string): string {
   return /^[\w.-]{1,64}$/.test(key) ? key : shown(key)
 }
@@ -100,7 +99,7 @@ interface LabelledBody {
   readonly entries: RuleMap
 }
 
-/** `namespace "a" {…}`, or the JSON forms of it: an object of labels, or a list of such objects. */
+/** Parses `namespace "a" {…}` or its JSON forms: an object of labels, or a list of such objects. */
 function labelledBodies(reading: Reading, { name, labels, value }: RuleEntry): LabelledBody[] {
   if (labels !== undefined) {
     if (labels.length > 1) reading.problem ??= `${name} takes one label`
@@ -110,7 +109,7 @@ function labelledBodies(reading: Reading, { name, labels, value }: RuleEntry): L
   for (const entries of mapsIn(value) ?? refuse(reading, `${name} must be a block`))
     for (const inner of entries) {
       const maps = inner.labels === undefined ? mapsIn(inner.value) : undefined
-      // A rule's own fields where its labels should be: the label is missing.
+      // Fields of a rule in place of labels: the label is missing.
       if (maps === undefined) return [{ label: '', entries: [] }]
       bodies.push(...maps.map((map) => ({ label: inner.name, entries: map })))
     }
@@ -122,7 +121,7 @@ function bareBodies(reading: Reading, { name, labels, value }: RuleEntry): reado
   return mapsIn(value) ?? refuse(reading, `${name} must be a block`)
 }
 
-/** The objects of a value that stands for blocks; undefined when it stands for none. */
+/** Returns the objects of a value that represents blocks; undefined if it represents none. */
 function mapsIn(value: RuleValue): readonly RuleMap[] | undefined {
   if (value.kind === 'map') return [value.entries]
   if (value.kind !== 'list') return undefined
@@ -167,7 +166,7 @@ function readTexts(reading: Reading, entry: RuleEntry | undefined): readonly str
   return texts
 }
 
-/** `variables { path "a/*" {…} }`. */
+/** Parses `variables { path "a/*" {…} }`. */
 function readVariables(
   reading: Reading,
   entry: RuleEntry | undefined,

@@ -2,19 +2,19 @@ import type { AclToken } from '@reeve/contract'
 import { compileGrants, MANAGEMENT, type Grants } from './grants.ts'
 import type { AclRules } from './rules.ts'
 
-/** What a token says about its rights. */
+/** Fields of a token that define its permissions. */
 type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
   readonly Roles: readonly { readonly ID: string }[] | null
 }
 
-/** Where policies and roles are found. What is missing grants nothing. */
+/** Lookup of policies and roles. Missing ones grant nothing. */
 interface GrantLookups {
   policyRules(name: string): AclRules | undefined
   /** Names of a role's policies, by the role's id. */
   rolePolicies(id: string): readonly string[] | undefined
 }
 
-/** The rights of a token: of its own policies and of those of its roles, together. */
+/** Returns the combined permissions of a token's own policies and those of its roles. */
 export function resolveGrants(token: TokenRights, lookups: GrantLookups): Grants {
   if (token.Type === 'management') return MANAGEMENT
   const documents: AclRules[] = []
@@ -25,7 +25,7 @@ export function resolveGrants(token: TokenRights, lookups: GrantLookups): Grants
   return compileGrants(documents)
 }
 
-/** Names of a token's policies, its own and those of its roles, each once. */
+/** Returns the names of a token's policies, its own and those of its roles, each once. */
 export function policyNamesOf(
   token: Omit<TokenRights, 'Type'>,
   lookups: Pick<GrantLookups, 'rolePolicies'>,

@@ -8,12 +8,12 @@ import type {
   VariableCapability,
 } from '@reeve/contract'
 
-/** The shorthand as it was written; empty when a rule has none. */
+/** The shorthand as written; empty if the rule has none. */
 export type WrittenPolicy = RulePolicy | ''
 
 /**
- * One policy document after parsing. It has the form that the API shows, and `Capabilities` hold
- * those of the shorthand too, so that whoever compiles grants need not know the shorthands.
+ * One parsed policy document, in the form of the API. `Capabilities` include those of the
+ * shorthand, so that compiling grants need not expand shorthands.
  */
 export interface AclRules {
   readonly Namespaces: readonly NamespaceRule[] | null
@@ -50,7 +50,7 @@ export interface OperatorRule extends BareRule {
   readonly Capabilities: readonly OperatorCapability[]
 }
 
-/** What an empty document says: nothing is granted, and nothing is denied. */
+/** Rules of an empty document: it neither grants nor denies anything. */
 export const NO_RULES: AclRules = {
   Namespaces: null,
   NodePools: null,
@@ -62,7 +62,7 @@ export const NO_RULES: AclRules = {
   Plugin: null,
 }
 
-/** `RulesJSON` of a single policy. The parsed form is that form already. */
+/** Returns `RulesJSON` of a policy, which equals the parsed form. */
 export function rulesJson(rules: AclRules): AclPolicyRules {
   return rules
 }

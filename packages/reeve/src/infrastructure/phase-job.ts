@@ -6,9 +6,9 @@ import { toolAttribute, TOOLS, type ToolName } from './tools.ts'
 
 /** How phases of runs execute on nodes. */
 export interface ExecutionSettings {
-  /** `exec` isolates the tool from its node; `raw_exec` does not, and is for trying things out. */
+  /** `exec` isolates the tool from its node; `raw_exec` does not and is meant for trials only. */
   readonly driver: 'exec' | 'raw_exec' | 'docker'
-  /** The image that has the tool and this program; for `docker` only. */
+  /** Image with the tool and this program; for `docker` only. */
   readonly image: string
   /** The program that plans and applies. */
   readonly tool: ToolName
@@ -16,7 +16,7 @@ export interface ExecutionSettings {
   readonly memoryMB: number
   readonly planMsMax: number
   readonly applyMsMax: number
-  /** How many phases of one organization execute at the same time. */
+  /** Phases of one organization that execute concurrently. */
   readonly phasesAtOnceMax: number
 }
 
@@ -37,19 +37,23 @@ export interface PhaseJobParts {
   readonly settings: ExecutionSettings
   /** Where the runner finds a server. */
   readonly address: string
-  /** The authorities that vouch for the server, in PEM form; empty for those of the node. */
+  /** CA certificates that verify the server, in PEM form; empty to use those of the node. */
   readonly authorities: string
 }
 
-/** A minute ends a plan; an apply finishes what it has begun, so that the state is whole. */
+/**
+ * A plan is killed after a minute. An apply may finish its current operation, so that the state
+ * stays complete.
+ */
 const KILL_TIMEOUT_MS = { plan: 60_000, apply: 10 * 60_000 } as const
 
-/** Who has confirmed something waits for it. */
+/** A user waits for an apply, because it was confirmed. */
 const PRIORITY = { plan: 50, apply: 60 } as const
 
 /**
- * The batch job of a phase. It is started once and never again: an apply that was lost half-way is
- * for people to look at. Nothing in it is secret: the runner reads its ticket from a variable.
+ * Builds the batch job of a phase. It is started once and never restarted: an interrupted apply
+ * needs manual inspection. The job contains no secrets: the runner reads its ticket from a
+ * variable.
  */
 export function phaseJob(parts: PhaseJobParts): Input<Job> {
   const { phase, workspace, settings } = parts
@@ -105,7 +109,7 @@ function ticketTemplate({ phase }: PhaseJobParts) {
 
 function environmentOf(parts: PhaseJobParts): Record<string, string> {
   const { phase, settings, address, authorities } = parts
-  // In an image the tool is on the path.
+  // In an image the tool is on the PATH.
   const tool =
     settings.driver === 'docker' ? settings.tool : `\${attr.infrastructure.${settings.tool}.path}`
   return {
@@ -119,7 +123,7 @@ function environmentOf(parts: PhaseJobParts): Record<string, string> {
 const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
 function toolConstraints({ workspace, settings }: PhaseJobParts) {
-  // An image has the version that it has.
+  // An image has a fixed tool version.
   if (settings.driver === 'docker') return []
   const LTarget = `\${attr.${toolAttribute(settings.tool)}}`
   const version = workspace.toolVersion ?? 'latest'

@@ -34,26 +34,26 @@ export interface ControllerLog {
 }
 
 export interface RunControllerOptions {
-  /** Runs and jobs are rows of one state. */
+  /** Runs and jobs are rows of the same state. */
   readonly context: WorkloadContext & GovernanceHost
   readonly log: ControllerLog
   readonly settings: ExecutionSettings
-  /** Where runners find a server, as far as it is known. */
+  /** Address of a server for runners; empty until known. */
   readonly address: () => string
-  /** In PEM form; empty where runners trust what their node trusts. */
+  /** CA certificates in PEM form; empty if runners use those of their node. */
   readonly authorities: string
 }
 
-/** The namespace of phases whose project has none. */
+/** Namespace of phases whose project has none. */
 const OWN_NAMESPACE = 'infrastructure-runs'
 
-/** Time limits of phases, and jobs that could not be submitted, are looked at this often. */
+/** Interval of the checks of phase timeouts and of jobs that could not be submitted. */
 const CHECK_EVERY_MS = 15_000
 
 /**
- * Lets runs that wait begin, submits the job of each phase, and ends the run of a phase whose job
- * ended without a report. What it has to do follows from the rows, so a server that starts goes on
- * where the last one stopped; no step is done twice, because each leaves a row that says so.
+ * Starts pending runs, submits the job of each phase, and fails the run of a phase whose job ended
+ * without a report. All work is derived from rows, so a restarted server continues where the
+ * previous one stopped. No step is repeated, because each leaves a row.
  */
 export class RunController {
   readonly #options: RunControllerOptions
@@ -78,7 +78,7 @@ export class RunController {
     await this.#running
   }
 
-  /** Does what there is to do; one round at a time. */
+  /** Performs the due work; only one round runs at a time. */
   work(): Promise<void> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined
@@ -86,12 +86,12 @@ export class RunController {
     return this.#running
   }
 
-  /** A commit only wakes it; what is to be done is read from the tables. */
+  /** A commit only triggers a round; the work is read from the tables. */
   #follow(): void {
     if (this.#isStopped) return
     const { watches } = this.#options.context.store
     this.#cancelWatch = watches.watch(this.#targets(), () => this.#follow())
-    // A round that is about to end may have looked already.
+    // The current round may be past its reads, so another one follows.
     void (this.#running ?? Promise.resolve()).then(() => this.work())
   }
 
@@ -117,7 +117,7 @@ export class RunController {
       for (const phase of this.#openPhases()) await this.#attend(phase)
       await this.#stopKilled()
     } catch (thrown) {
-      // The storage has failed, or the server stops: the next round goes on.
+      // The storage failed or the server stops; the next round continues.
       this.#options.log.warn({ err: errorMessage(thrown) }, 'runs could not be attended to')
     }
   }
@@ -128,7 +128,7 @@ export class RunController {
       .toSorted((a, b) => compareText(a.id, b.id))
   }
 
-  /** One commit for all that may begin: each is decided with those before it in mind. */
+  /** Starts all eligible runs in one commit; each decision takes the previous ones into account. */
   #begin(): void {
     const { context, settings } = this.#options
     const { store, clock } = context
@@ -148,7 +148,9 @@ export class RunController {
     })
   }
 
-  /** The first namespace of the project: who sees it sees what runs for the project. */
+  /**
+   * Returns the first namespace of the project: users with access to it see the project's phases.
+   */
   #namespaceOf(workspaceId: string): string {
     const { tables } = this.#options.context.store
     const { projectId } = tables.workspaces.get(workspaceId)
@@ -171,7 +173,7 @@ export class RunController {
     this.#interruptLate(phase)
   }
 
-  /** After a crash before the job was submitted, the phase gets another ticket. */
+  /** If the server crashed before the job was submitted, the phase gets another ticket. */
   async #submit({ id }: RunPhaseRow): Promise<void> {
     const { context, settings, address, authorities, log } = this.#options
     const { store, sealer, ids } = context
@@ -201,7 +203,7 @@ export class RunController {
     }
   }
 
-  /** Why a job whose instances have all ended did not report; undefined while one may. */
+  /** Returns why a job whose allocations have all ended did not report; undefined while one may. */
   #lossOf(phase: RunPhaseRow): string | undefined {
     const { tables } = this.#options.context.store
     const key = namespacedKey(phase.namespace, phase.id)
@@ -227,7 +229,7 @@ export class RunController {
     }).durable
   }
 
-  /** A phase that takes too long is interrupted like one that is canceled. */
+  /** Interrupts a phase that exceeds its timeout, like a canceled one. */
   #interruptLate(phase: RunPhaseRow): void {
     const { context, settings } = this.#options
     const startedMs = phase.statusMs['running-at']
@@ -241,7 +243,7 @@ export class RunController {
     })
   }
 
-  /** Jobs of phases that were ended without waiting for their runner. */
+  /** Stops the jobs of phases that were ended without waiting for their runner. */
   async #stopKilled(): Promise<void> {
     const { context } = this.#options
     const { store } = context
@@ -261,7 +263,7 @@ interface PhaseTicket {
   readonly stamp: Stamp
 }
 
-/** Encrypted, and readable only by the task of the runner and by tokens that may read variables. */
+/** Encrypted, and readable only by the runner's task and by tokens that may read variables. */
 function ticketVariable(
   { sealer }: Pick<WorkloadContext, 'sealer'>,
   { phase, ticket, stamp: { index, timeMs } }: PhaseTicket,

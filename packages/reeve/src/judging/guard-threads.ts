@@ -14,24 +14,24 @@ import { Paces } from './paces.ts'
 import { codeHashOf, JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 import { Turns } from './turns.ts'
 
-/** What takes longer than this is asked anew where it holds up nobody who is quick. */
+/** Evaluations over this limit are retried on the slow thread. */
 const QUICK_MS_MAX = 1_000
-/** Questions to the same policies that wait or are asked. */
+/** Evaluations of the same policies that may be pending. */
 const WAITING_MAX = 256
-/** As long as somebody stays who waits for slow policies; who would wait longer is told at once. */
+/** Maximum wait for slow policies; a request that would wait longer fails immediately. */
 const STAY_MS = 60_000
 
-/** The threads as `GuardThreads` uses them. */
+/** Interface of the threads that `GuardThreads` uses. */
 interface Threads {
   readonly quick: Pick<PolicyThread, 'askTogether' | 'tryDiagnose' | 'stop'>
   readonly patient: Pick<PolicyThread, 'ask' | 'askTimed' | 'diagnose' | 'inspectPlan' | 'stop'>
 }
 
 /**
- * Asks what guards on two threads, so that slow policies make nobody wait but those whom they
- * guard: the quick one gives up after a second, and the patient one takes what was given up, what
- * was slow when it was last asked, and whatever needs a plan to be read. It starts with the first
- * of these.
+ * Evaluates enforced policies on two threads, so that slow policies delay only the submissions that
+ * they apply to. The quick thread gives up after a second. The slow thread takes over those
+ * evaluations, and those of policies that were slow before or need a stored plan to be parsed. It
+ * is started on first use.
  */
 export class GuardThreads implements PolicyAsker {
   readonly #threads: Threads
@@ -54,7 +54,8 @@ export class GuardThreads implements PolicyAsker {
       return await patient.ask(subject, policies, origin)
     const key = keyOf(policies)
     const { tenant } = origin
-    // Nothing when that is not for the quick thread, as its policies have shown by then.
+    // Undefined if the quick thread must not evaluate these policies, because they have proved
+    // slow.
     const said = await this.#quickTurns.take(key, { tenant, perTenantMax: WAITING_MAX }, async () =>
       this.#paces.isSlow(key)
         ? undefined
@@ -80,14 +81,14 @@ export class GuardThreads implements PolicyAsker {
     await Promise.all([this.#threads.quick.stop(), this.#threads.patient.stop()])
   }
 
-  /** Remembers how long the policies took. */
+  /** Records the duration of an evaluation. */
   #measured<Said>(key: string, { said, ms }: { readonly said: Said; readonly ms: number }): Said {
     this.#paces.measure(key, ms)
     return said
   }
 }
 
-/** Policies that are asked together are slow together: one of them is enough. */
+/** Policies that are evaluated together are slow together, so the key of one is enough. */
 function keyOf(policies: readonly AskedPolicy[]): string {
   return policies.map(({ policy }) => codeHashOf(policy)).join('')
 }

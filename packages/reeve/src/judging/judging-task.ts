@@ -29,16 +29,16 @@ import {
 import type { Clock } from '@reeve/kit/clock.ts'
 import { movable } from '../threads/index.ts'
 
-/** A policy without its code, which the thread has by its hash. */
+/** A policy without its code, which the thread finds by hash. */
 export interface SentPolicy extends Omit<PolicyText, 'code'> {
   readonly codeHash: string
 }
 
-/** What the thread is asked; data goes as JSON text, which is copied faster than objects. */
+/** Task of the thread. Data is sent as JSON text, which is copied faster than objects. */
 export interface JudgingTask {
   /** Code that the thread does not have yet. */
   readonly codes: readonly (readonly [hash: string, code: string])[]
-  /** Code that is not needed any more. */
+  /** Hashes of code to evict. */
   readonly forget: readonly string[]
   readonly question: Question
 }
@@ -68,7 +68,10 @@ export type JudgingOutcome =
   | {
       readonly kind: 'inspected'
       readonly facts: Result<PlanFacts, string>
-      /** The plan, which was moved here; undefined where nobody goes on with it. */
+      /**
+       * The plan, whose buffer was transferred to the thread; undefined if it is not needed any
+       * more.
+       */
       readonly plan: Uint8Array | undefined
     }
   | { readonly kind: 'input-inspected'; readonly result: Result<null, InputProblem> }
@@ -84,7 +87,7 @@ export interface JudgingHost {
 const DRAWS = 2 ** 47
 const NS_PER_MS = 1_000_000n
 
-/** The work of the thread; keeps the code it was sent and what it compiled. */
+/** Executes tasks in the thread; caches received code and compiled policies. */
 export class JudgingDesk {
   readonly #judge = new Judge()
   readonly #codes = new Map<string, string>()
@@ -147,7 +150,7 @@ export class JudgingDesk {
     return {
       version,
       time: { nowNs: BigInt(nowMs) * NS_PER_MS, zone: 'UTC', offsetSeconds: () => 0 },
-      // The queue ends the thread when a task takes too long.
+      // The queue terminates the thread when a task exceeds its time limit.
       isCancelled: () => false,
       random: () => randomInt(DRAWS) / DRAWS,
       offsetAt,
@@ -156,7 +159,7 @@ export class JudgingDesk {
   }
 }
 
-/** Maps do not survive JSON: they go as lists of entries. */
+/** JSON cannot represent maps, so they are sent as lists of entries. */
 export function writeSubject(subject: AskedSubject): string {
   if (subject.kind === 'input') return '{}'
   if (subject.kind === 'plan') return JSON.stringify(subject)
@@ -181,13 +184,13 @@ function parseInput(json: Uint8Array): unknown {
   return JSON.parse(decode(json))
 }
 
-/** What is stored was read before it was. */
+/** Stored plans were validated on upload. */
 function storedPlan(bytes: Uint8Array): PlainObject {
   const plan = readPlan(bytes, decode)
   return plan.ok ? plan.value : {}
 }
 
-/** The text of a stored plan without its secrets. */
+/** Returns the text of a stored plan without its secrets. */
 function redacted(bytes: Uint8Array): Result<Uint8Array, string> {
   const plan = planOf(JSON.parse(decode(bytes)))
   return plan.ok ? ok(encode(JSON.stringify(redactPlan(plan.value)))) : plan
@@ -216,7 +219,7 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** The buffers of an outcome that are moved out of the thread: plans and codes of policies. */
+/** Returns the buffers of an outcome that are transferred out of the thread: plans and code. */
 export function movedBuffers(outcome: JudgingOutcome): readonly ArrayBuffer[] {
   switch (outcome.kind) {
     case 'inspected':

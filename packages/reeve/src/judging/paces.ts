@@ -1,15 +1,17 @@
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 
-/** A question that takes longer holds up others more than it may. */
+/** An evaluation above this delays others too much. */
 const SLOW_MS = 100
-/** Of the pace, how much the newest answer is; one cold start alone makes nobody slow. */
+/**
+ * Weight of the newest sample in the moving average; one cold start does not mark a policy as slow.
+ */
 const NEWEST_SHARE = 1 / 4
-/** A pace below this is as good as none. */
+/** Averages below this are dropped. */
 const FORGET_MS = 10
 /** Paces that are cached. */
 const PACES_MAX = 1_000
 
-/** How long what was asked before took: a mean in which each answer weighs less than the next. */
+/** Moving average of evaluation durations by key. */
 export class Paces {
   readonly #msOf = new LruCache<string, number>({ weightMax: PACES_MAX })
 

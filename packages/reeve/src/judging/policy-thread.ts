@@ -42,12 +42,12 @@ export const JUDGING_LIMITS: ThreadLimits = {
   waitMsMax: 60_000,
 }
 
-/** Time for all policies of one question together. */
+/** Time limit for all policies of one evaluation together. */
 const QUESTION_MS_MAX = 60_000
 
-/** Codes that the thread keeps; the oldest go first. */
+/** Maximum number of policies whose code the thread caches; the least recently used are evicted. */
 const CODES_MAX = 500
-/** Of its memory, what they may take together. */
+/** Share of the thread's memory for cached code. */
 const CODES_SHARE = 1 / 8
 const BYTES_PER_MEGABYTE = 1024 * 1024
 
@@ -57,10 +57,7 @@ export interface PolicyThreadOptions {
   readonly limits?: ThreadLimits
 }
 
-/**
- * Asks policies on a thread of its own. The thread starts with the first question: where there are
- * no policies there is none.
- */
+/** Evaluates policies on a thread of its own. The thread is started on first use. */
 export class PolicyThread implements PolicyAsker {
   readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
   readonly #limits: ThreadLimits
@@ -89,7 +86,7 @@ export class PolicyThread implements PolicyAsker {
     return (await this.askTimed(subject, policies, origin)).said
   }
 
-  /** With the time that it took, without the time that it waited for others. */
+  /** Evaluates policies and measures the time, without the time spent waiting in the queue. */
   async askTimed(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
@@ -99,12 +96,15 @@ export class PolicyThread implements PolicyAsker {
     const asked = { text: sentSubject(subject), origin }
     const { said: all, ms } = await this.#judge(asked, policies)
     if (typeof all !== 'string') return { said: all, ms }
-    // One of them was too much: asked one by one, only that one suffers.
+    // The batch exceeded a limit. Policies are evaluated one by one, so that only the offending one
+    // fails.
     if (policies.length === 1) return { said: [errored(all)], ms }
     return await this.#askOneByOne(asked, policies, ms)
   }
 
-  /** All policies in one go, or why they say nothing: one of them may have been too much. */
+  /**
+   * Evaluates all policies as one task, or returns why it failed: one of them may exceed a limit.
+   */
   askTogether(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
@@ -119,7 +119,7 @@ export class PolicyThread implements PolicyAsker {
     return [{ severity: 'error', line: 1, column: 1, message: said }]
   }
 
-  /** What is wrong with the policy, or why nobody could tell. */
+  /** Returns the diagnostics of a policy, or why the check failed. */
   async tryDiagnose(
     policy: PolicyText,
     origin: AskingOrigin,
@@ -137,7 +137,7 @@ export class PolicyThread implements PolicyAsker {
   ): Promise<Result<InspectedPlan, string>> {
     const moved = movable(plan)
     const run = this.#run({ kind: 'inspect', plan }, origin, moved)
-    // A plan that was never sent is still here.
+    // A plan that was never transferred is still in this thread.
     const result = await run.finally(() => moved.length > 0 && releaseBytes(plan))
     if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
     const { outcome } = result
@@ -154,7 +154,7 @@ export class PolicyThread implements PolicyAsker {
     return outcome.kind === 'input-inspected' ? outcome.result : err(inputProblem(UNREAD))
   }
 
-  /** The plan is copied: it belongs to the storage. */
+  /** The plan is copied because it belongs to the storage. */
   async redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
     const result = await this.#run({ kind: 'redact', plan }, origin)
     if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
@@ -175,7 +175,7 @@ export class PolicyThread implements PolicyAsker {
     return outcome.read
   }
 
-  /** Runs a question that needs no policies. */
+  /** Runs a task that needs no policies. */
   #run(
     question: Question,
     origin: AskingOrigin,
@@ -184,7 +184,7 @@ export class PolicyThread implements PolicyAsker {
     return this.#queue.run(() => ({ codes: [], forget: [], question }), origin, moved)
   }
 
-  /** Ends the thread; what is not answered by then fails. */
+  /** Terminates the thread; pending tasks fail. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }
@@ -210,7 +210,7 @@ export class PolicyThread implements PolicyAsker {
   async #judge({ text, origin }: Asking, policies: readonly AskedPolicy[]): Promise<Attempt> {
     let startMs = 0
     const task = (): JudgingTask => {
-      // To wait for others costs nothing.
+      // Waiting in the queue is not measured.
       startMs = this.#clock.monotonicMs()
       return this.#task(
         policies.map(({ policy }) => policy),
@@ -230,7 +230,7 @@ export class PolicyThread implements PolicyAsker {
     return { said: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
   }
 
-  /** Sends code only once. */
+  /** Builds the task; code that the thread already has is not sent. */
   #task(
     policies: readonly PolicyText[],
     question: (sent: readonly SentPolicy[]) => Question,
@@ -247,7 +247,7 @@ export class PolicyThread implements PolicyAsker {
     return { codes, forget: this.#forgotten(needed), question: question(sent) }
   }
 
-  /** The oldest of those that are too many, or too long together. */
+  /** Returns the least recently used code to evict, by number and total size. */
   #forgotten(needed: ReadonlySet<string>): readonly string[] {
     const charsMax = this.#limits.megabytesMax * BYTES_PER_MEGABYTE * CODES_SHARE
     let chars = 0
@@ -274,7 +274,7 @@ export class PolicyThread implements PolicyAsker {
       case 'too-large':
         return `the ${what} takes more than ${megabytesMax} MB of memory`
       case 'overloaded':
-        // There is no verdict: the caller has to retry, and nothing is recorded.
+        // There is no result: the caller must retry, and nothing is recorded.
         throw new Fault(
           OVERLOADED,
           overloadMessage(result.cause, 'policy evaluations', this.#limits),
@@ -283,7 +283,7 @@ export class PolicyThread implements PolicyAsker {
   }
 }
 
-/** A subject that is written when it is needed: what waits in the queue has no text yet. */
+/** A subject that is serialized when its task starts; queued tasks hold no text. */
 interface Asking {
   readonly text: () => SentSubject
   readonly origin: AskingOrigin
@@ -299,7 +299,7 @@ interface Answer {
   readonly ms: number
 }
 
-/** The judgements, or why there are none. */
+/** Judgements, or the reason why there are none. */
 interface Attempt {
   readonly said: readonly Judgement[] | string
   readonly ms: number
@@ -327,7 +327,7 @@ function sentPolicy(policy: PolicyText): SentPolicy {
 
 const hashes = new WeakMap<PolicyText, string>()
 
-/** The name of a code among threads. */
+/** Returns the cache key of a policy's code. */
 export function codeHashOf(policy: PolicyText): string {
   const known = hashes.get(policy)
   if (known !== undefined) return known

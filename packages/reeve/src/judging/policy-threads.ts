@@ -19,8 +19,8 @@ import { openGuardThreads } from './guard-threads.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 
 /**
- * Trials of one organization that wait: each may take ten seconds, so with more of them the last
- * would wait longer than anybody stays.
+ * Pending trials per organization: each may take ten seconds, and clients time out on longer
+ * queues.
  */
 const TRIALS_WAITING_PER_TENANT_MAX = 32
 
@@ -35,17 +35,17 @@ type TrialAsker = Required<
   >
 > &
   Stoppable
-/** One for each purpose. */
+/** One evaluator per purpose. */
 interface Askers extends Readonly<Record<AskingPurpose, object>> {
   readonly guard: GuardAsker
   readonly trial: TrialAsker
 }
 
 /**
- * Asks what guards on other threads than what is only tried: a trial may take all the time that a
- * policy has, and no submission waits for it. One queue with the trials at its end would still let
- * a submission wait for the trial that runs, or cost the thread with all that it has compiled. A
- * thread takes about 45 MB; the one of the trials starts with the first trial.
+ * Evaluates enforced policies and previews on separate threads: a preview may use the full time
+ * limit of a policy, and no submission waits for it. With a single queue a submission would still
+ * wait for the running preview, or terminating that would lose all compiled policies. A thread
+ * takes about 45 MB; the one for previews is started on first use.
  */
 export class PolicyThreads implements PolicyAsker {
   readonly #askers: Askers
@@ -62,7 +62,7 @@ export class PolicyThreads implements PolicyAsker {
     return this.#askers[origin.purpose ?? 'guard'].ask(subject, policies, origin)
   }
 
-  /** Of an upload, too, it is asked where the policy will guard: it is compiled there by then. */
+  /** Uploads are checked on the enforcement thread, which then has the policy compiled. */
   diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
     return this.#askers[origin.purpose ?? 'guard'].diagnose(policy, origin)
   }
@@ -71,17 +71,17 @@ export class PolicyThreads implements PolicyAsker {
     return this.#askers[origin.purpose ?? 'guard'].inspectPlan(plan, origin)
   }
 
-  /** Only trials have inputs. */
+  /** Only previews have inputs. */
   inspectInput(json: Uint8Array, origin: AskingOrigin): Promise<Result<null, InputProblem>> {
     return this.#askers.trial.inspectInput(json, origin)
   }
 
-  /** No submission waits for it, so it never takes the time of what guards. */
+  /** Runs on the preview thread, because no submission waits for it. */
   redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
     return this.#askers.trial.redactPlan(plan, origin)
   }
 
-  /** The same holds for an archive. */
+  /** Runs on the preview thread, because no submission waits for it. */
   readSetArchive(
     archive: Uint8Array,
     set: ArchivedSet,
@@ -95,7 +95,7 @@ export class PolicyThreads implements PolicyAsker {
   }
 }
 
-/** All with the limits of a policy: a trial says what the guard would say. */
+/** All threads use the limits of a policy, so a preview has the same result as enforcement. */
 export function openPolicyThreads(options: {
   readonly clock: Clock
   readonly version: string

@@ -1,26 +1,29 @@
 import { FairQueue } from '@reeve/kit/fair-queue.ts'
 import { Fault, OVERLOADED } from '@reeve/kit/fault.ts'
 
-/** Whose question it is, and how many of them may wait for policies of one kind. */
+/** Tenant of an evaluation, and the limit of its pending evaluations of the same policies. */
 export interface TurnLimits {
   readonly tenant: string
   readonly perTenantMax: number
 }
 
-/** Questions of all tenants that wait for the same policies: a multiple of one tenant's share. */
+/**
+ * Limit of pending evaluations of the same policies for all tenants: a multiple of one tenant's
+ * share.
+ */
 const TENANT_SHARES = 4
 const WAITING_MAX = 4_096
 
 /**
- * Lets one question to the same policies go at a time: many to slow policies do not hold up a
- * single one to others, and the second is sent where it belongs when the first has shown that its
- * policies are slow. Tenants that share policies have their turns one after the other.
+ * Serializes evaluations of the same policies, so that many evaluations of slow policies do not
+ * delay those of others: after the first, the rest are routed to the slow thread. Tenants that
+ * share policies are served round-robin.
  */
 export class Turns {
-  /** Questions that wait for those that are being asked now. */
+  /** Evaluations that wait for the running one. */
   readonly #waiting = new Map<string, FairQueue<() => void>>()
 
-  /** Asks when its turn has come; throws a fault where too many wait already. */
+  /** Runs the function when its turn comes; throws a fault if too many are pending. */
   async take<T>(key: string, limits: TurnLimits, ask: () => Promise<T>): Promise<T> {
     await this.#acquire(key, limits)
     try {
@@ -36,7 +39,7 @@ export class Turns {
       this.#waiting.set(key, new FairQueue(QUEUE_LIMITS))
       return undefined
     }
-    // The question that is being asked counts as well.
+    // The running evaluation counts as well.
     const own = queue.sizeOf(tenant) + 1
     if (own >= perTenantMax || queue.size >= perTenantMax * TENANT_SHARES)
       throw new Fault(

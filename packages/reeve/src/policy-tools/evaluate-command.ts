@@ -13,11 +13,11 @@ import { TOOL_CODES, type ToolTerminal } from './terminal.ts'
 
 export interface EvaluateRequest {
   readonly paths: readonly string[]
-  /** A file with JSON: what is judged. */
+  /** JSON file with the input of the policies. */
   readonly input: string | undefined
-  /** What `opa` policies are asked. */
+  /** Query of `opa` policies. */
   readonly query: string | undefined
-  /** `name=value` each; a value that is no JSON is a text. */
+  /** `name=value` each; a value that is not JSON is a string. */
   readonly params: readonly string[]
   readonly isJson: boolean
   readonly settings: StandardSettings

@@ -54,13 +54,16 @@ export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answe
   return answerOf(policy.file, compiled.value.description, evaluation)
 }
 
-/** As on the server: a policy about plans has nothing to say about a job, and the reverse. */
+/**
+ * Returns why a policy is skipped. As on the server, a policy for plans does not apply to a job,
+ * nor the reverse.
+ */
 function skippedFor(compiled: CompiledPolicy, input: PlainValue): string | undefined {
   const subject = subjectOf(input)
   return subject === undefined ? undefined : skipReason(concernOf(compiled), subject)
 }
 
-/** What is judged, when the document is one as policies of kind `opa` get it. */
+/** Returns the subject if the document is in the input form of `opa` policies. */
 function subjectOf(input: PlainValue): Subject | undefined {
   if (!isObject(input)) return undefined
   const { plan, run, job, existing_job: existing, namespace, token } = input
@@ -76,7 +79,7 @@ function subjectOf(input: PlainValue): Subject | undefined {
   }
 }
 
-/** Any other document: its members are globals. */
+/** Makes the members of any other document globals. */
 function withInput(surroundings: Surroundings, input: PlainValue): Surroundings {
   if (!isObject(input) || subjectOf(input) !== undefined) return surroundings
   const globals = new Map([...surroundings.globals, ...Object.entries(input)])

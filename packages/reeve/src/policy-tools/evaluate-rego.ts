@@ -19,10 +19,10 @@ import type { RegoTesting } from './rego-tests.ts'
 import type { Targets } from './targets.ts'
 
 export interface RegoAsking {
-  /** Undefined: those of the set, else `deny` of the first package. */
+  /** Defaults to the query of the set, otherwise to `deny` of the first package. */
   readonly query: string | undefined
   readonly input: PlainValue
-  /** `data.parameters`, as a set's parameters are on the server. */
+  /** Sets `data.parameters`, like the parameters of a set on the server. */
   readonly params: ReadonlyMap<string, PlainValue>
   readonly options: RegoTesting['options']
 }
@@ -75,7 +75,7 @@ function ask(query: string, { policies, texts, asking }: Asked): Answer {
   return { ...empty, ...judged(answer.value), printed }
 }
 
-/** What is found fails; a bool is the verdict itself. */
+/** Converts the value of a query: a nonempty result fails; a boolean is the verdict itself. */
 function judged(value: Value | undefined): Pick<Answer, 'outcome' | 'lines' | 'trace'> {
   if (value === undefined)
     return { outcome: 'undefined', lines: ['nothing defines it'], trace: { value: null } }

@@ -27,7 +27,7 @@ export interface NativeTesting {
   readonly settings: StandardSettings
   readonly coverage: Coverage | undefined
   readonly isWanted: TestChoice
-  /** What the set's file says. */
+  /** Settings of the set's manifest. */
   readonly base: Surroundings
 }
 
@@ -94,7 +94,7 @@ function judged(
   return { ...test, status: isPassed ? 'passed' : 'failed', reasons, problems, printed }
 }
 
-/** Only what is listed is held against the evaluation; what was not evaluated is a failure. */
+/** Compares only the listed rules; a listed rule that was not evaluated is a failure. */
 function complaint(evaluation: Evaluation, name: string, wanted: PlainValue): readonly string[] {
   const found = name === 'main' ? mainOf(evaluation, wanted) : ruleOf(evaluation, name)
   if (found === undefined) return [`the rule "${name}" was not evaluated`]
@@ -103,7 +103,10 @@ function complaint(evaluation: Evaluation, name: string, wanted: PlainValue): re
   return [`"${name}" is ${show(found, SHOWN_MAX)}, not ${show(value, SHOWN_MAX)}`]
 }
 
-/** A verdict that is no bool passes or not: a test may ask for that. */
+/**
+ * Returns the main value as a boolean if the test expects one, because any value counts as pass or
+ * fail.
+ */
 function mainOf({ value, result }: Evaluation, wanted: PlainValue): Value | undefined {
   const isVerdict = typeof wanted === 'boolean' && typeof value !== 'boolean'
   return isVerdict && result !== 'undefined' ? result === 'pass' : value

@@ -2,15 +2,15 @@ import type { Diagnostic } from '@reeve/hcl'
 import type { NativeProblem } from '@reeve/native-policy'
 import type { RegoProblem } from '@reeve/rego'
 
-/** What is wrong with a file, and where; line 0: with the file as a whole. */
+/** A problem in a file, with its position; line 0 means the file as a whole. */
 export interface ToolProblem {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** A note says why something else is as it is. */
+  /** A note explains another problem. */
   readonly severity: 'error' | 'warning' | 'note'
   readonly message: string
-  /** The line that it is in; undefined when it is not known. */
+  /** The source line; undefined if unknown. */
   readonly sourceLine: string | undefined
 }
 
@@ -42,7 +42,7 @@ export function fromManifest({ range, summary, detail }: Diagnostic, text: strin
   return { file: range.file, line, column, severity: 'error', message, sourceLine }
 }
 
-/** Place and sentence, then the line with a mark under the place. */
+/** Formats position and message, then the source line with a caret below the position. */
 export function formatProblem(problem: ToolProblem): string {
   const { file, line, column, severity, message, sourceLine } = problem
   const prefix = severity === 'warning' ? 'warning: ' : ''
@@ -50,7 +50,7 @@ export function formatProblem(problem: ToolProblem): string {
   const head = `${file}:${line}:${column}: ${prefix}${message}`
   if (sourceLine === undefined) return head
   const shown = sourceLine.trimEnd()
-  // A tab stays a tab in the mark line: both lines then stop at the same columns.
+  // Tabs are kept in the caret line, so that both lines have the same columns.
   const lead = Array.from(shown)
     .slice(0, column - 1)
     .map((character) => (character === '\t' ? '\t' : ' '))
@@ -59,7 +59,7 @@ export function formatProblem(problem: ToolProblem): string {
   return `${head}\n  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${lead}^`
 }
 
-/** The same for machines. */
+/** Converts a problem to its JSON form. */
 export function toJsonProblem({ file, line, column, severity, message }: ToolProblem): object {
   return line === 0 ? { file, severity, message } : { file, line, column, severity, message }
 }

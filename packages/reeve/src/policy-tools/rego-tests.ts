@@ -55,9 +55,9 @@ interface RegoTest {
 }
 
 /**
- * The tests of the modules, collected while they are compiled. Rules of one name would be an "or",
- * in which those that fail never show: each is a test of its own, the second one `test_x#01`.
- * Parts of a set or object are one test.
+ * Collects the tests of the modules during compilation. Rules of the same name would be combined
+ * with "or", which hides failures: each becomes a separate test, the second one `test_x#01`. Parts
+ * of a set or object are one test.
  */
 class TestNames {
   readonly tests: RegoTest[] = []
@@ -124,7 +124,7 @@ function runTest(test: RegoTest, { policies, texts, options, coverage }: Running
   return { ...result, status: 'failed', reasons, problems: failed.slice(-1) }
 }
 
-/** What a test says of each case: those that do not hold are no entries of its object. */
+/** Returns the cases of a test: failed ones have no entry in its object. */
 function casesOf(
   value: Value | undefined,
   paths: readonly (readonly Value[])[],

@@ -28,13 +28,13 @@ import { namesIn, readText } from './files.ts'
 import { STEPS_MAX } from './limits.ts'
 import { fileProblem, fromManifest, type ToolProblem } from './problem.ts'
 
-/** What a native policy finds beside the standard imports. */
+/** Imports, modules and mocks of a native policy besides the standard imports. */
 export interface Surroundings {
   readonly modules: ReadonlyMap<string, ProgramText>
   readonly statics: ReadonlyMap<string, PlainValue>
   readonly params: ReadonlyMap<string, PlainValue>
   readonly globals: ReadonlyMap<string, PlainValue>
-  /** Imports that are replaced by data. */
+  /** Imports that are mocked with data. */
   readonly mocks: ReadonlyMap<string, PlainValue>
 }
 
@@ -52,8 +52,8 @@ export interface LoadedManifest {
 }
 
 /**
- * The set's file in a directory. Sets that were written for other systems call theirs otherwise:
- * where there is one `*.hcl` only and it lists policies, that is it.
+ * Finds the manifest in a directory. Sets of other systems use other names: a single `*.hcl` file
+ * that lists policies is accepted.
  */
 export async function findManifest(
   directory: string,
@@ -79,7 +79,7 @@ export async function loadManifest(
   return ok({ file, manifest: manifest.value })
 }
 
-/** Reads what a set or a test names; what it says wins over what was there before. */
+/** Reads the files that a set or a test names; its own settings override earlier ones. */
 export async function surroundingsOf(
   { file, manifest }: LoadedManifest,
   base: Surroundings,
@@ -119,7 +119,7 @@ class Loader {
     if (file !== undefined) this.modules.set(name, file)
   }
 
-  /** Takes the place of whatever was imported by that path before. */
+  /** Replaces an earlier import of the same path. */
   async mock(path: string, mock: ManifestMock): Promise<void> {
     this.mocks.delete(path)
     this.modules.delete(path)
@@ -151,7 +151,7 @@ class Loader {
   }
 }
 
-/** Sources are relative to the file that names them. Nothing is fetched over the network. */
+/** Resolves a source relative to the file that names it. Nothing is fetched over the network. */
 export function resolveSource(file: string, source: string): Result<string, string> {
   if (/^[a-z][a-z0-9+.-]*:/i.test(source))
     return err(`The source ${source} is not on this machine: download it and name the file.`)
@@ -171,7 +171,9 @@ export function compileIn(
   })
 }
 
-/** How to evaluate a policy among its surroundings. `host` gives what the set does not bring. */
+/**
+ * Returns the options to evaluate a policy. `host` supplies the parts that the set does not define.
+ */
 export function evaluationOptions(
   { statics, mocks, params, globals }: Surroundings,
   settings: StandardSettings,

@@ -1,16 +1,16 @@
-/** Where a command writes: what was asked for to `out`, everything else to `err`. */
+/** Output of a command: requested output goes to `out`, everything else to `err`. */
 export interface ToolTerminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
 }
 
-/** What the tools tell the shell. */
+/** Exit codes of the tools. */
 export const TOOL_CODES = {
   pass: 0,
   fail: 1,
   /** The verdict is undefined. */
   undefined: 2,
-  /** The policy ended with an error. */
+  /** The policy failed with an error. */
   error: 3,
   /** The policy could not be read or compiled. */
   refused: 9,

@@ -1,26 +1,26 @@
 import type { ToolProblem } from './problem.ts'
 
-/** What came of one test. */
+/** Result of one test. */
 export interface TestResult {
   /** The policy or package that is tested. */
   readonly policy: string
   readonly name: string
   readonly status: 'passed' | 'failed' | 'errored' | 'skipped'
-  /** Sentences: why it did not pass. */
+  /** Reasons why it did not pass. */
   readonly reasons: readonly string[]
   readonly problems: readonly ToolProblem[]
   readonly printed: string
-  /** Of a test with several. */
+  /** Only for a test with several cases. */
   readonly cases?: readonly TestCase[]
 }
 
-/** One entry of a test's object. */
+/** One case: an entry of the object that a test returns. */
 export interface TestCase {
   readonly name: string
   readonly passed: boolean
 }
 
-/** Whether a test is to be run. */
+/** Reports whether a test is selected. */
 export type TestChoice = (test: Pick<TestResult, 'policy' | 'name'>) => boolean
 
 export function errored(

@@ -13,7 +13,10 @@ export interface EnvironmentParts {
   readonly path: string
 }
 
-/** What the tool sees: nothing of the node but its path, and what the workspace says. */
+/**
+ * Returns the environment of the tool: only the PATH of the node, and the variables of the
+ * workspace.
+ */
 export function toolEnvironment(parts: EnvironmentParts): Readonly<Record<string, string>> {
   const { document, home, configFile, path } = parts
   const { runId, organization, project, workspace } = document
@@ -44,7 +47,7 @@ function given(variables: readonly v2.PhaseVariable[]): readonly (readonly [stri
     .map(({ key, value }) => [key, value] as const)
 }
 
-/** Whether a variable of a workspace is kept from the tool. */
+/** Reports whether a variable of a workspace is withheld from the tool. */
 function isRefused(name: string): boolean {
   return REFUSED.test(name) || ARGUMENTS.test(name)
 }

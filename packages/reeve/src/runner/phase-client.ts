@@ -9,13 +9,13 @@ export interface PhaseAddress {
   /** `http://host:port` or `https://…`. */
   readonly address: string
   readonly phaseId: string
-  /** In PEM form; empty for those of the node. */
+  /** In PEM form; empty to use those of the node. */
   readonly authorities: string
 }
 
 export interface PhaseRequest {
   readonly method: 'GET' | 'PUT' | 'POST'
-  /** What follows the path of the phase. */
+  /** Appended to the path of the phase. */
   readonly path: string
   readonly type?: string
   readonly body?: Uint8Array
@@ -26,18 +26,21 @@ interface PhaseResponse {
   readonly body: Buffer
 }
 
-/** The phase is over for this runner: whatever it does is not wanted any more. */
+/** Error code: the phase has ended for this runner, and further requests are rejected. */
 export const PHASE_OVER = 'phase-over'
-/** The server refused what was sent. */
+/** Error code: the server rejected the request. */
 export const PHASE_REFUSED = 'phase-refused'
 
 const REQUEST_MS_MAX = 60_000
 const RETRY_MS_MIN = 200
 const RETRY_MS_MAX = 5_000
-/** A server that is away comes back; an apply that is done waits for it with its state. */
+/**
+ * Total retry time. An apply that has finished waits for an unavailable server in order to store
+ * its state.
+ */
 const RETRY_MS_IN_ALL = 60 * 60 * 1_000
 
-/** Speaks to the server about one phase. A request that finds no server is repeated. */
+/** Client of the run phase API. Requests are retried while the server is unavailable. */
 export class PhaseClient {
   readonly #at: PhaseAddress
   readonly #token: string
@@ -94,8 +97,8 @@ export class PhaseClient {
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
 
 /**
- * The server gave its own certificate with the job: that one is trusted whatever it is called.
- * After a renewal its authority vouches for it, by the name that servers have.
+ * Returns the trust settings. The job carries the server's own certificate, which is trusted
+ * regardless of its name; a renewed one must be signed by its CA and have a server's name.
  */
 function trustOf(authorities: string): ConnectionOptions {
   const known = authorities.match(CERTIFICATES) ?? []
@@ -113,7 +116,7 @@ function trustOf(authorities: string): ConnectionOptions {
 
 const OCTETS = 'application/octet-stream'
 
-/** Too many requests, and servers that start, stop or follow. */
+/** Reports a transient status: too many requests, or a server that starts, stops or follows. */
 function isPassing(status: number): boolean {
   return status === 429 || status >= 500
 }

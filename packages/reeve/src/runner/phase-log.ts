@@ -6,9 +6,9 @@ import type { Masking } from './masking.ts'
 import type { PhaseClient } from './phase-client.ts'
 
 /**
- * The log of a phase: lines are masked, written to a file of the node, and sent while they are
- * written. A server that is away loses nothing: it gets the bytes from the file when it is back,
- * and bytes that it has already are skipped there.
+ * Log of a phase: lines are masked, written to a local file, and uploaded concurrently. If the
+ * server is unavailable, the bytes are uploaded from the file later; the server skips bytes that it
+ * already has.
  */
 export class PhaseLog {
   readonly #path: string
@@ -30,11 +30,11 @@ export class PhaseLog {
     this.#masking = masking
     this.#file = createWriteStream(path, { mode: 0o600 })
     this.#sending = this.#send()
-    // `close` reports it; until then nobody waits for it.
+    // `close` reports the error; until then the promise is not awaited.
     this.#sending.catch(() => undefined)
   }
 
-  /** Output of a tool, in pieces of any size: lines are kept whole, so that they can be masked. */
+  /** Appends output in chunks of any size. Lines are kept whole so that they can be masked. */
   write(text: string): void {
     this.#pending += text
     const end = this.#pending.lastIndexOf('\n') + 1
@@ -49,7 +49,7 @@ export class PhaseLog {
     this.write(`${text}\n`)
   }
 
-  /** Waits until everything is stored; gives the length of the log. */
+  /** Waits until everything is uploaded; returns the length of the log. */
   async close(): Promise<number> {
     if (this.#pending !== '') this.#append(this.#pending)
     this.#pending = ''
@@ -88,7 +88,7 @@ export class PhaseLog {
     }
   }
 
-  /** The file is there once its stream has opened it. */
+  /** The file exists once its stream has opened it. */
   async #opened() {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     this.#file.once('open', () => resolve(undefined))
@@ -104,7 +104,7 @@ export class PhaseLog {
     const path = `/log?offset=${this.#sent}`
     await this.#client.send({ method: 'PUT', path, body: chunk.subarray(0, bytesRead) })
     this.#sent += bytesRead
-    // Lines that come one by one are sent together.
+    // Lines that arrive one by one are uploaded together.
     if (!this.#isClosed && bytesRead < RUN_LOG_LIMITS.chunkBytes)
       await sleep(RUN_LOG_LIMITS.flushMs)
   }

@@ -4,11 +4,11 @@ import type { PhaseClient } from './phase-client.ts'
 import type { PhaseLog } from './phase-log.ts'
 import type { Tool } from './tool.ts'
 
-/** What the job of a phase gives its runner. */
+/** Settings that the job of a phase passes to its runner. */
 export interface RunnerSettings {
   readonly address: string
   readonly phaseId: string
-  /** The path of the planning tool. */
+  /** Path of the planning tool. */
   readonly tool: string
   readonly authorities: string
   readonly taskDirectory: string
@@ -16,7 +16,7 @@ export interface RunnerSettings {
   readonly path: string
 }
 
-/** What both phases work with. */
+/** Context of both phases. */
 export interface Phase {
   readonly document: v2.PhaseDocument
   readonly client: PhaseClient
@@ -28,10 +28,10 @@ export interface Phase {
   readonly directory: string
 }
 
-/** How a phase ended, without its log. */
+/** Result of a phase, without its log. */
 export type PhaseResult = Omit<v2.PhaseFinishRequest, 'logBytes'>
 
-/** The text of a file that may not be there. */
+/** Reads a file that may not exist. */
 export async function readOptional(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined

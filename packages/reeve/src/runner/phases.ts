@@ -11,10 +11,10 @@ import { unpackConfiguration, writeVariables } from './work-directory.ts'
 
 const PRIVATE = { mode: 0o600 }
 
-/** The plan with changes, and without. */
+/** Exit codes of a plan: without and with changes. */
 const PLANNED: ReadonlySet<number | null> = new Set([0, 2])
 
-/** Plans, and leaves what the apply, policies and readers need. */
+/** Runs the plan, and stores the files that the apply, policies and users need. */
 export async function planPhase(phase: Phase): Promise<PhaseResult> {
   const root = await prepare(phase)
   const initialized = await initialize(phase, root, [])
@@ -23,7 +23,7 @@ export async function planPhase(phase: Phase): Promise<PhaseResult> {
   if (phase.tool.interruption !== undefined) return CANCELED
   if (!PLANNED.has(planned.code)) return failed('plan', planned)
   const plan = await readOptional(join(root, PLAN_FILE))
-  // A tool that crashes ends with the code that means changes.
+  // A crash of the tool has the same exit code as a plan with changes.
   if (plan === undefined) return failed('plan', planned)
   await uploadPlan(phase, root, plan)
   const generated = await readOptional(join(root, GENERATED_FILE))
@@ -33,7 +33,7 @@ export async function planPhase(phase: Phase): Promise<PhaseResult> {
 
 const CANCELED: PhaseResult = { outcome: 'canceled', message: null }
 
-/** Applies the plan, and stores the state while it changes. */
+/** Applies the plan, and uploads the state during the apply. */
 export async function applyPhase(phase: Phase): Promise<PhaseResult> {
   const { client } = phase
   const root = await prepare(phase)
@@ -53,13 +53,13 @@ export async function applyPhase(phase: Phase): Promise<PhaseResult> {
   const refusal = await push.end()
   if (refusal !== undefined) return await keepState(phase, statePath, refusal)
   if (applied.code === 0) return { outcome: 'finished', message: null }
-  // Killed, and not by a request to end: what it was doing is in no state.
+  // The tool was killed without a request: the result of its current operation is in no state.
   const stateUncertain = applied.signal !== null
   const outcome = phase.tool.interruption === undefined ? 'errored' : 'canceled'
   return { ...failed('apply', applied), outcome, stateUncertain }
 }
 
-/** The state could not be stored: it is kept beside the run, for people to compare. */
+/** If the state could not be stored, it is attached to the run for manual comparison. */
 async function keepState(
   { client, log }: Phase,
   path: string,
@@ -75,7 +75,10 @@ async function keepState(
 
 const LOCKED = ['-lockfile=readonly']
 
-/** The configuration and the state, in a directory of the task; gives that of the root module. */
+/**
+ * Writes the configuration and the state into a directory of the task; returns that of the root
+ * module.
+ */
 async function prepare({ document, client, directory }: Phase): Promise<string> {
   const archive = await client.send({ method: 'GET', path: '/configuration' })
   if (archive === undefined) throw new Fault('no-configuration', 'the configuration is gone')
@@ -86,8 +89,8 @@ async function prepare({ document, client, directory }: Phase): Promise<string> 
 }
 
 /**
- * The first three lines of the log say what executes: clients do not show those of an apply.
- * Undefined when all is well.
+ * Runs `init`. The first three lines of the log name the executing programs, because clients hide
+ * the start of an apply log. Undefined on success.
  */
 async function initialize(
   phase: Phase,
@@ -105,7 +108,7 @@ async function initialize(
   const initialized = await tool.run({ ...call, args })
   if (tool.interruption !== undefined) return CANCELED
   if (initialized.code === 0) return undefined
-  // Nobody reads what went well.
+  // The output is logged only on failure.
   log.write(initialized.output)
   log.write(initialized.errors)
   return failed('init', initialized)
@@ -136,7 +139,7 @@ function modeOf({ isDestroy, refreshOnly, refresh }: v2.PhaseDocument): readonly
   return [...(isDestroy ? ['-destroy'] : []), ...(refresh ? [] : ['-refresh=false'])]
 }
 
-/** Calls the tool with its output in the log. */
+/** Runs the tool with its output in the log. */
 function callTool(phase: Phase, directory: string, args: readonly string[]): Promise<ToolResult> {
   const { tool, settings, environment, log } = phase
   const print = (text: string): void => log.write(text)
@@ -163,7 +166,7 @@ async function uploadPlan(phase: Phase, root: string, plan: Uint8Array): Promise
   await put('plan-json', Buffer.from(json))
 }
 
-/** What the tool prints, which is not for the log. */
+/** Runs the tool and returns its output, which is not logged. */
 async function asked(phase: Phase, directory: string, args: readonly string[]): Promise<string> {
   const { tool, settings, environment } = phase
   const result = await tool.run({ command: settings.tool, args, directory, environment })

@@ -1,6 +1,6 @@
 type Plain = Readonly<Record<string, unknown>>
 
-/** Fields of the exported plan that clients render; the others hold values in clear. */
+/** Fields of the exported plan that clients render; the others contain plain values. */
 const RENDERED = [
   'resource_changes',
   'resource_drift',
@@ -10,8 +10,8 @@ const RENDERED = [
 ] as const
 
 /**
- * What clients render of a plan: its changes without the values that it marks sensitive, and the
- * schemas that it uses. The marks stay, so that clients can say that there is a value.
+ * Returns the part of a plan that clients render: its changes without the values marked sensitive,
+ * and the schemas in use. The marks are kept, so that clients can show that a value exists.
  */
 export function redactedPlan(plan: Plain, schemas: Plain): Plain {
   const rendered = RENDERED.flatMap((name) => {
@@ -27,7 +27,7 @@ export function redactedPlan(plan: Plain, schemas: Plain): Plain {
   }
 }
 
-/** Lists of changes, maps of changes, and whatever has none. */
+/** Redacts changes in lists and maps; other values are returned as they are. */
 function redacted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redacted)
   if (!isPlain(value)) return value
@@ -43,7 +43,7 @@ function redactedChange(change: Plain): Plain {
   }
 }
 
-/** The value with null wherever the mark of the same shape is true. */
+/** Returns the value with null wherever the mark of the same shape is true. */
 function hidden(value: unknown, mark: unknown): unknown {
   if (mark === true) return null
   if (Array.isArray(value))
@@ -54,7 +54,7 @@ function hidden(value: unknown, mark: unknown): unknown {
   )
 }
 
-/** A provider has hundreds of types; a plan uses a few. */
+/** Returns the schemas in use: a provider has hundreds of types, a plan uses a few. */
 function usedSchemas(plan: Plain, schemas: Plain): Plain {
   const used = typesIn([plan['resource_changes'], plan['resource_drift'], plan['deferred_changes']])
   const all = schemas['provider_schemas']
@@ -78,7 +78,7 @@ function narrowed(schema: Plain, types: ReadonlySet<string>): Plain {
   )
 }
 
-/** The types of resources in changes at any depth, by provider. */
+/** Collects the resource types of changes at any depth, by provider. */
 function typesIn(value: unknown, found = new Map<string, Set<string>>()): typeof found {
   if (Array.isArray(value)) for (const one of value) typesIn(one, found)
   if (!isPlain(value)) return found

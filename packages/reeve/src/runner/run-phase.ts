@@ -13,7 +13,7 @@ import { Tool } from './tool.ts'
 
 const FAILED = 1
 
-/** Executes one phase from its ticket to its report. Gives the exit code of the task. */
+/** Executes one phase, from its ticket to its report. Returns the exit code of the task. */
 export async function runPhase(settings: RunnerSettings): Promise<number> {
   const token = randomBytes(32).toString('base64url')
   const client = new PhaseClient(settings, token)
@@ -21,7 +21,7 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
   process.on('SIGINT', () => tool.interrupt('interrupt'))
   process.on('SIGTERM', () => tool.interrupt('interrupt'))
   const ticket = (await readFile(join(settings.secretsDirectory, 'ticket'), 'utf8')).trim()
-  // The server answers with this form, by its contract.
+  // The contract guarantees the form of the response.
   const document = (await client.sendJson(
     { method: 'POST', path: '/start' },
     { ticket, token },
@@ -36,7 +36,7 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
     return result.outcome === 'finished' ? 0 : FAILED
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
-    // It was ended without waiting for this runner: nothing may go on.
+    // The phase was ended without waiting for this runner, so the tool must not continue.
     tool.interrupt('kill')
     return FAILED
   } finally {
@@ -73,7 +73,7 @@ async function execute(phase: Phase): Promise<PhaseResult> {
     if (thrown instanceof Fault && thrown.kind === PHASE_OVER) throw thrown
     const message = errorMessage(thrown)
     log.line(`Error: ${message}`)
-    // Nobody knows how far an apply had come.
+    // The progress of an apply is unknown.
     const stateUncertain = document.phase === 'apply'
     return { outcome: 'errored', message: message.slice(0, MESSAGE_CHARS_MAX), stateUncertain }
   }
@@ -81,7 +81,7 @@ async function execute(phase: Phase): Promise<PhaseResult> {
 
 const MESSAGE_CHARS_MAX = 1_000
 
-/** Waits for a cancellation as long as the phase goes on. */
+/** Waits for a cancellation until the phase ends. */
 async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
   const { client, tool } = phase
   let known: v2.PhaseCancellation = 'none'
@@ -90,7 +90,7 @@ async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
       const waiting = client.send({ method: 'GET', path: `/control?known=${known}` })
       const answer = await Promise.race([waiting, aborted(signal)])
       if (answer === undefined) return
-      // The server answers with this form, by its contract.
+      // The contract guarantees the form of the response.
       const { cancellation } = JSON.parse(answer.toString('utf8')) as v2.PhaseControl
       known = cancellation
       if (cancellation !== 'none') tool.interrupt(cancellation)

@@ -7,25 +7,25 @@ export interface ToolCall {
   readonly args: readonly string[]
   readonly directory: string
   readonly environment: Readonly<Record<string, string>>
-  /** Gets what the tool prints while it prints it; its standard output is kept where absent. */
+  /** Receives the output as it is printed; without it, standard output is collected. */
   readonly print?: (text: string) => void
 }
 
 export interface ToolResult {
-  /** Null after a signal. */
+  /** Null if a signal ended the process. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** What it printed, where nobody else got it. */
+  /** Collected standard output, if there is no `print`. */
   readonly output: string
   readonly errors: string
 }
 
-/** How a tool is asked to end: it finishes what it has begun, or it does not. */
+/** Ways to stop a tool: `interrupt` completes its current operation, `kill` does not. */
 export type Interruption = 'interrupt' | 'kill'
 
 const SIGNALS = { interrupt: 'SIGINT', kill: 'SIGKILL' } as const
 
-/** Runs the planning tool, one call at a time, and passes an interruption on to it. */
+/** Runs the planning tool, one call at a time, and forwards interruptions to it. */
 export class Tool {
   #group: number | undefined
   #interruption: Interruption | undefined
@@ -34,7 +34,7 @@ export class Tool {
     return this.#interruption
   }
 
-  /** Once each: a second signal of the kind would make the tool drop its state. */
+  /** Sends each signal once: a second interrupt would make the tool abandon its state. */
   interrupt(how: Interruption): void {
     if (this.#interruption === how || this.#interruption === 'kill') return
     this.#interruption = how
@@ -44,10 +44,10 @@ export class Tool {
   #signal(how: Interruption): void {
     if (this.#group === undefined) return
     try {
-      // Its own process group: programs that it has started are interrupted with it.
+      // The tool has a process group of its own, so child processes are interrupted too.
       process.kill(-this.#group, SIGNALS[how])
     } catch (thrown) {
-      // It has just ended.
+      // The process has just exited.
       if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown
     }
   }
@@ -81,7 +81,7 @@ export class Tool {
       this.#group = undefined
       resolve({ code, signal, output, errors })
     })
-    // It was interrupted between two calls.
+    // The interruption arrived between two calls.
     if (this.#interruption !== undefined) this.#signal(this.#interruption)
     return promise
   }

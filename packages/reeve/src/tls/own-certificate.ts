@@ -4,11 +4,11 @@ import { Fault } from '@reeve/kit/fault.ts'
 import { certificateNames, roleName, roleNames } from './peer-role.ts'
 import { verifyChain, type ChainErrors } from './verify-chain.ts'
 
-/** What the other agents expect of a certificate. */
+/** Requirements that peers have for a certificate. */
 export interface CertificateExpectation {
   readonly region: string
   readonly isServer: boolean
-  /** What the name of a server may end with besides ours. */
+  /** Accepted domains of server names besides Reeve's own. */
   readonly otherDomains?: readonly string[]
   /** Whether clients of a server verify its name. */
   readonly verifiesServerName: boolean
@@ -17,7 +17,7 @@ export interface CertificateExpectation {
   readonly nowMs: number
 }
 
-/** Throws a Fault for a certificate that the other agents would reject. */
+/** Throws a Fault if peers would reject the certificate. */
 export async function validateOwnCertificate(
   material: { readonly ca: string; readonly cert: string; readonly key: string },
   expected: CertificateExpectation,
@@ -29,7 +29,7 @@ export async function validateOwnCertificate(
     throw new Fault('tls', `The certificate of ${expected.certFile} ${problem}`)
 }
 
-/** What its dates and names lack. */
+/** Returns the problem with its dates or names. */
 export function certificateProblem(
   certificate: X509Certificate,
   {
@@ -57,7 +57,7 @@ export function certificateProblem(
   return `does not name this server ${wanted}, but ${found}. Other agents would reject it.`
 }
 
-/** Servers are also clients: of each other, and of other regions. */
+/** Servers act as clients too, of each other and of other regions. */
 function chainProblem(
   { asServer, asClient }: ChainErrors,
   { isServer, caFile }: CertificateExpectation,

@@ -2,15 +2,18 @@ import { TLSSocket, type PeerCertificate } from 'node:tls'
 import type { Duplex } from 'node:stream'
 import { certificateErrorText } from '@reeve/kit/certificate-error.ts'
 
-/** What an agent may be taken for by its certificate. */
+/** Role of an agent, as proved by its certificate. */
 export type PeerRole = 'server' | 'client'
 
-/** The name that a certificate has to hold: `server.global.reeve`. Names know no case. */
+/**
+ * Returns the name that a certificate must contain: `server.global.reeve`. Names are
+ * case-insensitive.
+ */
 export function roleName(role: PeerRole, region: string): string {
   return `${role}.${region}.reeve`.toLowerCase()
 }
 
-/** That name, and those that end with another domain. */
+/** Returns that name, and those in other domains. */
 export function roleNames(
   role: PeerRole,
   region: string,
@@ -21,8 +24,8 @@ export function roleNames(
 }
 
 /**
- * What the other side of a connection has proved to be in a region: nothing without a certificate
- * that our authority signed. A server may do what a node may.
+ * Returns the roles that the peer has proved in a region; none without a certificate signed by this
+ * cluster's CA. A server may act as a node.
  */
 export function peerRoles(
   socket: Duplex,
@@ -39,7 +42,7 @@ export function peerRoles(
   return roles
 }
 
-/** What the certificate of the other side lacks for a role; undefined where it has proved it. */
+/** Returns why the peer's certificate does not prove a role; undefined if it does. */
 export function roleProblem(
   socket: Duplex,
   role: PeerRole,
@@ -50,7 +53,7 @@ export function roleProblem(
   const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : {}
   if (!(socket instanceof TLSSocket) || Object.keys(certificate).length === 0) return 'shows none'
   if (!socket.authorized) {
-    // Typed as an Error; the runtime stores its code.
+    // Typed as an Error, but the runtime stores the code.
     const code = String(socket.authorizationError)
     return certificateErrorText(code, 'tls.ca_file of the server', 'clientAuth')
   }
@@ -58,10 +61,10 @@ export function roleProblem(
   return names.length === 0 ? 'has no name' : `names ${names.slice(0, NAMES_MAX).join(', ')}`
 }
 
-/** Names of a certificate that a message lists. */
+/** Maximum number of certificate names in a message. */
 const NAMES_MAX = 4
 
-/** Alternative names; the common name only where there are none (RFC 6125 §6.4.4). */
+/** Returns the alternative names; the common name only if there are none (RFC 6125 §6.4.4). */
 export function certificateNames({
   subject,
   subjectaltname,
@@ -73,8 +76,8 @@ export function certificateNames({
 }
 
 /**
- * `DNS:a, IP Address:…, DNS:"b, DNS:c"`: a name that holds odd characters is quoted, and no role
- * has one.
+ * Parses `DNS:a, IP Address:…, DNS:"b, DNS:c"`: names with special characters are quoted, and no
+ * role has one.
  */
 function dnsNames(text: string): readonly string[] {
   return text

@@ -80,7 +80,7 @@ interface Dialled {
 
 for (const { name, server, region, settings, isBelieved } of dials)
   test(`tls: who dials believes ${name}`, async (t) => {
-    // A port that shows what an agent would refuse to start with.
+    // A port with a certificate that an agent would refuse to start with.
     const port = await listen(t, await aTls(server, { isMutual: false }))
     const dialler = await aTls('client', settings)
     const meeting = port.meet(dialler.dialOptions(region === 'any' ? undefined : 'global'))
@@ -189,7 +189,7 @@ for (const { holder, isServer, problem } of chains)
     const loaded = aTls(holder, { isServer })
     if (problem === undefined) await loaded
     else await assert.rejects(loaded, { name: 'Fault', kind: 'tls', message: problem })
-    // Without `rpc` other agents may know its authority from elsewhere.
+    // Without `rpc` other agents may get the CA elsewhere.
     await aTls(holder, { isServer, isMutual: false })
   })
 
@@ -216,7 +216,7 @@ const protocols: readonly {
   readonly name: string
   readonly settings?: Partial<TlsSettings>
   readonly offer: ConnectionOptions
-  /** The suite that both agree on; undefined when they do not. */
+  /** The negotiated suite; undefined if there is none. */
   readonly agreed: string | undefined
 }[] = [
   { name: 'TLS 1.3', offer: {}, agreed: 'TLS_AES_256_GCM_SHA384' },
@@ -321,7 +321,7 @@ test('tls: names are read from a certificate as it wrote them', () => {
   assert.deepEqual(certificateNames({ subjectaltname: text }), ['a.example', 'b.example'])
 })
 
-/** As somebody exchanges the files of an agent. */
+/** Replaces the files of an agent, like an operator. */
 async function putCertificate(directory: string, holder: Holder) {
   const files = { certFile: join(directory, 'a.pem'), keyFile: join(directory, 'a.key') }
   const { certFile, keyFile } = certificateFiles(holder)
@@ -330,7 +330,7 @@ async function putCertificate(directory: string, holder: Holder) {
   return files
 }
 
-/** A port that says who it is and sees who comes. */
+/** A port that presents its certificate and records peers. */
 async function listen(t: TestContext, tls: Tls) {
   const server = createServer(tls.listenOptions(), (socket) => socket.on('error', () => undefined))
   server.on('tlsClientError', () => undefined)
@@ -346,7 +346,7 @@ async function listen(t: TestContext, tls: Tls) {
     const socket = connect({ ...options, host: '127.0.0.1', port, servername: '' })
     atEnd(t, () => socket.destroy())
     await once(socket, 'secureConnect')
-    // With version 1.3 a caller learns only by reading that it is not welcome.
+    // In TLS 1.3 a client learns of a rejection only when it reads.
     const [theirs]: TLSSocket[] = await Promise.race([seen, refused(socket)])
     if (theirs === undefined) throw new Error('nobody came')
     return { socket, theirs }

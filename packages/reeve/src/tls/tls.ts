@@ -14,24 +14,24 @@ import { certificateNames, roleName, roleNames } from './peer-role.ts'
 
 export interface TlsSettings {
   readonly region: string
-  /** Others dial this agent as a server of its region. */
+  /** Peers dial this agent as a server of its region. */
   readonly isServer: boolean
-  /** What names of servers and nodes may end with besides ours; nothing unless given. */
+  /** Accepted domains of server and node names besides Reeve's own; none by default. */
   readonly otherDomains?: readonly string[]
-  /** Servers and nodes show each other certificates that name their role. */
+  /** Servers and nodes verify each other's certificates, which name their role. */
   readonly isMutual: boolean
   readonly caFile: string | undefined
   readonly certFile: string | undefined
   readonly keyFile: string | undefined
   readonly verifiesServerName: boolean
-  /** Nobody is let in without a certificate. */
+  /** Every client must present a certificate. */
   readonly verifiesCaller: boolean
   readonly minVersion: TlsVersion
-  /** Names of the TLS library; those of version 1.3 begin with `TLS_`. */
+  /** Names as in OpenSSL; those of version 1.3 begin with `TLS_`. */
   readonly cipherSuites: readonly string[]
 }
 
-/** What the files held when they were read last. */
+/** Content of the files when they were last read. */
 interface Material {
   readonly ca?: string
   readonly cert?: string
@@ -40,12 +40,12 @@ interface Material {
 
 const HANDSHAKE_MS_MAX = 10_000
 
-/** Reads the files, and refuses what a connection would later fail with. */
+/** Reads the files, and rejects configurations with which connections would fail later. */
 export async function loadTls(settings: TlsSettings): Promise<Tls> {
   return new Tls(settings, await readMaterial(settings))
 }
 
-/** How this agent proves itself and whom it believes. Files are read again when it is told to. */
+/** Certificates of this agent, and the CAs that it trusts. Files are read again on reload. */
 export class Tls {
   readonly #settings: TlsSettings
   readonly #followers = new Set<() => void>()
@@ -56,7 +56,7 @@ export class Tls {
     this.#material = material
   }
 
-  /** Whether internal calls need a certificate. */
+  /** Reports whether internal calls require a certificate. */
   get isMutual(): boolean {
     return this.#settings.isMutual
   }
@@ -69,46 +69,52 @@ export class Tls {
     return this.#settings.region
   }
 
-  /** What lets a program know this server without files of its own: public, in PEM form. */
+  /**
+   * Returns the certificates with which a program can verify this server without local files:
+   * public, in PEM form.
+   */
   get authorities(): string {
     const { cert = '', ca = '' } = this.#material
     return `${cert}\n${ca}`.trim()
   }
 
-  /** When this agent's own certificate expires; changes with a reload. */
+  /** Expiry of this agent's own certificate; changes with a reload. */
   get expiresAtMs(): number | undefined {
     const { cert } = this.#material
     return cert === undefined ? undefined : new X509Certificate(cert).validToDate.getTime()
   }
 
-  /** Rejects with a Fault, and goes on with what it had, when the new files are not right. */
+  /**
+   * Reads the files again. Rejects with a Fault and keeps the previous configuration if they are
+   * invalid.
+   */
   async reload(): Promise<void> {
     this.#material = await readMaterial(this.#settings)
     for (const follow of this.#followers) follow()
   }
 
-  /** Calls after each reload, until the returned function is called. */
+  /** Calls the listener after each reload, until the returned function is called. */
   onReload(follow: () => void): () => void {
     this.#followers.add(follow)
     return () => this.#followers.delete(follow)
   }
 
-  /** For a port that is listened on. */
+  /** Options for a listening port. */
   listenOptions(): TlsOptions {
     const { isMutual, verifiesCaller } = this.#settings
     return {
       ...this.#material,
       ...this.#protocol(),
       handshakeTimeout: HANDSHAKE_MS_MAX,
-      // Browsers and the command line may come without one; who comes as a server or node may not.
+      // Browsers and the CLI may connect without a certificate; servers and nodes must present one.
       requestCert: isMutual || verifiesCaller,
       rejectUnauthorized: verifiesCaller,
     }
   }
 
   /**
-   * For a connection to a server of a region, of any when it is not said. Asked anew for each, so
-   * that a reload counts from the next one on.
+   * Options for a connection to a server of a region, or of any region. Read them for each
+   * connection, so that reloads take effect.
    */
   dialOptions(region?: string): ConnectionOptions {
     return {
@@ -118,7 +124,10 @@ export class Tls {
     }
   }
 
-  /** For a connection to our own port: whatever it is called and whoever signed it, it is ours. */
+  /**
+   * Options for a connection to this agent's own port, whose certificate is trusted regardless of
+   * its name and issuer.
+   */
   ownDialOptions(): ConnectionOptions {
     const { ca, cert } = this.#material
     if (cert === undefined) return this.dialOptions()
@@ -177,7 +186,7 @@ async function readMaterial(settings: TlsSettings): Promise<Material> {
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
     throw new Fault('tls', `The certificates cannot be used (${files}): ${errorMessage(thrown)}.`)
   }
-  // Without `tls.rpc` other agents and browsers may know the authority from elsewhere.
+  // Without `tls.rpc` other agents and browsers may get the CA elsewhere.
   if (settings.isMutual && ca !== undefined && cert !== undefined && key !== undefined)
     await validateOwnCertificate({ ca, cert, key }, { ...settings, nowMs: Date.now() })
   return material
@@ -188,7 +197,7 @@ async function readPem(file: string | undefined): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new Fault('tls', `A file of the tls settings cannot be read: ${errorMessage(thrown)}.`)
   })
-  // A file of anything else is taken for an empty list, and everybody would be turned away.
+  // A file without a certificate would parse as an empty list, and every client would be rejected.
   if (text.includes('-----BEGIN ')) return text
   throw new Fault('tls', `${file} holds no certificate or key in PEM form.`)
 }

@@ -2,7 +2,7 @@ import type { CryptoHost } from '@reeve/kit/crypto-host.ts'
 import type { NumberValue } from '../value/number.ts'
 import { type Kind, kindOf, type ObjectValue, type SetValue, type Value } from '../value/value.ts'
 
-/** What an operand may be: one kind, one of several, or anything. */
+/** Accepted types of an operand: one kind, several, or any. */
 export type OperandType = Kind | 'any' | readonly Kind[]
 
 interface KindValues {
@@ -22,47 +22,58 @@ type ValueOf<T extends OperandType> = T extends readonly Kind[]
     : never
 type Operands<T extends readonly OperandType[]> = { -readonly [I in keyof T]: ValueOf<T[I]> }
 
-/** What a builtin may ask of the evaluation that calls it. */
+/** The part of an evaluation that builtins may use. */
 export interface CallContext {
   /** Nanoseconds since 1970, the same for the whole evaluation. */
   readonly nowNs: bigint
-  /** A draw from [0, 1), from the caller's stream. */
+  /** Returns a random number in [0, 1) from the caller's generator. */
   readonly random: () => number
   /**
-   * How many milliseconds the clocks of a zone are ahead of UTC at a moment; throws a RangeError
-   * for a zone that is not known. Without it there is only UTC.
+   * Returns the UTC offset of a time zone at a time, in milliseconds; throws a RangeError for an
+   * unknown zone. Without it only UTC is supported.
    */
   readonly offsetAt?: ((zone: string, ms: number) => number) | undefined
-  /** Keys and signatures; reading it ends an evaluation that was given none. */
+  /** Keys and signatures; reading it aborts an evaluation that has none. */
   readonly crypto: CryptoHost
-  /** What `opa.runtime` tells policies about the program that runs them. */
+  /** Result of `opa.runtime`: information about the embedding program. */
   readonly runtime?: Value | undefined
-  /** Kept for the whole evaluation: what must not change within it, and costly preparations. */
+  /**
+   * Kept for the whole evaluation: values that must not change within it, and expensive
+   * intermediate results.
+   */
   readonly memory: Map<string, unknown>
-  /** A note for the trace of the evaluation. */
+  /** Adds a note to the trace of the evaluation. */
   note(text: string): void
-  /** One case of a test that has several begins. */
+  /** Starts a case of a test that has several. */
   testCase(path: readonly Value[]): void
-  /** Pays for work that grows with the operands: one step per visited element or so. */
+  /** Charges for work that grows with the operands: about one step per visited element. */
   charge(steps: number): void
-  /** `return context.fail('divide by zero')`: undefined, or an error where builtins are strict. */
+  /**
+   * Fails the call, as in `return context.fail('divide by zero')`: undefined, or an error if
+   * builtins are strict.
+   */
   fail(message: string): undefined
-  /** The same for an operand of the wrong type, such as a bad element of an array. */
+  /** Fails the call because of an operand of the wrong type, such as an element of an array. */
   failType(message: string): undefined
-  /** An error wherever builtins are called: without an answer the policy could let all pass. */
+  /**
+   * Aborts the evaluation even if builtins are not strict: with an undefined result the policy
+   * could allow everything.
+   */
   refuse(message: string): undefined
 }
 
 export interface Builtin {
   readonly name: string
   readonly operands: readonly OperandType[]
-  /** What it gives, when that is always of one kind; lets the compiler find type errors. */
+  /** Type of the result if it is fixed; the compiler uses it to find type errors. */
   readonly result: OperandType
-  /** Gives an array of results, each of which is an answer: `walk`. */
+  /** Returns an array of results, each of which is a solution: `walk`. */
   readonly isRelation: boolean
   /** Version 0 only. */
   readonly isDeprecated: boolean
-  /** Operands have been checked against `operands`. Undefined without `fail` is just undefined. */
+  /**
+   * Operands are already checked against `operands`. Undefined without `fail` is simply undefined.
+   */
   readonly call: (context: CallContext, ...operands: readonly Value[]) => Value | undefined
 }
 
@@ -71,7 +82,7 @@ export interface BuiltinOptions {
   readonly isDeprecated?: boolean
 }
 
-/** A builtin whose function gets its operands with their types. */
+/** Defines a builtin; its function receives typed operands. */
 export function define<const T extends readonly OperandType[]>(
   signature: { readonly name: string; readonly operands: T; readonly result: OperandType },
   call: (context: CallContext, ...operands: Operands<T>) => Value | undefined,
@@ -81,12 +92,12 @@ export function define<const T extends readonly OperandType[]>(
     ...signature,
     isRelation: options.isRelation ?? false,
     isDeprecated: options.isDeprecated ?? false,
-    // The evaluator checks every operand against the types from which `Operands<T>` is made.
+    // The evaluator checks every operand against the types that `Operands<T>` is derived from.
     call: call as Builtin['call'],
   }
 }
 
-/** The message about the first operand of a wrong type; nothing when all fit. */
+/** Returns the error for the first operand of a wrong type; undefined if all match. */
 export function findMistyped(builtin: Builtin, operands: readonly Value[]): string | undefined {
   for (let at = 0; at < operands.length; at++) {
     const type = builtin.operands[at]

@@ -5,7 +5,7 @@ import { membersOf } from './operand.ts'
 const LIST = ['array', 'set'] as const
 const isDeprecated = true
 
-/** What version 1 of the language no longer has. */
+/** Builtins that version 1 of the language has removed. */
 export const DEPRECATED_BUILTINS: readonly Builtin[] = [
   define(
     { name: 'all', operands: [LIST], result: 'boolean' },

@@ -4,10 +4,10 @@ import { EMPTY_OBJECT, objectOf, type ObjectValue, setOf } from '../value/value.
 import { define, type Builtin, type CallContext } from './builtin.ts'
 
 /**
- * What reaches beyond the evaluation. Policies have no network: their verdict must not depend on
- * who answers, and must be the same when it is asked for again. The names exist so that a policy
- * written elsewhere loads, and `with` can replace them. Who asks all the same ends with an error:
- * without a value, a rule that denies by what the network says would deny nothing.
+ * Builtins that need access to the host or the network. Policies have no network access: a verdict
+ * must not depend on a remote server, and must be reproducible. The names exist so that existing
+ * policies load, and `with` can replace them. Any other call aborts the evaluation: with an
+ * undefined result, a rule that denies by a network response would never deny.
  */
 export const HOST_BUILTINS: readonly Builtin[] = [
   define(
@@ -16,7 +16,7 @@ export const HOST_BUILTINS: readonly Builtin[] = [
   ),
   define({ name: 'http.send', operands: ['object'], result: 'object' }, refuseRequest),
   define({ name: 'net.lookup_ip_addr', operands: ['string'], result: 'set' }, (context, name) => {
-    // An address needs no look-up.
+    // An address needs no lookup.
     const address = parseAddress(name)
     return address === undefined
       ? context.refuse(NO_NETWORK)
@@ -71,7 +71,7 @@ function refuseRequest(context: CallContext, request: ObjectValue): ObjectValue 
   return request.get('raise_error') === false ? unanswered() : context.refuse(NO_NETWORK)
 }
 
-/** What a policy gets that asked for an answer also where there is none. */
+/** Returns the response to a policy that asked for errors as values. */
 function unanswered(): ObjectValue {
   const error = objectOf([
     ['code', 'eval_http_send_network_error'],

@@ -34,10 +34,10 @@ export const JSON_PATH_BUILTINS: readonly Builtin[] = [
   define({ name: 'json.patch', operands: ['any', 'array'], result: 'any' }, applyPatches),
 ]
 
-/** What the paths name: everything below an end, or more names. */
+/** A tree of paths: a node is either the end of a path or has named children. */
 interface PathNode {
   isEnd: boolean
-  /** By the key of the segment; positions of an array are texts. */
+  /** By path segment; positions of an array are strings. */
   readonly below: Map<Key, Branch>
 }
 interface Branch {
@@ -78,7 +78,7 @@ function findChild(node: PathNode, key: Value): PathNode | undefined {
   return node.below.get(keyOf(key))?.node
 }
 
-/** Only what the paths name. */
+/** Keeps only the parts of the value that the paths select. */
 function keep(context: CallContext, value: Value, node: PathNode): Value {
   if (node.isEnd) return value
   if (isArray(value)) {
@@ -109,7 +109,7 @@ function keepMembers(context: CallContext, set: SetValue, node: PathNode): SetVa
   return kept.build()
 }
 
-/** Everything but what the paths name; the elements behind a removed one move up. */
+/** Removes the parts of the value that the paths select; later elements of an array move up. */
 function drop(context: CallContext, value: Value, node: PathNode): Value {
   const rest = (key: Value, item: Value): readonly Value[] => {
     const child = findChild(node, key)

@@ -1,7 +1,7 @@
 import type { Body, ElseBranch, Import, Literal, Module, Rule, Term, With } from '../syntax/tree.ts'
 import { kindOf, objectOf, type Entry, type ObjectValue, type Value } from '../value/value.ts'
 
-/** A module as data, under the names that tools for the language use. */
+/** Returns a module as data, with the member names that tools for the language use. */
 export function moduleValue(module: Module): ObjectValue {
   const path = ['data', ...module.package]
   return objectOf([
@@ -11,7 +11,7 @@ export function moduleValue(module: Module): ObjectValue {
   ])
 }
 
-/** Lists that are empty are left out. */
+/** Omits empty lists. */
 function optional(name: string, items: readonly Value[]): readonly Entry[] {
   return items.length === 0 ? [] : [[name, items]]
 }
@@ -23,7 +23,7 @@ function typed(type: string, value: Value): ObjectValue {
   ])
 }
 
-/** The first name is a variable, the others are texts. */
+/** The first segment is a variable, the others are strings. */
 function pathValue([first = '', ...rest]: readonly string[]): readonly Value[] {
   return [typed('var', first), ...rest.map((name) => typed('string', name))]
 }
@@ -64,7 +64,7 @@ function elseValue({ value, body, otherwise }: ElseBranch): ObjectValue {
   return objectOf(entries)
 }
 
-/** A rule without a body has one that is true. */
+/** A missing body becomes one that is true. */
 function bodyValue(body: Body): readonly Value[] {
   if (body.length === 0)
     return [
@@ -124,7 +124,7 @@ function literalTerms(literal: Exclude<Literal, { readonly type: 'not' }>): Valu
   }
 }
 
-/** What is called, then the operands. */
+/** The operator, then the operands. */
 function callTerms(name: readonly string[], operands: readonly Term[]): readonly Value[] {
   return [typed('ref', pathValue(name)), ...operands.map(termValue)]
 }

@@ -46,7 +46,7 @@ export const NET_BUILTINS: readonly Builtin[] = [
     const network = useNetwork(context, text)
     if (network === undefined) return undefined
     const count = network.last - network.first + 1n
-    // Paid before any address exists: there may be more than atoms.
+    // Charged before the addresses are created, because there may be more than the limit.
     context.charge(Number(count))
     return setOf(
       Array.from({ length: Number(count) }, (_, at) =>
@@ -65,7 +65,7 @@ function useNetwork(context: CallContext, text: string): Network | undefined {
   return parseNetwork(text) ?? context.fail(`invalid CIDR address: ${text}`)
 }
 
-/** The second may be a network or an address. */
+/** `inner` may be a network or an address. */
 function contains(context: CallContext, outer: string, inner: string): boolean | undefined {
   const network = useNetwork(context, outer)
   if (network === undefined) return undefined
@@ -79,11 +79,11 @@ function contains(context: CallContext, outer: string, inner: string): boolean |
 
 interface Candidate {
   readonly cidr: string
-  /** What stands for it in the result. */
+  /** Index of the operand in the result. */
   readonly index: Value
 }
 
-/** Pairs of the names of networks and of what they contain. */
+/** Returns pairs of the indexes of networks and of their members. */
 function containsMatches(context: CallContext, outer: Value, inner: Value): SetValue | undefined {
   const outers = candidatesOf(context, outer, 1)
   if (outers === undefined) return undefined

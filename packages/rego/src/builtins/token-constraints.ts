@@ -35,10 +35,13 @@ interface Constraints {
   readonly time: NumberValue
 }
 
-/** What a token that does not satisfy the constraints gives. */
+/** Result for a token that does not satisfy the constraints. */
 const UNVERIFIED: readonly Value[] = [false, EMPTY_OBJECT, EMPTY_OBJECT]
 
-/** `[is valid, header, payload]`: signature, algorithm, issuer, audience and times have to fit. */
+/**
+ * Returns `[valid, header, payload]`. Signature, algorithm, issuer, audience and times must all
+ * match.
+ */
 export function decodeAndVerify(
   context: CallContext,
   text: string,
@@ -107,7 +110,10 @@ function readKeys(
   return typeof keys === 'string' ? context.fail(keys) : keys
 }
 
-/** Extensions that must be understood (RFC 7515, section 4.1.11) are not, so they refuse it. */
+/**
+ * Tokens with critical extensions (RFC 7515, section 4.1.11) are rejected, because none is
+ * supported.
+ */
 function isSigned(
   context: CallContext,
   token: Token,
@@ -119,7 +125,7 @@ function isSigned(
   if (alg !== undefined && alg !== name) return false
   const algorithm = ALGORITHMS.get(name)
   if (algorithm === undefined) return context.fail(`unknown JWS algorithm: ${name}`)
-  // A public key is no secret: whoever knows it must not be able to sign with it.
+  // A public key must never verify an HMAC: it is not secret, so anyone could sign with it.
   if (isSecret !== (algorithm.kind === 'hmac')) return false
   const signature = decodePart(token.signature)
   if (!signature.ok) return context.fail(`JWT signature had invalid encoding: ${signature.error}`)
@@ -151,7 +157,10 @@ function judge(
   return [true, header, payload.value]
 }
 
-/** RFC 7519, section 4.1.3: who is named must be asked for, and the other way round. */
+/**
+ * A token with an audience requires a matching constraint, and the reverse (RFC 7519, section
+ * 4.1.3).
+ */
 function isForAudience(audience: Value | undefined, wanted: string | undefined): boolean {
   if (audience === undefined || wanted === undefined) return audience === wanted
   return isArray(audience) ? audience.includes(wanted) : audience === wanted

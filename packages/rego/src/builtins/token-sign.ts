@@ -33,7 +33,7 @@ function sign(context: CallContext, { header, payload, key }: Unsigned): string 
   const [jwk] = jwksOf(keys.value)
   if (jwk === undefined) return context.fail('no keys found in JWK set')
   const head = parseJson(header)
-  // Whatever is no object has no names, but a broken object is told apart.
+  // A header that is not an object has no members, but a malformed object is an error of its own.
   if (!head.ok && (header === '' || header.startsWith('{')))
     return context.fail(
       `missing or invalid 'alg' header: cannot parse JSON: cannot parse ${header === '' ? 'empty string' : 'object'}`,

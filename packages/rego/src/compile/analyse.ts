@@ -1,6 +1,6 @@
 import type { Expression, Goal, Replacement, Variable } from './ir.ts'
 
-/** Whether unification or enumeration may bind a variable in it. */
+/** Reports whether unification or enumeration may bind a variable in the expression. */
 export function isPattern(expression: Expression): boolean {
   switch (expression.type) {
     case 'var':
@@ -14,7 +14,7 @@ export function isPattern(expression: Expression): boolean {
   }
 }
 
-/** Receives the variables of a term: those of the term itself and those of bodies inside it. */
+/** Visits the variables of a term, including those of nested bodies. */
 export interface VariableVisitor {
   readonly direct: (variable: Variable) => void
   readonly inner: (variable: Variable) => void
@@ -98,7 +98,7 @@ function visitReplacement(replacement: Replacement, visitor: VariableVisitor): v
 
 const nothing = (): void => undefined
 
-/** Variables that the goals themselves mention, not the bodies inside them. */
+/** Returns the variables of the goals themselves, without those of nested bodies. */
 export function directVariables(goals: readonly Goal[]): Set<Variable> {
   const found = new Set<Variable>()
   for (const goal of goals)
@@ -106,14 +106,14 @@ export function directVariables(goals: readonly Goal[]): Set<Variable> {
   return found
 }
 
-/** What is known where a goal stands. */
+/** Variables that are known at a goal. */
 export interface Known {
   readonly bound: ReadonlySet<Variable>
-  /** Mentioned by this body or one around it: a body inside shares these and owns the others. */
+  /** Variables of this body or an enclosing one: a nested body shares them and owns all others. */
   readonly visible: ReadonlySet<Variable>
 }
 
-/** The first variable that must be bound before and is not. */
+/** Returns the first variable that must be bound earlier but is not. */
 export function findUnbound(expression: Expression, known: Known): Variable | undefined {
   return firstUnbound(known, (visitor) => visitExpression(expression, visitor))
 }

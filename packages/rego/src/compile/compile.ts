@@ -21,21 +21,21 @@ export interface ModuleText {
 
 export interface CompileOptions {
   readonly modules: readonly ModuleText[]
-  /** `detect`: version 1, or 0 where only that can be read. */
+  /** `detect`: version 1, or 0 if only that parses. */
   readonly version: RegoVersion | 'detect'
-  /** Instead of all builtins. */
+  /** Replaces all builtins. */
   readonly builtins?: ReadonlyMap<string, Builtin>
-  /** Gives rules other names than they are written with; asked for each in its order. */
+  /** Renames rules; called for each in source order. */
   readonly ruleName?: (rule: NamedRule) => string
-  /** Whether evaluations tell of every key that an object's rule tries, as events `test-case`. */
+  /** Whether evaluations report every key that an object rule tries, as `test-case` events. */
   readonly tellsCases?: (rule: NamedRule) => boolean
 }
 
-/** A rule that is no function and no default. */
+/** A rule that is neither a function nor a default. */
 export interface NamedRule {
   readonly package: readonly string[]
   readonly name: string
-  /** It is one part of a set or object, not a value of its own. */
+  /** Contributes to a set or object. */
   readonly isPartial: boolean
 }
 
@@ -44,7 +44,7 @@ export interface Compiled {
   readonly units: readonly Unit[]
 }
 
-/** Reads the modules and checks them together. */
+/** Parses the modules and compiles them together. */
 export function compileModules(options: CompileOptions): Result<Compiled, readonly RegoProblem[]> {
   const units: Unit[] = []
   const problems: RegoProblem[] = []
@@ -99,7 +99,7 @@ function importName({ path, alias }: Import): string {
   return alias ?? path.at(-1) ?? ''
 }
 
-/** Version 0: the last import of a name is meant. */
+/** In version 0 the last import of a name wins. */
 function checkImports({ source, version, module }: Unit): void {
   if (version === 0) return
   const known = new Map<string, Import>()

@@ -2,19 +2,22 @@ import type { Group, RuleIR, TreeNode } from './ir.ts'
 import { groupsUnder, staticPath } from './tree.ts'
 import { refuse, type Compilation } from './unit.ts'
 
-/** Refuses rules of which one would hide what another says. */
+/** Rejects rules that would hide the results of another. */
 export function checkConflicts({ groups, root }: Compilation): void {
   for (const group of groups) checkMixed(group)
   checkExtent(root)
 }
 
-/** What has entries from rules with computed keys has no rule for all of it. */
+/** A document with computed keys cannot also have a complete rule. */
 function checkMixed(group: Group): void {
   const whole = group.kind === 'object' ? findWhole(group) : undefined
   if (whole !== undefined) refuse(troubleOf(whole), `conflicting rules ${group.name} found`)
 }
 
-/** No rule lies inside the value of another. Below computed keys that is found when it happens. */
+/**
+ * A rule must not lie within the value of another. Conflicts of computed keys are detected during
+ * evaluation.
+ */
 function checkExtent(node: TreeNode): void {
   const children = [...node.children.values()]
   const whole = node.group === undefined ? undefined : findWhole(node.group)
@@ -24,7 +27,7 @@ function checkExtent(node: TreeNode): void {
   for (const child of children) checkExtent(child)
 }
 
-/** A rule for all of the document, not for one of its entries. */
+/** Returns a rule for the whole document rather than for one of its entries. */
 function findWhole({ rules, default: fallback }: Group): RuleIR | undefined {
   const all = fallback === undefined ? rules : [...rules, fallback]
   return all.find(({ rule }) => staticPath(rule.path).length === rule.path.length)

@@ -4,13 +4,14 @@ import type { Source } from '../syntax/problem.ts'
 import type { Rule } from '../syntax/tree.ts'
 
 /**
- * What a rule is lowered to: names are variables or absolute references, operators and calls are
- * resolved, and a reference that may have several values stands only where a literal enumerates it.
+ * Intermediate representation of rules: names are variables or absolute references, operators and
+ * calls are resolved, and a reference with several values occurs only in a literal that enumerates
+ * it.
  */
 
 export interface Variable {
   readonly name: string
-  /** Its place in the frame of the rule. */
+  /** Index in the frame of the rule. */
   readonly slot: number
   /** Bound by its declaration only (`:=`, parameters, `some … in`), never by a reference. */
   readonly isAssigned: boolean
@@ -35,14 +36,14 @@ export interface Constant {
 }
 export interface Reference {
   readonly type: 'reference'
-  /** `input`, `data`, or whatever the path is applied to. */
+  /** `input`, `data`, or any expression that the path is applied to. */
   readonly root: 'input' | 'data' | Expression
   readonly path: readonly Expression[]
   readonly at: number
 }
 export interface Call {
   readonly type: 'call'
-  /** For messages and for replacement by `with`. */
+  /** Used in messages and to find replacements by `with`. */
   readonly name: string
   readonly callee: Callee
   readonly operands: readonly Expression[]
@@ -67,7 +68,7 @@ export interface Comprehension {
 }
 export interface Template {
   readonly type: 'template'
-  /** Text, or a comprehension of the values of an expression: none prints as undefined. */
+  /** Text, or a comprehension of the values of an expression: an empty one prints as undefined. */
   readonly parts: readonly (string | Comprehension)[]
   readonly at: number
 }
@@ -79,7 +80,7 @@ export type Replacement =
 export interface DataReplacement {
   readonly type: 'data'
   readonly path: readonly string[]
-  /** The place in the tree of rules, when there is one: rules at or below it are hidden. */
+  /** Node in the tree of rules, if any: rules at or below it are hidden. */
   readonly node: TreeNode | undefined
   readonly value: Expression
 }
@@ -89,7 +90,7 @@ interface GoalBase {
   readonly at: number
   readonly with: readonly Replacement[]
 }
-/** Has a value other than false. */
+/** Succeeds if the expression has a value other than false. */
 export interface TestGoal extends GoalBase {
   readonly type: 'test'
   readonly term: Expression
@@ -98,7 +99,7 @@ export interface UnifyGoal extends GoalBase {
   readonly type: 'unify'
   readonly left: Expression
   readonly right: Expression
-  /** `:=`: the right side must be bound without the left. */
+  /** `:=`: the right side must be bound independently of the left. */
   readonly declares: boolean
 }
 export interface IterateGoal extends GoalBase {
@@ -117,7 +118,7 @@ export interface EveryGoal extends GoalBase {
 export interface NotGoal extends GoalBase {
   readonly type: 'not'
   readonly body: readonly Goal[]
-  /** Names of its own are allowed inside. */
+  /** The body may declare variables of its own. */
   readonly isScoped: boolean
 }
 export interface LogicGoal extends GoalBase {
@@ -131,7 +132,7 @@ export interface PrintGoal extends GoalBase {
 }
 export type Goal = TestGoal | UnifyGoal | IterateGoal | EveryGoal | NotGoal | LogicGoal | PrintGoal
 
-/** A body in the order in which it is evaluated, and what comes of it. */
+/** A body in evaluation order, and its result. */
 export interface Definition {
   readonly body: readonly Goal[]
   readonly value: Expression
@@ -161,9 +162,9 @@ export interface Group {
   readonly rules: RuleIR[]
   default: RuleIR | undefined
   arity: number
-  /** Of an object: the groups below it, each with its path from here. */
+  /** For an object: the groups below it, with their relative paths. */
   readonly absorbed: { readonly path: readonly string[]; readonly group: Group }[]
-  /** Groups that this one may read: for the search for recursion. */
+  /** Groups that this one may read, for the detection of recursion. */
   readonly reads: Map<Group, Place>
 }
 
@@ -176,10 +177,10 @@ export interface RuleIR {
   readonly source: Source
   readonly rule: Rule
   readonly group: Group
-  /** Filled when the rule is lowered. */
+  /** Set when the rule is lowered. */
   slotCount: number
   parameters: readonly Variable[]
-  /** What follows the group's path: keys of a partial object. */
+  /** Path after that of the group: keys of a partial object. */
   suffix: readonly Expression[]
   member: Expression | undefined
   definition: Definition | undefined

@@ -18,12 +18,12 @@ export type MetadataScope = 'rule' | 'document' | 'package' | 'subpackages'
 export interface Annotation {
   readonly scope: MetadataScope
   readonly value: ObjectValue
-  /** Row of the first and of the last comment. */
+  /** Rows of the first and the last comment. */
   readonly firstRow: number
   readonly lastRow: number
 }
 
-/** What the annotations of all modules say about a rule. */
+/** Creates the lookup of the annotations of all modules by rule. */
 export function makeMetadataReader(
   units: readonly Unit[],
 ): (unit: Unit, rule: Rule | undefined) => Metadata {
@@ -66,7 +66,7 @@ function isOfPackage(unit: Unit, { scope, lastRow }: Annotation): boolean {
   return (scope === 'package' || scope === 'subpackages') && lastRow < row
 }
 
-/** Annotations between the code before a rule and the rule. */
+/** Returns the annotations between the preceding code and the rule. */
 function annotationsOf(unit: Unit, rule: Rule, all: readonly Annotation[]): readonly Annotation[] {
   const row = unit.source.locate(rule.at).row
   let before = unit.module?.packageRow ?? 0
@@ -141,10 +141,13 @@ function rowStart(unit: Unit, row: number): number {
   return at
 }
 
-/** By what the metadata stands before. */
+/** Allowed scopes by the kind of the annotated node. */
 const SCOPES = { rule: ['rule', 'document'], package: ['package', 'subpackages'] } as const
 
-/** Nothing when there is none like it. An entrypoint is a document, whichever rule is its first. */
+/**
+ * Undefined for an unknown scope. An entrypoint applies to the document, whichever of its rules is
+ * first.
+ */
 function readScope(value: ObjectValue, isPackage: boolean): MetadataScope | undefined {
   const given = value.get('scope') ?? null
   if (given !== null && given !== '')
@@ -153,7 +156,7 @@ function readScope(value: ObjectValue, isPackage: boolean): MetadataScope | unde
   return value.get('entrypoint') === true ? 'document' : 'rule'
 }
 
-/** Authors and links may be written in short. */
+/** Expands the short forms of authors and links. */
 function canonical(value: ObjectValue, scope: MetadataScope): ObjectValue {
   const builder = new ObjectBuilder().setAll(value).set('scope', scope)
   const authors = value.get('authors')

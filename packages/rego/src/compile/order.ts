@@ -18,8 +18,8 @@ export interface Ordered {
 }
 
 /**
- * The goals in an order in which every variable is bound before it is needed: again and again, in
- * the order written, those that can run. The bodies inside them are ordered too.
+ * Orders the goals so that every variable is bound before it is needed: repeatedly, in source
+ * order, those that can run. Nested bodies are ordered too.
  */
 export function orderGoals(goals: readonly Goal[], outer: Known, trouble: Trouble): Ordered {
   if (goals.length > BODY_LITERALS_MAX) refuse(trouble, 'the body has too many literals')
@@ -45,7 +45,7 @@ export function orderGoals(goals: readonly Goal[], outer: Known, trouble: Troubl
   return { goals: ordered, known }
 }
 
-/** What the goal binds when it runs now; nothing when it cannot yet. */
+/** Returns the variables that the goal binds if it runs now; undefined if it cannot run yet. */
 function findBindings(goal: Goal, known: Known): Iterable<Variable> | undefined {
   if (findUnboundInReplacements(goal.with, known) !== undefined) return undefined
   switch (goal.type) {
@@ -91,7 +91,7 @@ function refuseUnsafe(goals: readonly Goal[], known: Known, trouble: Trouble): n
   )
 }
 
-/** Refuses variables in a head that the body does not bind. */
+/** Rejects variables in a head that the body does not bind. */
 export function checkBound(expression: Expression, known: Known, trouble: Trouble): void {
   const variable = findUnbound(expression, known)
   if (variable !== undefined)
@@ -142,7 +142,7 @@ function orderReplacement(
     : replacement
 }
 
-/** The bodies inside a term, ordered. */
+/** Orders the bodies in a term. */
 export function orderExpression(
   expression: Expression,
   known: Known,

@@ -2,23 +2,23 @@ import type { Term } from '../syntax/tree.ts'
 import type { Expression, Reference, RuleIR, Variable } from './ir.ts'
 import { packageKey, refuse, type Compilation, type Unit } from './unit.ts'
 
-/** One rule or query while it is lowered. */
+/** State of the lowering of one rule or query. */
 export interface Lowering {
   readonly compilation: Compilation
   readonly unit: Unit
-  /** The rule; none for a query. */
+  /** The rule; undefined for a query. */
   readonly ir: RuleIR | undefined
   readonly used: Set<Variable>
-  /** Undeclared names: one variable each for the whole rule. */
+  /** Undeclared names: one variable per name for the whole rule. */
   readonly implicit: Map<string, Variable>
-  /** Of `every`, and of `some` without `in`: each must be used. */
+  /** Variables of `every`, and of `some` without `in`: each must be used. */
   readonly declared: Variable[]
   slotCount: number
 }
 
 export interface Scope {
   readonly names: Map<string, Variable>
-  /** Names met in this scope before they were declared. */
+  /** Names used in this scope before their declaration. */
   readonly referenced: Set<string>
   readonly parent: Scope | undefined
 }
@@ -34,7 +34,7 @@ export function makeVariable(
   return { name, at, isAssigned, slot: lowering.slotCount++ }
 }
 
-/** Declares a name in a scope; it may shadow those outside. */
+/** Declares a name in a scope; it may shadow an outer one. */
 export function declare(
   lowering: Lowering,
   scope: Scope,
@@ -67,7 +67,7 @@ export function findLocal(scope: Scope | undefined, name: string): Variable | un
   return undefined
 }
 
-/** The absolute path that a name stands for when it is no variable. */
+/** Returns the absolute path of a name that is not a variable. */
 export function findGlobal(lowering: Lowering, name: string): readonly string[] | undefined {
   if (name === 'input' || name === 'data') return [name]
   const { unit, compilation } = lowering
@@ -79,7 +79,7 @@ export function findGlobal(lowering: Lowering, name: string): readonly string[] 
     : undefined
 }
 
-/** What a name means where it is used. */
+/** Resolves a name at its point of use. */
 export function resolve(
   lowering: Lowering,
   scope: Scope,
@@ -111,7 +111,7 @@ function globalReference(path: readonly string[], at: number): Reference {
   }
 }
 
-/** Names in a pattern such as `[a, {"k": b}]`. */
+/** Returns the names in a pattern such as `[a, {"k": b}]`. */
 export function patternNames(term: Term): readonly (Term & { type: 'var' })[] {
   switch (term.type) {
     case 'var':

@@ -2,9 +2,9 @@ import { TEST_CASE } from '../builtins/tracing.ts'
 import type { Literal, Rule, Term } from '../syntax/tree.ts'
 
 /**
- * The rule of an object, changed so that an evaluation tells of every key for which its body is
- * tried: `test_add[name] if { some name, t in cases; t.want == add(t.a, t.b) }` has an entry for
- * the cases that hold only, and a test has to name those that do not.
+ * Rewrites an object rule so that an evaluation reports every key for which its body is tried.
+ * `test_add[name] if { some name, t in cases; t.want == add(t.a, t.b) }` only has entries for cases
+ * that hold, but a test must name those that do not.
  */
 export function withCases(rule: Rule): Rule {
   const [, ...keys] = rule.path
@@ -13,7 +13,7 @@ export function withCases(rule: Rule): Rule {
   let at = 0
   while (missing.size > 0 && at < rule.body.length) {
     const literal = rule.body[at]
-    // Declared by `some` alone, a variable has no value yet.
+    // Variables declared by `some` alone have no value yet.
     if (literal !== undefined && literal.type !== 'some')
       for (const name of variablesOf(literal)) missing.delete(name)
     at++
@@ -31,7 +31,7 @@ function caseCall(keys: readonly Term[], at: number): Term {
   }
 }
 
-/** The names of all variables in some part of a rule. */
+/** Returns the names of all variables in a part of a rule. */
 function variablesOf(node: object): readonly string[] {
   if ('type' in node && node.type === 'var' && 'name' in node) return [String(node.name)]
   return Object.values(node).flatMap((part: unknown) =>

@@ -5,14 +5,14 @@ import type { Module, Rule } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
 import type { Group, TreeNode } from './ir.ts'
 
-/** What the rules of all modules have in common while they are compiled. */
+/** Shared state of the compilation of all modules. */
 export interface Compilation {
   readonly root: TreeNode
   readonly groups: Group[]
   readonly builtins: ReadonlyMap<string, Builtin>
-  /** Names that a package defines, by its path as text. */
+  /** Names that a package defines, by its path as a string. */
   readonly names: Map<string, Set<string>>
-  /** What `rego.metadata.chain()` gives in a rule. */
+  /** Returns `rego.metadata.chain()` for a rule. */
   readonly metadata: (unit: Unit, rule: Rule | undefined) => Metadata
 }
 

@@ -5,13 +5,15 @@ import { decodeUtf8Lossy } from '@reeve/kit/utf8.ts'
 import { parseJson } from '../value/json.ts'
 import { ObjectValue } from '../value/value.ts'
 
-/** RFC 7515, section 7.1: three texts in base64url, with periods between them. */
+/**
+ * A token in compact form (RFC 7515, section 7.1): three base64url strings, separated by periods.
+ */
 export interface Token {
   readonly header: ObjectValue
-  /** As it stands in the token. */
+  /** Encoded as in the token. */
   readonly payload: string
   readonly signature: string
-  /** What was signed. */
+  /** The signed part of the token. */
   readonly signed: string
 }
 
@@ -30,13 +32,13 @@ export function readToken(text: string): Result<Token, string> {
   return ok({ header: header.value, payload, signature, signed: `${head}.${payload}` })
 }
 
-/** Whether the payload is another token. */
+/** Reports whether the payload is another token. */
 export function holdsToken({ header }: Token): boolean {
   const type = header.get('cty')
   return typeof type === 'string' && type.toUpperCase() === 'JWT'
 }
 
-/** The bytes of a part; some writers leave the padding. */
+/** Decodes a part; some encoders keep the padding. */
 export function decodePart(part: string): Result<Uint8Array, string> {
   const bytes = decodeBase64Url(part.replace(/={1,2}$/, ''))
   if (bytes !== undefined) return ok(bytes)
@@ -50,7 +52,7 @@ export function decodeText(part: string): Result<string, string> {
   return bytes.ok ? ok(decodeUtf8Lossy(bytes.value)) : bytes
 }
 
-/** A nested token may stand as it is or as a JSON string. */
+/** A nested token may be plain or a JSON string. */
 export function unquoted(text: string): string {
   return /^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : text
 }

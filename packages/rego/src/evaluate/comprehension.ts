@@ -9,7 +9,7 @@ import { Collector } from './collector.ts'
 import { Frame, type ComprehensionMemory, type Env, type Evaluate, type Step } from './env.ts'
 import { Halt } from './problem.ts'
 
-/** Runs the body and gathers the head for every answer. */
+/** Compiles a comprehension: runs the body and collects the head for every solution. */
 export function compileComprehension(coder: Coder, term: Comprehension): Evaluate {
   const place = coder.counter.collectors++
   const run = coder.compileGoals(forkCoder(coder, term.body), term.body, (inner) =>
@@ -22,7 +22,7 @@ export function compileComprehension(coder: Coder, term: Comprehension): Evaluat
     run(frame)
     return gathered(term.makes, collector)
   }
-  // A trace tells of every run, and an index is not made of indexes.
+  // A trace reports every run, and an index is not built from other indexes.
   if (coder.program.isTraced || coder.isIndexing) return plain
   const shared = sharedVariables(coder, term)
   return shared.length === 0 ? rememberOnce(term, plain) : useIndex(coder, term, { shared, plain })
@@ -80,7 +80,9 @@ function compileGather(coder: Coder, term: Comprehension, place: number): Step {
   }
 }
 
-/** Variables bound outside that the comprehension reads: its value depends on nothing else. */
+/**
+ * Returns the outer variables that the comprehension reads, if its value depends on nothing else.
+ */
 function sharedVariables(coder: Coder, term: Comprehension): readonly Variable[] {
   const found = new Set<Variable>()
   const note = (variable: Variable): void => {
@@ -100,7 +102,7 @@ function memoryOf(env: Env, term: Comprehension): ComprehensionMemory {
   return memory
 }
 
-/** In one scope it always has the same value. */
+/** Caches the value, which is constant within a scope. */
 function rememberOnce(term: Comprehension, plain: Evaluate): Evaluate {
   return (frame) => {
     const memory = memoryOf(frame.env, term)
@@ -118,8 +120,8 @@ interface Indexed {
 }
 
 /**
- * A comprehension that runs again and again in one scope is run once more with the variables it
- * shares left open, and its answers are kept by their values: grouping stays linear.
+ * A comprehension that runs repeatedly in one scope is run once more with its shared variables
+ * unbound, and its solutions are grouped by their values: grouping stays linear.
  */
 function useIndex(coder: Coder, term: Comprehension, { shared, plain }: Indexed): Evaluate {
   const outer: Coder = { ...coder, bound: new Set(coder.bound) }
@@ -148,7 +150,7 @@ interface IndexParts {
   readonly keyIn: (frame: Frame) => Key
 }
 
-/** Nothing when the body cannot find the shared variables by itself. */
+/** Undefined if the body cannot bind the shared variables by itself. */
 function compileIndex(
   coder: Coder,
   term: Comprehension,
@@ -188,7 +190,7 @@ function compileIndex(
   }
 }
 
-/** The body in an order in which it binds the shared variables too. */
+/** Returns the body in an order that also binds the shared variables. */
 function openOrder(
   coder: Coder,
   term: Comprehension,
@@ -205,7 +207,10 @@ function openOrder(
   }
 }
 
-/** Once everything is known to be bound, `a == b` may as well find `b`. */
+/**
+ * Converts `a == b` to a unification, which may bind `b`, because the original order proves that
+ * both are bound.
+ */
 function asUnification(goal: Goal): Goal {
   if (goal.type !== 'test' || goal.term.type !== 'call' || goal.term.name !== 'equal') return goal
   const [left, right] = goal.term.operands

@@ -6,7 +6,7 @@ import type { Key, ObjectValue, Value } from '../value/value.ts'
 import type { Collector } from './collector.ts'
 import { Halt, type EvaluationProblem } from './problem.ts'
 
-/** A goal of a rule that had no answer, or a rule that had one; for explaining a verdict. */
+/** A goal without a solution, or a rule with one; explains a verdict. */
 export type TraceEvent =
   | { readonly type: 'enter' | 'undefined'; readonly rule: RuleIR }
   | { readonly type: 'value'; readonly rule: RuleIR; readonly value: Value }
@@ -16,7 +16,7 @@ export type TraceEvent =
       readonly locals: ReadonlyMap<string, Value>
     }
   | { readonly type: 'note'; readonly text: string }
-  /** One entry of a test's object is tried, by the keys that it would have. */
+  /** One entry of a test's object is tried, identified by the keys that it would have. */
   | { readonly type: 'test-case'; readonly path: readonly Value[] }
 
 export interface EvaluationOptions {
@@ -29,7 +29,7 @@ export interface EvaluationOptions {
   readonly runtime?: CallContext['runtime']
   readonly print: ((text: string) => void) | undefined
   readonly trace: ((event: TraceEvent) => void) | undefined
-  /** Asked now and then; true ends the evaluation. */
+  /** Polled during the evaluation; true aborts it. */
   readonly isCancelled: (() => boolean) | undefined
 }
 
@@ -38,11 +38,11 @@ const NO_CRYPTO = 'keys and signatures need the option `crypto` of the evaluatio
 const STEPS_PER_CANCEL_CHECK = 4096
 
 interface BuiltinFailure extends Pick<EvaluationProblem, 'code' | 'message'> {
-  /** Ends the evaluation also where builtins are not strict. */
+  /** Aborts the evaluation even if builtins are not strict. */
   readonly isRefusal: boolean
 }
 
-/** What all scopes of one evaluation share: the meter, the caller's sources, builtins' failures. */
+/** State shared by all scopes of one evaluation: meter, caller's context, failures of builtins. */
 export class Shared implements CallContext {
   readonly options: EvaluationOptions
   readonly memory = new Map<string, unknown>()
@@ -116,7 +116,7 @@ export class Shared implements CallContext {
     return undefined
   }
 
-  /** Pays for a text that was made. */
+  /** Charges for a string that was created. */
   chargeText(text: string): void {
     if (text.length > STRING_LENGTH_MAX)
       stop('eval_limit_error', `a text is longer than ${STRING_LENGTH_MAX} characters`)
@@ -128,18 +128,18 @@ function stop(code: EvaluationProblem['code'], message: string): never {
   throw new Halt({ code, message, location: undefined })
 }
 
-/** In the place of a remembered value: the document was evaluated and has none. */
+/** Cached in place of a value: the document was evaluated and is undefined. */
 export const NO_VALUE = Symbol('no value')
 
 export type Mock = { readonly callee: Callee } | { readonly value: Value }
 
-/** A comprehension of one scope: how often it ran, and its values by the variables it shares. */
+/** Cache of a comprehension in one scope: number of runs, and values by its shared variables. */
 export interface ComprehensionMemory {
   runCount: number
   index: ReadonlyMap<Key, Value> | undefined
 }
 
-/** What documents mean: one for the evaluation, and one more for every `with`. */
+/** Scope of an evaluation: one for the evaluation, and another for every `with`. */
 export class Env {
   readonly shared: Shared
   readonly input: Value | undefined
@@ -148,7 +148,7 @@ export class Env {
   readonly hidden: ReadonlySet<Group> | undefined
   readonly mocks: ReadonlyMap<string, Mock> | undefined
   readonly parent: Env | undefined
-  /** Documents evaluated in this scope, by the number of their group. */
+  /** Values of documents in this scope, by the number of their group. */
   readonly memo: (Value | typeof NO_VALUE | undefined)[] = []
   comprehensions: Map<object, ComprehensionMemory> | undefined
 
@@ -166,25 +166,25 @@ export class Env {
 export class Frame {
   env: Env
   readonly slots: (Value | undefined)[]
-  /** The value of a complete rule or function, once found. */
+  /** The value of a complete rule or function, once it is known. */
   result: Value | undefined = undefined
-  /** Where a partial rule puts its members. */
+  /** Collector of the members of a partial rule. */
   sink: Collector | undefined = undefined
   collectors: (Collector | undefined)[] | undefined = undefined
-  /** Answers of a comprehension by the variables it shares, while its index is made. */
+  /** Solutions of a comprehension by its shared variables, while its index is built. */
   groups: Map<Key, Collector> | undefined = undefined
 
   constructor(env: Env, slotCount: number) {
     this.env = env
-    // Made at its full size: growing it value by value would copy it several times.
+    // Allocated at full size: growing it would copy it several times.
     // oxlint-disable-next-line unicorn/no-new-array
     this.slots = new Array<Value | undefined>(slotCount)
   }
 }
 
-/** Undefined: there is no value. */
+/** Returns the value of an expression; undefined if it has none. */
 export type Evaluate = (frame: Frame) => Value | undefined
-/** Runs a goal and, for every answer, what follows it. True: enough, go back to the beginning. */
+/** Continuation: runs a goal and the rest of the body for each solution; true stops the search. */
 export type Step = (frame: Frame) => boolean
 export type ValueStep = (frame: Frame, value: Value) => boolean
 

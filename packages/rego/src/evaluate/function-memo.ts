@@ -4,16 +4,16 @@ import type { Value } from '../value/value.ts'
 import { NO_VALUE } from './env.ts'
 
 /**
- * Results of functions in one scope. Functions that call functions twice would else take twice the
- * time at every level. Operands are told apart by identity, which costs nothing and never errs:
- * equal operands that are not the same are only computed again.
+ * Caches results of functions in one scope. Without it, functions that call a function twice would
+ * take exponential time in the depth. Operands are compared by identity, which is cheap and safe:
+ * equal operands that are not identical are only computed again.
  */
 export class FunctionMemo {
   readonly #calls = new Map<Group, { count: number; readonly results: Map<string, Result> }>()
   readonly #ids = new WeakMap<object, number>()
   #idNext = 0
 
-  /** The key under which a result is kept; nothing as long as the function is called rarely. */
+  /** Returns the cache key of a call; undefined while the function has been called rarely. */
   keyOf(group: Group, operands: readonly Value[]): string | undefined {
     let calls = this.#calls.get(group)
     if (calls === undefined) {

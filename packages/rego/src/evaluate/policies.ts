@@ -8,15 +8,19 @@ import type { EvaluationProblem } from './problem.ts'
 import { makeProgram } from './program.ts'
 import { compileQuery, type EvaluateOptions, type Query } from './query.ts'
 
-/** Modules that have been read and checked together, ready to be asked. */
+/** Compiled modules, ready for queries. */
 export interface CompiledPolicies {
-  /** The version in which each module was read, by file. */
+  /** The language version in which each module was parsed, by file. */
   readonly versions: ReadonlyMap<string, RegoVersion>
-  /** `data.a.b = x`: any body. With `explains`, `trace` hears why rules have no answer. */
+  /**
+   * Compiles a query with any body, such as `data.a.b = x`. With `explains`, `trace` receives why
+   * rules have no solution.
+   */
   query(text: string, options?: QueryOptions): Result<Query, RegoProblem>
   /**
-   * One document, such as `data.a.deny`, or any other expression. What asks for several things, or
-   * has several answers, is refused: the first of them would say nothing of the others.
+   * Compiles a query for one document such as `data.a.deny`, or any other expression. A query with
+   * several expressions or solutions is rejected, because the first result would not represent the
+   * others.
    */
   document(reference: string, options?: QueryOptions): Result<DocumentQuery, RegoProblem>
 }
@@ -26,7 +30,7 @@ interface QueryOptions {
 }
 
 export interface DocumentQuery {
-  /** Undefined: the document has no value. */
+  /** Returns the value of the document; undefined if it has none. */
   evaluate(options: EvaluateOptions): Result<Value | undefined, EvaluationProblem>
 }
 

@@ -17,31 +17,31 @@ import { compileExpression } from './expression.ts'
 import { compileGoals } from './goal.ts'
 import { Halt, type EvaluationProblem } from './problem.ts'
 
-/** The variables of one answer, without those that have no name. */
+/** The variables of one solution, except unnamed ones. */
 export type Bindings = ReadonlyMap<string, Value>
 
 export interface EvaluateOptions {
   readonly input?: Value | undefined
   readonly data?: ObjectValue | undefined
   readonly limits?: { readonly stepsMax?: number } | undefined
-  /** Strict: a builtin that fails ends the evaluation instead of having no value. */
+  /** Strict: a failing builtin aborts the evaluation instead of being undefined. */
   readonly isStrict?: boolean | undefined
   readonly nowNs?: bigint | undefined
   readonly random?: (() => number) | undefined
-  /** Milliseconds that a zone is ahead of UTC; without it there is only UTC. */
+  /** Returns the UTC offset of a time zone in milliseconds; without it only UTC is supported. */
   readonly offsetAt?: CallContext['offsetAt']
-  /** Keys and signatures; without it builtins that need them end the evaluation. */
+  /** Keys and signatures; without it builtins that need them abort the evaluation. */
   readonly crypto?: CallContext['crypto'] | undefined
-  /** What `opa.runtime` gives. */
+  /** Result of `opa.runtime`. */
   readonly runtime?: Value | undefined
   readonly print?: ((text: string) => void) | undefined
-  /** Only of a query compiled to be explained. */
+  /** Only for a query compiled with `explains`. */
   readonly trace?: ((event: TraceEvent) => void) | undefined
   readonly isCancelled?: (() => boolean) | undefined
 }
 
 export interface Query {
-  /** How many it consists of. */
+  /** Number of expressions. */
   readonly expressions: number
   evaluate(options: EvaluateOptions): Result<readonly Bindings[], EvaluationProblem>
 }
@@ -52,7 +52,7 @@ export interface QueryContext {
   readonly version: RegoVersion
 }
 
-/** Answers are given in the order in which they are found, which is the same every time. */
+/** Compiles a query. Its solutions are returned in a deterministic order. */
 export function compileQuery(context: QueryContext, text: string): Result<Query, RegoProblem> {
   const source = new Source('query', text)
   const body = parseQuery(source, context.version)
@@ -103,7 +103,7 @@ function record(names: ReadonlyMap<string, Variable>): Step {
   }
 }
 
-/** Answers belong to the evaluation, not to the query, which may run again meanwhile. */
+/** Solutions belong to the evaluation, because the query may be run again meanwhile. */
 const answers = new WeakMap<Shared, Bindings[]>()
 
 function answersOf({ shared }: Env): Bindings[] {
@@ -149,7 +149,7 @@ function startEnv(options: EvaluateOptions): Env {
   })
 }
 
-/** Everything that ends an evaluation early, as a value. */
+/** Returns everything that aborts an evaluation as a value. */
 function contained<T>(evaluate: () => T): Result<T, EvaluationProblem> {
   try {
     return ok(withFuel(evaluate))
@@ -157,7 +157,7 @@ function contained<T>(evaluate: () => T): Result<T, EvaluationProblem> {
     if (error instanceof Halt) return err(error.problem)
     if (error instanceof LimitReached)
       return err({ code: 'eval_limit_error', message: error.message, location: undefined })
-    // The stack or the longest string of the host: the last of the limits, below the named ones.
+    // Stack or string length limit of the host: the last resort below the named limits.
     if (error instanceof RangeError)
       return err({ code: 'eval_limit_error', message: 'out of space', location: undefined })
     throw error

@@ -4,14 +4,14 @@ import { type Key, keyOf, type Value } from '../value/value.ts'
 import type { Env } from './env.ts'
 import { lookupPath } from './lookup.ts'
 
-/** Finds the rules of a document that may have an answer, in their order. */
+/** Returns the rules of a document that may have a solution, in source order. */
 export interface RuleIndex {
   readonly find: (env: Env, operands: readonly Value[]) => readonly RuleIR[]
 }
 
 /**
- * Rules often differ by what they compare with a constant: `input.method == "GET"`. Such rules are
- * kept by that value, level by level; one that does not compare it is in every list of the level.
+ * Indexes rules by comparisons with constants such as `input.method == "GET"`. Each level of the
+ * tree stands for one subject; a rule without a comparison of it is in every list of the level.
  */
 export function indexRules(rules: readonly RuleIR[]): RuleIndex {
   if (rules.length < RULE_INDEX_FROM) return { find: () => rules }
@@ -22,7 +22,7 @@ export function indexRules(rules: readonly RuleIR[]): RuleIndex {
   return { find: (env, operands) => descend(level, env, operands) }
 }
 
-/** What a rule compares with a constant; `operand` is the number of a parameter. */
+/** A comparison of a rule with a constant; `operand` is the index of a parameter. */
 interface Condition {
   readonly subject: string
   readonly operand: number | undefined
@@ -51,7 +51,7 @@ function descend(start: Level, env: Env, operands: readonly Value[]): readonly R
     const { operand, path } = level
     const root = operand === undefined ? env.input : operands[operand]
     const value = path.length === 0 ? root : lookupPath(root, path)
-    // Without a value no comparison with it holds.
+    // An undefined subject satisfies no comparison.
     level = (value === undefined ? undefined : level.byKey.get(keyOf(value))) ?? level.others
   }
   return level.rules
@@ -105,7 +105,10 @@ function mostCompared(listed: readonly Listed[], used: ReadonlySet<string>): str
   return best
 }
 
-/** Only a rule whose `else` would not be tried can be passed over. */
+/**
+ * Returns the conditions under which a rule can be skipped; none if skipping it would skip an
+ * `else`.
+ */
 function conditionsOf(ir: RuleIR): ReadonlyMap<string, Condition> {
   const found = new Map<string, Condition>()
   const { definition } = ir
@@ -151,7 +154,7 @@ function subjectOf(ir: RuleIR, subject: Expression, value: Value): Condition | u
 function constantPath(path: readonly Expression[]): readonly Value[] | undefined {
   const keys: Value[] = []
   for (const item of path) {
-    // Strings only: the name of the subject must tell two paths apart.
+    // Only strings, so that the names of different paths are distinct.
     if (item.type !== 'constant' || typeof item.value !== 'string') return undefined
     keys.push(item.value)
   }

@@ -10,7 +10,7 @@ import { Halt } from './problem.ts'
 /** A rule with one value. */
 export interface ValueRule {
   readonly ir: RuleIR
-  /** The value of every answer of every branch, when they are all the same. */
+  /** The value of every solution of every branch, if it is the same constant. */
   readonly constant: Value | undefined
   readonly run: (env: Env, operands: readonly Value[]) => Value | undefined
 }
@@ -59,7 +59,7 @@ function traceRule(ir: RuleIR, run: ValueRule['run']): ValueRule['run'] {
 function compileBranch(program: Program, ir: RuleIR, definition: Definition): Step {
   return compileGoals(startCoder(program, ir), definition.body, (coder) => {
     const value = compileExpression(coder, definition.value)
-    // One answer is enough when all would be the same.
+    // One solution is enough if all have the same value.
     const isConstant = constantOf(definition.value) !== undefined
     return (frame) => recordResult(frame, { value, isConstant, ir })
   })
@@ -94,7 +94,7 @@ function conflictMessage({ kind, name }: Group): string {
   return `complete rules must not produce multiple outputs: rule ${name} produced conflicting values`
 }
 
-/** Adds to the frame's collector for every answer. */
+/** Compiles a partial rule, which adds to the frame's collector for every solution. */
 export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
   const { definition } = ir
   if (definition === undefined) return { ir, run: () => undefined }
@@ -116,7 +116,7 @@ export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
   }
 }
 
-/** With `told`, a trace hears of every member and the rule that gave it. */
+/** With `told`, the trace receives every member and the rule that produced it. */
 function addMember(member: Evaluate, told: RuleIR | undefined): Step {
   return (frame) => {
     const value = member(frame)

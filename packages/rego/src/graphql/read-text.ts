@@ -10,15 +10,15 @@ import { GRAPHQL_TOKENS_MAX } from '../builtins/limits.ts'
 import { NESTING_DEPTH_MAX } from '../limits.ts'
 import { LimitReached } from '../value/limit-reached.ts'
 
-/** Queries are operations and fragments; schemas define and extend types. */
+/** Queries contain operations and fragments; schemas define and extend types. */
 export type DocumentKind = 'query' | 'schema'
 
-/** What a text says, or why it is none, with the place. An empty text is an empty document. */
+/** Parses a text; an error includes the position. An empty text is an empty document. */
 export function readText(text: string, wanted: DocumentKind): Result<DocumentNode, string> {
   const source = new Source(text)
   try {
     if (checkTokens(source) === 0) return ok({ kind: Kind.DOCUMENT, definitions: [] })
-    // Policies may use an older form of fragments, which the library reads until version 17.
+    // Policies may use an older syntax of fragments, which the library supports until version 17.
     // oxlint-disable-next-line typescript/no-deprecated
     const document = parse(source, { allowLegacyFragmentVariables: true })
     const other = document.definitions.find((definition) => kindOf(definition) !== wanted)
@@ -37,7 +37,7 @@ function kindOf({ kind }: DefinitionNode): DocumentKind {
     : 'schema'
 }
 
-/** How many tokens there are; the parser goes one level deeper for each bracket. */
+/** Checks the number of tokens, because the parser recurses for each bracket. */
 function checkTokens(source: Source): number {
   const lexer = new Lexer(source)
   let count = 0
@@ -55,7 +55,7 @@ function checkTokens(source: Source): number {
 const OPENS: ReadonlySet<string> = new Set(['{', '[', '('])
 const CLOSES: ReadonlySet<string> = new Set(['}', ']', ')'])
 
-/** The library's message in the words that policies of this language expect. */
+/** Converts the library's message to the form that policies of this language expect. */
 function problemText({ message, positions }: GraphQLError, source: Source): string {
   const at = positions?.[0] ?? 0
   const text = message.replace(/^Syntax Error: /, '')
@@ -66,14 +66,14 @@ function problemText({ message, positions }: GraphQLError, source: Source): stri
     return placed(`expected at least one definition, found ${found.kind}`, found)
   if (text.startsWith('Expected')) {
     const wanted = /^Expected (?:"([^"\w]+)"|(\w+)),/.exec(text)
-    // Keywords are wanted in quotes, and what is there instead is shown with its text.
+    // Expected keywords are quoted, and the found token is shown with its text.
     if (wanted === null) return placed(`${text.split(', found')[0]}, found ${shown(found)}`, found)
     return placed(`Expected ${wanted[1] ?? wanted[2]}, found ${found.kind}`, found)
   }
   return placed(`Unexpected ${shown(found)}`, found)
 }
 
-/** The token that begins there, and the one before; neither where no token can be read. */
+/** Returns the token at the position and the previous one; neither if the token is invalid. */
 function tokensAt(source: Source, at: number): readonly [Token | undefined, Token | undefined] {
   const lexer = new Lexer(source)
   try {
@@ -94,7 +94,7 @@ function shown({ kind, value }: Token): string {
   return value === undefined || value === '' ? kind : `${kind} ${JSON.stringify(value)}`
 }
 
-/** Texts are placed by their first character, not by the quotes before it. */
+/** Strings are located by their first character instead of the opening quotes. */
 function placed(message: string, { kind, line, column }: Token): string {
   const quotes = kind === TokenKind.STRING ? 1 : kind === TokenKind.BLOCK_STRING ? 3 : 0
   return `${message} in GraphQL string at location ${line}:${column + quotes}`

@@ -7,7 +7,7 @@ import { resolveReference } from './reference.ts'
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'null', 'object', 'string'] as const
 
-/** Under these names are schemas, lists of schemas, or schemas by name. */
+/** Keywords whose value contains schemas: a schema, a list of them, or schemas by name. */
 const NESTED = [
   'items',
   'additionalItems',
@@ -30,7 +30,7 @@ const COUNTS = [
   'maxProperties',
 ] as const
 
-/** What is wrong with a schema itself; nothing when it can be used. */
+/** Returns a problem of the schema itself; undefined if it is valid. */
 export function findSchemaProblem(context: CallContext, root: Value): string | undefined {
   return findIn(context, root, { root, depth: 0 })
 }

@@ -1,6 +1,6 @@
-/** What is wrong with a document, under the names it has in results. */
+/** A validation error of a document, with the member names of results. */
 export interface SchemaProblem {
-  /** Where, with periods between the names; `(Root)` for the document itself. */
+  /** Path with periods between the names; `(Root)` for the document itself. */
   readonly field: string
   readonly type: string
   readonly description: string

@@ -1,6 +1,9 @@
 import { isArray, ObjectValue, type Value } from '../value/value.ts'
 
-/** What `#/definitions/name` points to. Nothing is fetched, so only the own document counts. */
+/**
+ * Resolves a reference such as `#/definitions/name`. Only references within the document are
+ * supported; nothing is fetched.
+ */
 export function resolveReference(root: Value, reference: string): Value | undefined {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return findById(root, reference)

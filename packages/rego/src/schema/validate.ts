@@ -56,7 +56,7 @@ function checkAll(validation: Validation, place: Place): void {
   checkCondition(validation, { ...place, schema })
 }
 
-/** A value of a wrong type is told once: nothing else about it means anything. */
+/** A wrong type is reported alone, because other keywords do not apply to the value. */
 function checkType(validation: Validation, { schema, value, path }: Place): boolean {
   const wanted = schema.get('type')
   if (wanted === undefined) return true

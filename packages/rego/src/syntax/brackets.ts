@@ -1,15 +1,15 @@
 import type { ParsedText } from './parse.ts'
 import type { Token } from './token.ts'
 
-/** What a bracket is there for. */
+/** Syntactic role of a bracket. */
 export type BracketKind = 'body' | 'group' | 'index' | 'literal'
 
-/** What one bracket holds, as far as it decides how it is laid out. */
+/** Content of a bracket, as far as it determines its layout. */
 export interface Bracket {
   readonly kind: BracketKind
-  /** A body that does not stand on one line: each of its literals has its own. */
+  /** A body on several lines: each of its literals has a line of its own. */
   readonly isBroken: boolean
-  /** Where the bar of a comprehension stands; undefined when it is none. */
+  /** Position of the bar of a comprehension; undefined if it is none. */
   readonly barAt: number | undefined
 }
 
@@ -21,7 +21,7 @@ interface OpenBracket {
   barAt: number | undefined
 }
 
-/** The brackets of a text, by where they open. */
+/** Returns the brackets of a text, by the position of their opening token. */
 export function bracketsOf({ tokens, bodyStarts }: ParsedText): ReadonlyMap<number, Bracket> {
   const found = new Map<number, Bracket>()
   const open: OpenBracket[] = []
@@ -43,7 +43,7 @@ export function isClosing({ kind, text }: Token): boolean {
   return kind === 'mark' && (text === '}' || text === ']' || text === ')')
 }
 
-/** Whether a bracket belongs to what stands directly before it: `f(…)`, `a[…]`. */
+/** Reports whether a bracket belongs to the preceding token: `f(…)`, `a[…]`. */
 export function isAttached(token: Token, previous: Token | undefined): boolean {
   if (previous === undefined || token.isSpaced || token.text === '{') return false
   return previous.kind === 'name' || isClosing(previous)
@@ -70,12 +70,12 @@ function close(open: OpenBracket[], token: Token, found: Map<number, Bracket>): 
   const { kind, barAt } = bracket
   const isBroken = kind === 'body' && (bracket.isBroken || bracket.open.row !== token.row)
   found.set(bracket.open.at, { kind, isBroken, barAt })
-  // What holds something on several lines stands on several lines itself.
+  // A bracket that contains one on several lines is itself on several lines.
   const around = open.at(-1)
   if (around !== undefined && (isBroken || bracket.isBroken)) around.isBroken = true
 }
 
-/** Until the first comma a bar begins the body of a comprehension; later it is an operator. */
+/** Before the first comma a bar starts the body of a comprehension; after it, it is an operator. */
 function note(inside: OpenBracket, { text, at }: Token): void {
   if (text === ';' && inside.kind === 'body') inside.isBroken = true
   if (text === ',') inside.hasComma = true

@@ -5,27 +5,30 @@ import type { Body } from './tree.ts'
 
 export type RegoVersion = 0 | 1
 
-/** Keywords that a module has, beside those that every module has. */
+/** Keywords that a module imports, besides those of every module. */
 export type FutureKeyword = 'if' | 'contains' | 'in' | 'every' | 'not' | 'and' | 'or'
 
 const ALWAYS_KEYWORDS: ReadonlySet<string> = new Set(
   'package import as default else not some with null true false'.split(' '),
 )
 
-/** What is shared by the cursors of one module. */
+/** State shared by the cursors of one module. */
 export interface Reading {
   readonly source: Source
   version: RegoVersion
   readonly keywords: Set<FutureKeyword>
   wildcardCount: number
   depth: number
-  /** Where the braces of bodies open, for who lays the text out. */
+  /** Positions of the opening braces of bodies, for the formatter. */
   readonly bodyStarts: Set<number>
-  /** Terms hold bodies and bodies hold terms: this is the way from the first to the second. */
+  /**
+   * Parses a body. Terms contain bodies and bodies contain terms; this function breaks the import
+   * cycle.
+   */
   readonly readBody: (cursor: Cursor) => Body
 }
 
-/** A place in a list of tokens; a template expression has its own list. */
+/** A position in a list of tokens; a template expression has a list of its own. */
 export class Cursor {
   readonly reading: Reading
   readonly #tokens: readonly Token[]
@@ -40,12 +43,12 @@ export class Cursor {
     return this.peek(0)
   }
 
-  /** The token taken last. */
+  /** The last consumed token. */
   get previous(): Token {
     return this.peek(-1)
   }
 
-  /** The last token is of kind `end`; beyond it there are more of it. */
+  /** The last token is of kind `end`; positions beyond it return it again. */
   peek(distance: number): Token {
     const token = this.#tokens[Math.max(0, Math.min(this.#at + distance, this.#tokens.length - 1))]
     if (token === undefined) throw new RangeError('a list of tokens is never empty')
@@ -67,7 +70,7 @@ export class Cursor {
     return token.kind === 'mark' && token.text === mark
   }
 
-  /** A mark with nothing before it: `[` continues a reference only so. */
+  /** Reports whether the mark follows without whitespace: only then `[` continues a reference. */
   isAdjacent(mark: string): boolean {
     return this.is(mark) && !this.token.isSpaced
   }
@@ -83,7 +86,7 @@ export class Cursor {
     return this.take()
   }
 
-  /** Whether the token is this keyword, here; a keyword that starts a reference is a name. */
+  /** Reports whether the token is this keyword; a keyword that starts a reference is a name. */
   isKeyword(word: string, distance = 0): boolean {
     const token = this.peek(distance)
     if (token.kind !== 'name' || token.text !== word || !this.#hasKeyword(word)) return false
@@ -105,7 +108,7 @@ export class Cursor {
     return found
   }
 
-  /** Index of the token after the brace that closes the one `distance` ahead. */
+  /** Returns the index of the token after the brace that closes the one `distance` ahead. */
   afterBraces(distance: number): number {
     let depth = 0
     for (let ahead = distance; ; ahead++) {
@@ -117,7 +120,7 @@ export class Cursor {
     }
   }
 
-  /** Nothing, and back to where it started, when that cannot be read. */
+  /** Tries to parse; on failure returns undefined and restores the position. */
   attempt<T>(read: () => T): T | undefined {
     const at = this.#at
     const { depth, wildcardCount } = this.reading
@@ -160,7 +163,7 @@ export class Cursor {
 }
 
 function isIn(keywords: ReadonlySet<FutureKeyword>, word: string): boolean {
-  // A set of a union answers for any string; only the type says otherwise.
+  // The set contains any string of the union; only its type is too narrow for a lookup.
   const words: ReadonlySet<string> = keywords
   return words.has(word)
 }

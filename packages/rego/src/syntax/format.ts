@@ -14,15 +14,15 @@ import { Source, type RegoProblem } from './problem.ts'
 import type { Token } from './token.ts'
 
 /**
- * A module in the one form: a tab for each level, single spaces around operators, at most one blank
- * line, each literal of a longer body on a line of its own. Other lines stay where their author
- * broke them, and comments where they stand. The module means the same before and after.
+ * Formats a module: tabs for indentation, single spaces around operators, at most one blank line,
+ * each literal of a longer body on a line of its own. Other line breaks and comments keep their
+ * position. The meaning of the module is unchanged.
  */
 export function formatRego(file: string, text: string): Result<string, RegoProblem> {
   const source = new Source(file, text)
   const first = parseWithTokens(source, 1)
   const old = first.ok ? first : parseWithTokens(source, 0)
-  // What neither version can read is told as version 1 sees it.
+  // A module that neither version can parse gets the error of version 1.
   if (!old.ok) return err(first.ok ? old.error : first.error)
   const formatted = new Printer(text, old.value).print()
   const again = parseWithTokens(new Source(file, formatted), first.ok ? 1 : 0)
@@ -33,11 +33,11 @@ export function formatRego(file: string, text: string): Result<string, RegoProbl
   return ok(formatted)
 }
 
-/** A token as it is written, or a comment. */
+/** A token or a comment, as written. */
 interface Piece {
   readonly text: string
   readonly token: Token | undefined
-  /** The token after it. */
+  /** The following token. */
   readonly next: Token | undefined
   /** Line breaks before it. */
   readonly breaks: number
@@ -45,7 +45,7 @@ interface Piece {
 
 interface Level {
   readonly bracket: Bracket
-  /** Of the line that opened it. */
+  /** Indentation of the line that opened it. */
   readonly indent: number
 }
 
@@ -57,13 +57,13 @@ class Printer {
   readonly #lines: string[] = []
   #line = ''
   #lineIndent = 0
-  /** The last token of the literal or rule that is being written. */
+  /** The last token of the current literal or rule. */
   #previous: Token | undefined
-  /** Whether the token before was a bracket that has just opened, and which. */
+  /** Kind of the bracket that the previous token opened, if any. */
   #opened: BracketKind | undefined
   #isSign = false
   #mustBreak = false
-  /** The word that the last line of the file's level began with. */
+  /** The first word of the last top-level line. */
   #statement = ''
 
   constructor(text: string, parsed: ParsedText) {
@@ -98,7 +98,7 @@ class Printer {
     }
   }
 
-  /** A line end separates literals as well, unless a sign would become an operator. */
+  /** A line break also separates literals, unless a sign would become an operator. */
   #isNeedless({ token, next }: Piece): boolean {
     if (next === undefined || (next.kind === 'mark' && next.text === '-')) return false
     const bracket = this.#levels.at(-1)?.bracket
@@ -133,7 +133,7 @@ class Printer {
     return breaks > 0 && !this.#isJoined(token, next)
   }
 
-  /** The braces of a rule's body, and `else` after them, stand on the line before. */
+  /** The opening brace of a rule's body, and a following `else`, join the previous line. */
   #isJoined(token: Token, next: Token | undefined): boolean {
     if (this.#line === '' || this.#line.includes('#') || this.#previous === undefined) return false
     if (this.#levels.length > 0) return false
@@ -151,12 +151,12 @@ class Printer {
     if (isBlank && !isInside && !(token !== undefined && isClosing(token))) this.#lines.push('')
   }
 
-  /** After the package, the imports and what ends with a bracket on a line of its own. */
+  /** Parts end after the package, the imports, and a bracket closed on a line of its own. */
   #endsPart(token: Token | undefined, next: Token | undefined): boolean {
     if (this.#levels.length > 0) return false
     if (token !== undefined && isElse(token, next)) return false
     const last = this.#lines.at(-1) ?? ''
-    // A remark belongs to what follows it.
+    // A comment belongs to the following code.
     if (last.startsWith('#')) return false
     if (this.#statement === 'package') return true
     if (this.#statement === 'import') return (token ?? next)?.text !== 'import'
@@ -182,7 +182,7 @@ class Printer {
     return base + (token !== undefined && this.#goesOn(token) ? 1 : 0)
   }
 
-  /** Whether a line continues what the line before began. */
+  /** Reports whether a line continues the previous one. */
   #goesOn(token: Token): boolean {
     const previous = this.#previous
     if (previous === undefined || this.#opened !== undefined) return false
@@ -216,7 +216,7 @@ class Printer {
       this.#mustBreak = bracket.isBroken
     } else if (isClosing(token)) this.#levels.pop()
     this.#previous = token
-    // What follows the bar of a comprehension begins anew.
+    // The text after the bar of a comprehension starts a new literal.
     if (level?.bracket.barAt === token.at) this.#previous = undefined
   }
 
@@ -231,7 +231,7 @@ class Printer {
   }
 }
 
-/** A rule may be called `else.a`. */
+/** A rule may be named `else.a`. */
 function isElse({ kind, text }: Token, next: Token | undefined): boolean {
   if (kind !== 'name' || text !== 'else') return false
   return next === undefined || next.text !== '.' || next.isSpaced
@@ -242,7 +242,9 @@ const LEADING_WORDS: ReadonlySet<string> = new Set(
 )
 const FOLLOWING_WORDS: ReadonlySet<string> = new Set('and as contains if in or with'.split(' '))
 
-/** Whether more must come after it. Names that look like keywords only cost an indentation. */
+/**
+ * Reports whether more tokens must follow. Names that look like keywords only cost an indentation.
+ */
 function leadsOn({ kind, text }: Token): boolean {
   if (kind === 'name') return LEADING_WORDS.has(text)
   return kind === 'mark' && !/^[\])},;]$/.test(text)

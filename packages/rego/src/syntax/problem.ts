@@ -1,4 +1,4 @@
-/** Where in which module; rows and columns count from 1. */
+/** Position in a module; rows and columns count from 1. */
 export interface Location {
   readonly file: string
   readonly row: number
@@ -13,14 +13,14 @@ export const REGO_CODES = [
   'rego_recursion_error',
 ] as const
 
-/** What is wrong with a module. */
+/** An error in a module. */
 export interface RegoProblem {
   readonly code: (typeof REGO_CODES)[number]
   readonly message: string
   readonly location: Location
 }
 
-/** A text with its name, for locations. */
+/** A named text, for locations. */
 export class Source {
   readonly file: string
   readonly text: string
@@ -52,8 +52,8 @@ function lineStartsOf(text: string): readonly number[] {
 }
 
 /**
- * Ends the reading or the compiling of a module. Thrown inside the folder only, because it crosses
- * the recursive descent; the doors catch it and give a Result.
+ * Aborts parsing or compiling of a module. Thrown only within the package, because it crosses the
+ * recursive descent; the public functions catch it and return a Result.
  */
 export class ProblemFound extends Error {
   override readonly name = 'ProblemFound'

@@ -1,7 +1,7 @@
 import type { Value } from '../value/value.ts'
 import type { Comment } from './token.ts'
 
-/** Every node knows where it starts in its module's text. */
+/** Every node has its start position in the module's text. */
 interface Node {
   readonly at: number
 }
@@ -10,7 +10,7 @@ export interface ScalarTerm extends Node {
   readonly type: 'scalar'
   readonly value: Value
 }
-/** `_` is read as a fresh name that no text can contain. */
+/** `_` is parsed as a fresh name that no text can contain. */
 export interface VarTerm extends Node {
   readonly type: 'var'
   readonly name: string
@@ -21,10 +21,10 @@ export interface RefTerm extends Node {
   readonly head: Term
   readonly path: readonly Term[]
 }
-/** Operators are calls too: `a + b` calls `plus`. */
+/** A call or an operator: `a + b` calls `plus`. */
 export interface CallTerm extends Node {
   readonly type: 'call'
-  /** The dotted name as segments: `['data', 'lib', 'f']`, `['plus']`. */
+  /** Segments of the dotted name: `['data', 'lib', 'f']`, `['plus']`. */
   readonly name: readonly string[]
   readonly operands: readonly Term[]
 }
@@ -43,7 +43,7 @@ export interface ObjectTerm extends Node {
 export interface ComprehensionTerm extends Node {
   readonly type: 'comprehension'
   readonly makes: 'array' | 'set' | 'object'
-  /** Only of objects. */
+  /** Only for objects. */
   readonly key: Term | undefined
   readonly head: Term
   readonly body: Body
@@ -108,7 +108,7 @@ export interface EveryLiteral extends LiteralBase {
 export interface NotLiteral extends LiteralBase {
   readonly type: 'not'
   readonly body: Body
-  /** Everything inside is evaluated inside; without it, nested terms are evaluated before. */
+  /** True if nested terms are evaluated inside; otherwise they are evaluated before. */
   readonly isScoped: boolean
 }
 /** `left and right`, `left or right`: each side true at least once, binding nothing outside. */
@@ -130,9 +130,9 @@ export type Body = readonly Literal[]
 
 export interface Rule extends Node {
   readonly isDefault: boolean
-  /** What follows the package path: `p`, then `[x]`, `.q`… */
+  /** Path after that of the package: `p`, then `[x]`, `.q`… */
   readonly path: readonly Term[]
-  /** Of a function. */
+  /** Only for a function. */
   readonly parameters: readonly Term[] | undefined
   /** `contains member`: the rule adds to a set. */
   readonly member: Term | undefined

@@ -1,12 +1,12 @@
 import type { CallContext } from '../builtins/builtin.ts'
 import { addLength, payForText } from '../builtins/operand.ts'
 
-/** What stands for what; of several that fit at one place the first one wins. */
+/** Replacement pairs; if several match at a position, the first one wins. */
 export interface Replacer {
   readonly pairs: readonly (readonly [old: string, by: string])[]
-  /** The pairs that may start with a unit, in their order. */
+  /** Pairs by their first UTF-16 unit, in source order. */
   readonly byFirst: ReadonlyMap<string, readonly (readonly [old: string, by: string])[]>
-  /** Fits everywhere that nothing in front of it fits. */
+  /** The pair with an empty pattern, which matches wherever no earlier pair does. */
   readonly empty: readonly [old: string, by: string] | undefined
 }
 
@@ -25,7 +25,7 @@ export function replacerOf(pairs: readonly (readonly [string, string])[]): Repla
   return { pairs, byFirst, empty }
 }
 
-/** From left to right, never in what has been put in. */
+/** Replaces from left to right; replacements are not scanned again. */
 export function replaceAll(context: CallContext, text: string, replacer: Replacer): string {
   const [only] = replacer.pairs
   if (only !== undefined && replacer.pairs.length === 1 && only[0] !== '')

@@ -26,7 +26,7 @@ function format(text: string, values: readonly PlainValue[]): string {
 
 const BIG = 123456789123456789123n
 
-// What the reference implementation's own formatter printed for the same values.
+// Output of the reference implementation for the same values.
 const cases: readonly (readonly [string, readonly PlainValue[], string])[] = [
   ['%06s|%-6s|%06d|%+d|% d', ['ab', 'ab', -5, 5, 5], '0000ab|ab    |-00005|+5| 5'],
   ['%x|%X|%#x|%q', ['hi', 'hi', 255, 'a"b☺'], '6869|6869|0xff|"a\\"b☺"'],

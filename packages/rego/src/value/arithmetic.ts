@@ -9,16 +9,16 @@ import {
 } from './number.ts'
 
 /**
- * Whole numbers are exact. Fractions are rounded to this many binary digits at every step, as the
- * other implementations of the language do; the result is the shortest decimal that rounds to it,
- * so `0.1 + 0.2` is `0.3`.
+ * Integers are exact. Fractions are rounded to this many binary digits at every step, like in other
+ * implementations of the language; the result is the shortest decimal that rounds to it, so `0.1 +
+ * 0.2` is `0.3`.
  */
 const MANTISSA_BITS = 64
 
-/** What a product of a list is rounded to when one of its numbers is a fraction. */
+/** Precision of the product of a list that contains a fraction. */
 const PRODUCT_BITS = 53
 
-/** Beyond it a number has too many digits: a digit has less than four bits. */
+/** Exponents beyond it mean too many digits: a decimal digit has less than four bits. */
 const PRODUCT_EXPONENT_MAX = 4 * NUMBER_DIGITS_MAX
 
 export function add(a: NumberValue, b: NumberValue): NumberValue | undefined {
@@ -46,7 +46,7 @@ export function multiply(a: NumberValue, b: NumberValue): NumberValue | undefine
   return compute(a, b, OPERATIONS.multiply)
 }
 
-/** The divisor is not zero. */
+/** The divisor must not be zero. */
 export function divide(a: NumberValue, b: NumberValue): NumberValue | undefined {
   if (typeof a === 'number' && typeof b === 'number') {
     const quotient = a / b
@@ -61,7 +61,7 @@ export function divide(a: NumberValue, b: NumberValue): NumberValue | undefined 
   return compute(a, b, OPERATIONS.divide)
 }
 
-/** Both are whole, the divisor is not zero; the sign is the dividend's. */
+/** Both must be integers and the divisor not zero; the sign is that of the dividend. */
 export function remainder(a: bigint, b: bigint): NumberValue | undefined {
   return fromBigInt(a % b)
 }
@@ -75,7 +75,7 @@ export function addAll(values: readonly NumberValue[]): NumberValue | undefined 
   return fold(values, 0, add)
 }
 
-/** Exact when all are whole, otherwise with the digits of a double after every number. */
+/** Exact for integers, otherwise with double precision after every factor. */
 export function multiplyAll(values: readonly NumberValue[]): NumberValue | undefined {
   if (values.every(isInteger)) return fold(values, 1, multiply)
   let product: Binary = { mantissa: 1n, exponent: 0 }
@@ -109,13 +109,13 @@ interface Fraction {
   readonly over: bigint
   readonly under: bigint
 }
-/** `mantissa × 2^exponent`, the mantissa of at most as many bits as it was rounded to. */
+/** `mantissa × 2^exponent`; the mantissa has at most as many bits as the precision. */
 interface Binary {
   readonly mantissa: bigint
   readonly exponent: number
 }
 interface Operation {
-  /** Exact; undefined when the result is not whole. */
+  /** Exact integer operation; undefined if the result is not an integer. */
   readonly whole: (a: bigint, b: bigint) => bigint | undefined
   readonly fraction: (a: Fraction, b: Fraction) => Fraction
 }
@@ -166,7 +166,7 @@ function fractionOf({ mantissa, exponent }: Binary): Fraction {
     : { over: mantissa, under: 1n << BigInt(-exponent) }
 }
 
-/** To the nearest, ties to even. */
+/** Rounds to nearest, ties to even. */
 function round({ over, under }: Fraction, bits = MANTISSA_BITS): Binary {
   if (over === 0n) return { mantissa: 0n, exponent: 0 }
   const isNegative = over < 0n !== under < 0n
@@ -193,14 +193,14 @@ function bitLength(value: bigint): number {
   return value.toString(2).length
 }
 
-/** The shortest decimal that rounds to the same binary number. */
+/** Returns the shortest decimal that rounds to the same binary number. */
 function shortest(binary: Binary, bits = MANTISSA_BITS): NumberValue | undefined {
   if (binary.mantissa === 0n) return 0
   const { over, under } = fractionOf(binary)
   const top = over < 0n ? -over : over
   const scale = top.toString().length - under.toString().length
   for (let count = 15; count <= 22; count++) {
-    // `count` digits or one more: the scale is a guess from the lengths.
+    // Yields `count` digits or one more: the scale is an estimate from the lengths.
     const exponent = scale - count
     const digits = nearest(top, under, exponent)
     const candidate = fromDecimal(over < 0n ? -digits : digits, exponent)

@@ -2,14 +2,14 @@ import { VALUE_WORK_MAX } from '../limits.ts'
 import { LimitReached } from './limit-reached.ts'
 
 /**
- * What comparing values and making keys of them may still cost. Values share their parts, so a
- * small one may be endless when it is walked, and the walkers know no evaluation.
- * The state is the module's: an evaluation never waits, so at most one is under way, and one inside
- * another (from a caller's `print`) puts back what it found.
+ * Remaining budget for comparing values and building their keys. Values share parts, so traversing
+ * a small one may be endless, and the traversals have no access to the evaluation. The state is
+ * global to the module: evaluations are synchronous, so only one runs at a time, and a nested one
+ * (from a caller's `print`) restores the previous state.
  */
 let current: { left: number } | undefined
 
-/** Runs with a fresh allowance. Throws LimitReached when it is used up. */
+/** Runs with a fresh budget. Throws LimitReached if it is exhausted. */
 export function withFuel<T>(run: () => T): T {
   const outer = current
   current = { left: VALUE_WORK_MAX }
@@ -20,7 +20,7 @@ export function withFuel<T>(run: () => T): T {
   }
 }
 
-/** One unit is about one visited value. Without an allowance nothing is counted. */
+/** Charges units of about one visited value each. Without a budget nothing is counted. */
 export function spend(units: number): void {
   if (current === undefined) return
   current.left -= units

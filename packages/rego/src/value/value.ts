@@ -4,8 +4,8 @@ import { LimitReached } from './limit-reached.ts'
 import { BigNumber, compareNumbers, type NumberValue } from './number.ts'
 
 /**
- * What a policy computes with. `undefined` in the place of a value means that there is none.
- * Values never change once anybody else can see them.
+ * Values of policies. `undefined` in place of a value means that there is none. Values are
+ * immutable once they are shared.
  */
 export type Value =
   | null
@@ -37,7 +37,7 @@ export function kindOf(value: Value): Kind {
     default:
       if (value === null) return 'null'
       if (Array.isArray(value)) return 'array'
-      // What is left of the union is an array, which has been tested, or one of three classes.
+      // The remaining members of the union are arrays, which were tested before, and three classes.
       return 'kind' in value ? value.kind : 'number'
   }
 }
@@ -60,7 +60,7 @@ export function compare(a: Value, b: Value): number {
   return compareWithin(a, b)
 }
 
-/** By code point, which is not the order of UTF-16 units above U+D7FF. */
+/** Compares by code point, which differs from the order of UTF-16 units above U+D7FF. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {
@@ -71,7 +71,7 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Halves of pairs stand for characters behind all others. */
+/** Surrogates represent characters after all others. */
 function codePointOrder(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
@@ -117,7 +117,7 @@ function compareLists(a: readonly Value[], b: readonly Value[]): number {
   return a.length - b.length
 }
 
-/** Key by key in order, each time the key before its value. */
+/** Compares key by key in order, each key before its value. */
 function compareObjects(a: ObjectValue, b: ObjectValue): number {
   const left = a.keys()
   const right = b.keys()
@@ -132,8 +132,9 @@ function compareObjects(a: ObjectValue, b: ObjectValue): number {
 }
 
 /**
- * What a `Map` can look a value up by: equal values have equal keys and no others have. Scalars are
- * their own key. Composite values become text behind `MARK`, and so do texts that start with it.
+ * Key of a value in a `Map`: equal values have equal keys, and only they do. Scalars are their own
+ * keys. Composite values become strings with the prefix `MARK`, and so do strings that start with
+ * it.
  */
 export type Key = string | number | boolean | null
 
@@ -145,7 +146,7 @@ export function keyOf(value: Value): Key {
   return textOf(value)
 }
 
-/** Whether a key is the value itself. */
+/** Reports whether a key is the value itself. */
 function isOwnKey(key: Key): boolean {
   return typeof key !== 'string' || !key.startsWith(MARK)
 }
@@ -162,14 +163,14 @@ function textOf(value: Exclude<Value, string | number | boolean | null>): string
   return text
 }
 
-/** Unambiguous inside a longer text: strings carry their length. */
+/** Returns an unambiguous part of a longer string: strings are prefixed by their length. */
 function memberText(value: Value): string {
   if (typeof value === 'string') return `${value.length}"${value}`
   if (typeof value !== 'object' || value === null) return String(value)
   return textOf(value)
 }
 
-/** Characters of a key that cost about as much as one visited value: two to this power. */
+/** Characters of a key that cost about as much as one visited value, as a power of two. */
 const KEY_UNITS_SHIFT = 4
 
 function bounded(text: string): string {
@@ -198,18 +199,18 @@ export class SetValue {
     return this.#members.has(keyOf(value))
   }
 
-  /** In no order that means anything; for work whose result does not depend on it. */
+  /** Returns the members in arbitrary order, for work whose result does not depend on it. */
   unordered(): Iterable<Value> {
     return this.#members.values()
   }
 
-  /** By the order of values. */
+  /** Returns the members in the order of values. */
   sorted(): readonly Value[] {
     this.#sorted ??= [...this.#members.values()].toSorted(compare)
     return this.#sorted
   }
 
-  /** Equal sets have equal texts. */
+  /** Returns a text that is equal for equal sets. */
   canonicalText(): string {
     this.#text ??= bounded(`\0<${this.sorted().map(memberText).join(',')}>`)
     return this.#text
@@ -261,7 +262,7 @@ export type Entry = readonly [key: Value, value: Value]
 export class ObjectValue {
   readonly kind = 'object'
   readonly #values: ReadonlyMap<Key, Value>
-  /** Keys that are not their own `Key`, by it. */
+  /** Values of keys that are not their own `Key`. */
   readonly #composite: ReadonlyMap<Key, Value> | undefined
   #keys: readonly Value[] | undefined
   #text: string | undefined
@@ -283,7 +284,7 @@ export class ObjectValue {
     return this.#values.has(keyOf(key))
   }
 
-  /** By the order of values. */
+  /** Returns the keys in the order of values. */
   keys(): readonly Value[] {
     this.#keys ??= this.#sortKeys()
     return this.#keys
@@ -293,13 +294,13 @@ export class ObjectValue {
     return this.keys().map((key) => this.#valueAt(key))
   }
 
-  /** By the order of keys. */
+  /** Returns the entries in the order of keys. */
   entries(): readonly Entry[] {
     return this.keys().map((key) => [key, this.#valueAt(key)])
   }
 
   #valueAt(key: Value): Value {
-    // The keys are the map's own.
+    // The keys come from the map itself.
     return this.#values.get(keyOf(key)) ?? null
   }
 
@@ -311,11 +312,11 @@ export class ObjectValue {
       keys.push(original)
       if (typeof original === 'string') texts.push(original)
     }
-    // Most objects have names for keys, and names are sorted faster among themselves.
+    // Most objects have only string keys, which are sorted faster among themselves.
     return texts.length === keys.length ? texts.toSorted(compareStrings) : keys.toSorted(compare)
   }
 
-  /** Equal objects have equal texts. */
+  /** Returns a text that is equal for equal objects. */
   canonicalText(): string {
     this.#text ??= bounded(
       `\0{${this.entries()

@@ -5,57 +5,57 @@ import type { AnswerHeaders, CallOptions, RawBody } from '../route-types.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 
 export interface ClientOptions {
-  /** `http://127.0.0.1:4646`; behind a proxy also with a path. */
+  /** Base URL such as `http://127.0.0.1:4646`; behind a proxy it may have a path. */
   readonly address: string
-  /** The secret of a token; of both APIs for a management token. */
+  /** Secret of a token. A management token is valid for both APIs. */
   readonly token?: string | undefined
-  /** Of every call of the workload API that does not name one. */
+  /** Default namespace of workload API calls. */
   readonly namespace?: string | undefined
-  /** Likewise. */
+  /** Default region of workload API calls. */
   readonly region?: string | undefined
-  /** The program that calls; versions of jobs that it submits keep it as their origin. */
+  /** The calling program; job versions that it submits record it as their origin. */
   readonly client?: 'cli' | 'web' | undefined
-  /** Sent with every call; a WebSocket of a browser cannot send them. */
+  /** Headers added to every call; a browser cannot add them to a WebSocket. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * Of a whole call, 60 seconds when absent; 0 waits without end. A blocking query gets its `wait`
-   * on top.
+   * Timeout of a call; 60 seconds by default, 0 for none. The `wait` of a blocking query is added
+   * to it.
    */
   readonly timeoutMs?: number | undefined
-  /** In place of the platform's, for proxies and certificates of one's own. */
+  /** Replaces the platform's `fetch`, for proxies and custom certificates. */
   readonly fetch?: Fetch | undefined
-  /** Likewise, for `exec`. */
+  /** Replaces the platform's WebSocket, for `exec`. */
   readonly openSocket?: ((url: string) => WebSocket) | undefined
-  /** In place of the platform's timers and chance, for tests and simulation. */
+  /** Replaces the platform's timers and random numbers, for tests and simulation. */
   readonly timing?: Timing | undefined
 }
 
-/** `fetch` as far as it is asked here; the platform's is one. */
+/** The subset of `fetch` that the client uses; the platform's function satisfies it. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Answered>
 
 export interface FetchInit {
   readonly method: string
-  /** Names in small letters. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly redirect: 'manual'
   readonly signal: AbortSignal
   readonly body?: SentBody
-  /** Asked for by the standard when the body is a stream. */
+  /** Required by the standard if the body is a stream. */
   readonly duplex?: 'half'
 }
 
-/** What is asked of a Response. */
+/** The subset of Response that the client uses. */
 export interface Answered {
   readonly status: number
   readonly ok: boolean
-  /** `opaqueredirect` where the platform hides the status. */
+  /** `opaqueredirect` if the platform hides the status. */
   readonly type: string
   readonly headers: AnswerHeaders
   readonly body: ReadableStream<Uint8Array> | null
   arrayBuffer(): Promise<ArrayBuffer>
 }
 
-/** The options of a client, checked and complete. */
+/** Validated options of a client, completed with defaults. */
 export interface Connection {
   readonly address: string
   readonly token: string | undefined
@@ -68,7 +68,7 @@ export interface Connection {
   readonly timing: Timing
 }
 
-/** A call after its types have done their work. */
+/** A call in the untyped form that all methods share. */
 export interface Call {
   readonly route: CalledRoute
   readonly request: AnyRequest
@@ -96,7 +96,7 @@ export function connect(options: ClientOptions): Connection {
   }
 }
 
-/** Platforms repeat a value that they cannot send in their error, so it is checked before. */
+/** Validated here because platforms repeat an invalid header value in their error. */
 function checkedToken(token: string | undefined): string | undefined {
   const secret = token?.trim() ?? ''
   if (secret === '') return undefined
@@ -120,19 +120,22 @@ export function isGovernance(route: CalledRoute): boolean {
   return route.path.startsWith(`${governance.path}/`)
 }
 
-/** The namespace and region of the client, where the route takes them and the call names none. */
+/**
+ * Returns the query of a call, with the client's namespace and region as defaults if the route
+ * takes them.
+ */
 export function queryOf({ defaults }: Connection, { route, request }: Call): QueryValues {
   const declared = route.query?.properties ?? {}
   const missing = Object.entries(defaults).filter(([name]) => name in declared)
   return { ...Object.fromEntries(missing), ...definedIn(request.query) }
 }
 
-/** An option that is undefined is one that was not given. */
+/** Drops parameters with the value undefined. */
 export function definedIn(query: QueryValues = {}): QueryValues {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
 }
 
-/** Not as `Headers`, which in Node bring all of `fetch`, whoever makes the call. */
+/** Returns a plain record: in Node, creating `Headers` loads all of `fetch`. */
 export function headersOf(connection: Connection, call: Call): Readonly<Record<string, string>> {
   const { route, request } = call
   const headers = new Map<string, string>()
@@ -148,7 +151,7 @@ export function headersOf(connection: Connection, call: Call): Readonly<Record<s
   return Object.fromEntries(headers)
 }
 
-/** An optional body of the governance API is null when there is none; empty says the same. */
+/** A missing optional body of the governance API is null; an empty body means the same. */
 function sentBody({ body }: AnyRequest): unknown {
   return body === null ? undefined : body
 }
@@ -157,16 +160,16 @@ export function bodyOf({ route, request }: Call): SentBody | undefined {
   const body = sentBody(request)
   if (body === undefined) return undefined
   if (route.bodyType === undefined) return JSON.stringify(body)
-  // The types of raw routes take nothing else.
+  // The types of raw routes allow nothing else.
   return sendable(body as RawBody)
 }
 
 export type SentBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
 
-/** `fetch` takes no bytes of shared memory, which could change while they are sent. */
+/** `fetch` rejects shared memory, which could change during the transfer. */
 function sendable(body: RawBody): SentBody {
   if (!(body instanceof Uint8Array)) return body
-  // Narrowing the buffer does not narrow the array that views it.
+  // TypeScript does not narrow the array when its buffer is narrowed.
   if (body.buffer instanceof ArrayBuffer) return body as Uint8Array<ArrayBuffer>
   return Uint8Array.from(body)
 }

@@ -1,10 +1,10 @@
 import { headers as HEADERS } from '../called-routes.ts'
 import type { AnswerHeaders, Reply } from '../route-types.ts'
 
-/** The server gives one to every call, or keeps the caller's. */
+/** Assigned to each call by the server, unless the caller sent one. */
 const REQUEST_ID = 'x-request-id'
 
-/** What the headers of an answer say about the state that it was read from. */
+/** Returns the metadata that response headers carry about the state that was read. */
 export function stateIn(
   headers: AnswerHeaders,
 ): Omit<Reply<unknown>, 'data' | 'status' | 'headers'> {
@@ -18,7 +18,7 @@ export function stateIn(
   }
 }
 
-/** A whole number ≥ 0 in a header; undefined when it is absent or something else. */
+/** Returns a header as a whole number ≥ 0; undefined if it is absent or invalid. */
 function numberIn(headers: AnswerHeaders, name: string): number | undefined {
   const text = headers.get(name) ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined

@@ -12,13 +12,14 @@ import { LIMITS } from '../limits.ts'
 import { pause } from '../timing.ts'
 
 /**
- * Opens the channel. Resolves when it is open.1: nearly all refusals come after that, and then
- * `exit` rejects with them.
+ * Opens a session. Resolves when the WebSocket is open. The server reports most errors after that;
+ * then `exit` rejects with them.
  */
 export async function openSession(connection: Connection, call: Call): Promise<ExecSession> {
   const { params = {}, signal, timeoutMs = connection.timeoutMs } = call.request
   signal?.throwIfAborted()
-  // A browser cannot give a WebSocket headers, so the token always goes into the first frame.
+  // The token is always sent in the first frame, because a browser cannot add headers to a
+  // WebSocket.
   const query = { ...queryOf(connection, call), ws_handshake: connection.token !== undefined }
   const target = targetOf(call.route, params, query)
   const socket = connection.openSocket(connection.address.replace(/^http/, 'ws') + target)
@@ -43,21 +44,23 @@ class Session implements ExecSession {
   readonly #exit = Promise.withResolvers<number>()
   #isOpen = false
   #isOver = false
-  /** Heartbeats sent since something was heard. */
+  /** Heartbeats sent since the last received frame. */
   #unanswered = 0
   #cancelHeartbeat: () => void = () => undefined
   #disobey: () => void = () => undefined
-  /** Writes happen one after the other, whoever waits for them. */
+  /** The tail of the write queue: writes are sequential. */
   #lastTurn: Promise<void> = Promise.resolve()
 
   constructor(connection: Connection, socket: WebSocket) {
     this.#connection = connection
     this.#socket = socket
-    // Whoever only reads the outputs learns of a failure there.
+    // A caller that reads only the output streams gets the error there, so `exit` may go
+    // unobserved.
     this.#exit.promise.catch(() => undefined)
     socket.addEventListener('open', () => this.#begin())
     socket.addEventListener('message', ({ data }) => this.#receive(data))
-    // It tells nothing, and a close follows; but some sockets throw when nobody listens.
+    // An error event carries no details and is followed by a close; some sockets throw without a
+    // listener.
     socket.addEventListener('error', () => undefined)
     socket.addEventListener('close', ({ code, reason }) => {
       this.fail(this.#isOpen ? new ExecError(code, reason) : unopenedError(connection))
@@ -72,7 +75,7 @@ class Session implements ExecSession {
     return this.#exit.promise
   }
 
-  /** Ends with the reason of the signal when it aborts. */
+  /** Closes the session with the reason of the signal when it aborts. */
   obey(signal: AbortSignal | undefined): void {
     const leave = () => this.fail(signal?.reason)
     signal?.addEventListener('abort', leave, { once: true })
@@ -135,7 +138,7 @@ class Session implements ExecSession {
 
   #exited(result: ExecResponseFrame['result']): void {
     if (this.#isOver) return
-    // An exit code that is missing is 0.
+    // A missing exit code means 0.
     const code = result?.exit_code ?? 0
     if (!Number.isSafeInteger(code)) {
       this.fail(unreadableError(this.#connection, 'an exit code that is not a number'))
@@ -185,7 +188,7 @@ class Session implements ExecSession {
     }
   }
 
-  /** A WebSocket does not tell when it has sent something; it can only be asked. */
+  /** A WebSocket does not signal when its buffer is empty, so it is polled. */
   async #drained(): Promise<void> {
     while (!this.#isOver && this.#socket.bufferedAmount > LIMITS.execPendingBytesMax) {
       await pause(this.#connection.timing, LIMITS.execDrainPollMs)
@@ -193,7 +196,7 @@ class Session implements ExecSession {
     if (this.#isOver) throw new ExecError(NORMAL_CLOSURE, 'the command no longer reads')
   }
 
-  /** After the end there is nobody to tell. */
+  /** Drops frames after the session has closed. */
   #send(frame: ExecRequestFrame): void {
     if (!this.#isOver) this.#socket.send(JSON.stringify(frame))
   }
@@ -205,7 +208,7 @@ const TOO_BIG = 1009
 function frameIn(text: string): ExecResponseFrame | undefined {
   try {
     const frame: unknown = JSON.parse(text)
-    // Every member of a frame is optional; the ones that are used are looked at again.
+    // Every member of a frame is optional; used members are validated by their readers.
     return typeof frame === 'object' && frame !== null ? frame : undefined
   } catch (error) {
     if (error instanceof SyntaxError) return undefined

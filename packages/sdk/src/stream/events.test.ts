@@ -14,7 +14,7 @@ const quick = () => manualTiming((ms) => ms <= 30_000)
 
 function aLine(index: number, ...ids: readonly string[]): EventStreamLine {
   const events = ids.map((ID) => ({ Topic: 'Job', Type: 'JobRegistered', Key: ID, Index: index }))
-  // As much of an event as these tests look at.
+  // The subset of an event that these tests read.
   return { Index: index, Events: events } as unknown as EventStreamLine
 }
 
