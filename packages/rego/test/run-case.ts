@@ -29,7 +29,7 @@ const SLEEP: Builtin = {
 }
 const WITH_SLEEP = new Map([...BUILTINS, [SLEEP.name, SLEEP]])
 
-/** What is wrong with the outcome of a case; nothing when it is as wanted. */
+/** Returns the mismatch of a case; undefined if it passes. */
 export function runCase(item: RegoCase, version: 0 | 1): string | undefined {
   const { fields } = item
   const compiled = compilePolicies({

@@ -29,7 +29,7 @@ export async function aServer(t: TestContext, handler: Handler): Promise<LocalSe
       received.push(one)
       handler(one, response)
     }
-    // The body of a request that the client gave up is nobody's business.
+    // The body of an aborted request is discarded.
     void text(request).then(answer, () => undefined)
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
