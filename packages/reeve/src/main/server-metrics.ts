@@ -7,11 +7,13 @@ export interface MeasuredParts {
   readonly backups: { readonly ageMs: number } | undefined
   readonly commits: { readonly commitWaitMs: number }
   readonly certificate: { readonly expiresAtMs: number | undefined } | undefined
+  /** Undefined where the state is in a database. */
+  readonly disk: { readonly ratio: number; readonly bytes: number } | undefined
 }
 
 /** What only a whole server can measure, beside the metrics of its state and its requests. */
 export function serverMetrics(parts: MeasuredParts): MetricSources {
-  const { replication, memory, backups, commits, certificate } = parts
+  const { replication, memory, backups, commits, certificate, disk } = parts
   return {
     memory_used_ratio: {
       help: 'Share of its memory that the server uses; from 0.9 on the state may not grow.',
@@ -21,6 +23,16 @@ export function serverMetrics(parts: MeasuredParts): MetricSources {
       help: 'Time for which the commits that are being written have waited for the storage.',
       read: () => commits.commitWaitMs / 1_000,
     },
+    ...(disk !== undefined && {
+      storage_free_bytes: {
+        help: 'Bytes that are free on the file system of the state.',
+        read: () => disk.bytes,
+      },
+      storage_free_ratio: {
+        help: 'Share of the file system of the state that is free, from 0 to 1.',
+        read: () => disk.ratio,
+      },
+    }),
     ...(replication !== undefined && {
       replication_lag_seconds: {
         help: 'Time since the copies of the authoritative region were known to be right.',

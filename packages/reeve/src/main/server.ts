@@ -25,6 +25,7 @@ import { openTarget } from './backup/open-target.ts'
 import { verifyBackup } from './backup/verify-backup.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
+import { FreeSpace } from './free-space.ts'
 import { leaderLoops, type LeaderLoop } from './leader-loops.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
@@ -84,6 +85,8 @@ export class Server {
   #presence: Presence
   readonly #memory: MemoryWatch
   readonly #commits: CommitWatch
+  /** Undefined where the state is in a database. */
+  readonly #freeSpace: FreeSpace | undefined
 
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false, shortage, tracing } = options
@@ -123,6 +126,8 @@ export class Server {
     this.#memory.start()
     this.#commits = new CommitWatch({ clock: systemClock, log, store })
     this.#commits.start()
+    this.#freeSpace = freeSpaceOf(config)
+    void this.#freeSpace?.start()
     const isDebugging = config.log.level === 'debug'
     this.app = createApp({
       context,
@@ -155,6 +160,7 @@ export class Server {
           backups: this.backups,
           commits: store,
           certificate: options.tls,
+          disk: this.#freeSpace,
         }),
         ...options.tracing?.metrics,
       },
@@ -253,6 +259,7 @@ export class Server {
   async stop(): Promise<void> {
     this.#memory.stop()
     this.#commits.stop()
+    this.#freeSpace?.stop()
     const deciding = this.#loops.map(async (loop) => await loop.stop())
     await Promise.all([...deciding, this.#stopAnswering()])
     await this.store.close()
@@ -264,6 +271,10 @@ export class Server {
     await this.context.jobFiles.stop()
     await this.#policyAsker.stop()
   }
+}
+
+function freeSpaceOf({ server, dataDirectory: path }: AgentConfig): FreeSpace | undefined {
+  return server.database === undefined ? new FreeSpace({ path, clock: systemClock }) : undefined
 }
 
 function restrict(store: Store, { fault, accepts }: Shortage): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
@@ -32,6 +32,7 @@ async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
     backups: { ageMs: 0 },
     commits: { commitWaitMs: 0 },
     certificate: { expiresAtMs: 0 },
+    disk: { ratio: 1, bytes: 1 },
   })
   const tracing = openTracing(
     anAgentConfig({
@@ -71,10 +72,36 @@ test('alerts: each has a name of its own, a severity and a summary', () => {
   }
 })
 
+test('alerts: pages that they name exist', () => {
+  const pages = [...read(ALERTS).matchAll(/docs\/[\w/-]+\.md/g)].map(([page]) => page)
+  assert.ok(pages.length > 3)
+  const isThere = (page: string): boolean => existsSync(join(ROOT, page))
+  assert.deepEqual(
+    pages.filter((page) => !isThere(page)),
+    [],
+  )
+})
+
 test('dashboard: panels have titles and ids of their own, and no fixed data source', () => {
   const { panels }: { panels: { id: number; title: string; datasource: { uid: string } }[] } =
     JSON.parse(read(DASHBOARD))
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
   for (const { datasource } of panels) assert.equal(datasource.uid, '${datasource}')
+})
+
+test('names of metrics follow the rules that promtool checks', async (t) => {
+  const server = await createTestServer({ aclEnabled: false })
+  t.after(() => server.close())
+  const { text } = await server.send('GET', '/v1/metrics?format=prometheus')
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)]
+  const helped = new Set([...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name))
+  const problems = types.flatMap(([, name = '', type = '']) => [
+    ...(name.endsWith('_total') === (type === 'counter') ? [] : [`${name}: _total is of counters`]),
+    ...(/_(?:count|sum|bucket|info_total)$/.test(name) ? [`${name}: a part of a histogram`] : []),
+    ...(/[A-Z]|_(?:ms|milliseconds|minutes|kb|mb)(?:_|$)/.test(name) ? [`${name}: its unit`] : []),
+    ...(helped.has(name) ? [] : [`${name}: no help`]),
+  ])
+  assert.deepEqual(problems, [])
+  assert.ok(types.length > 40)
 })

@@ -15,6 +15,8 @@ test('doctor', async (t) => {
     assert.match(out, /✓ The leader is 127\.0\.0\.1:\d+/)
     assert.match(out, /✓ ACLs are disabled/)
     assert.match(out, /✓ 1 node of 1 can run allocations/)
+    assert.match(out, /✓ All nodes that are ready are connected \(1\)/)
+    assert.match(out, /[✓!] The disk of the server has (?:only )?\d+ % free/)
     assert.match(out, /✓ No job waits for capacity/)
     assert.doesNotMatch(out, /✗/)
   })

@@ -33,6 +33,7 @@ export function limitMetrics(
     requests_rejected_total: {
       help: 'Requests rejected because their client exceeded a limit.',
       label: 'reason',
+      isCounter: true,
       read: () => each(({ rejected }) => rejected),
     },
   }

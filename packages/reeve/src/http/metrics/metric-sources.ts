@@ -39,6 +39,10 @@ export function metricSources(
       help: 'Whether the storage takes no writes, or only deletes (1), or everything (0).',
       read: () => (store.fault === undefined && store.restriction === undefined ? 0 : 1),
     },
+    leader: {
+      help: 'Whether this server leads (1) or not (0).',
+      read: () => (agent.member().Tags['leader'] === 'true' ? 1 : 0),
+    },
     jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
     jobs_quarantined: {
       help: 'Jobs that are not placed because nodes were lost while they were starting.',

@@ -22,6 +22,8 @@ export interface LabelledSources {
     readonly help: string
     readonly label: string
     readonly read: () => Promise<ReadonlyMap<string, number>>
+    /** It only grows; a gauge unless given. */
+    readonly isCounter?: boolean
   }
 }
 
@@ -31,6 +33,8 @@ interface MetricsText {
 }
 
 const RENDERED_MS = 1_000
+/** Metrics whose values the JSON form lists one by one. */
+const SINGLE_VALUED = new Set(['gauge', 'counter'])
 
 /** Metrics of the program, in two formats. */
 export class Metrics {
@@ -47,18 +51,7 @@ export class Metrics {
     for (const [name, source] of Object.entries(sources))
       this.#registry.registerMetric(metricOf(`${PREFIX}${name}`, source))
     for (const [name, source] of Object.entries(labelled))
-      this.#registry.registerMetric(
-        new Gauge({
-          name: `${PREFIX}${name}`,
-          help: source.help,
-          labelNames: [source.label],
-          registers: [],
-          async collect() {
-            for (const [label, value] of await source.read())
-              if (Number.isFinite(value)) this.set({ [source.label]: label }, value)
-          },
-        }),
-      )
+      this.#registry.registerMetric(labelledMetricOf(`${PREFIX}${name}`, source))
   }
 
   /** Returns the function that records the completed requests of a route. */
@@ -95,7 +88,7 @@ export class Metrics {
     const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
     const metrics = await this.#all().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
-      .filter((metric) => String(metric.type) === 'gauge')
+      .filter((metric) => SINGLE_VALUED.has(String(metric.type)))
       .flatMap((metric) =>
         // JSON cannot represent NaN, the value of metrics without a sample.
         metric.values
@@ -137,6 +130,30 @@ function metricOf(name: string, { help, read, isCounter }: MetricSources[string]
     registers: [],
     collect() {
       this.set(read())
+    },
+  })
+}
+
+function labelledMetricOf(
+  name: string,
+  { help, label, read, isCounter }: LabelledSources[string],
+): Metric {
+  const readFinite = async (): Promise<readonly (readonly [string, number])[]> =>
+    [...(await read())].filter(([, value]) => Number.isFinite(value))
+  const shared = { name, help, labelNames: [label], registers: [] }
+  if (isCounter === true)
+    return new Counter({
+      ...shared,
+      async collect() {
+        const values = await readFinite()
+        this.reset()
+        for (const [one, value] of values) this.inc({ [label]: one }, value)
+      },
+    })
+  return new Gauge({
+    ...shared,
+    async collect() {
+      for (const [one, value] of await readFinite()) this.set({ [label]: one }, value)
     },
   })
 }

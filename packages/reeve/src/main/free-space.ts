@@ -1,0 +1,53 @@
+import { statfs } from 'node:fs/promises'
+import type { Clock } from '@reeve/kit/clock.ts'
+
+const LOOK_MS = 30_000
+
+interface FreeSpaceOptions {
+  /** A path on the file system. */
+  readonly path: string
+  readonly clock: Clock
+  readonly stat?: (path: string) => Promise<{ bsize: number; blocks: number; bavail: number }>
+}
+
+/** How much room the file system of the state has left. */
+export class FreeSpace {
+  readonly #options: FreeSpaceOptions
+  #ratio: number | undefined
+  #bytes: number | undefined
+  #isStopped = false
+  #cancelTimer: () => void = () => undefined
+
+  constructor(options: FreeSpaceOptions) {
+    this.#options = options
+  }
+
+  /** What is free of the whole, from 0 to 1; NaN until it was looked at. */
+  get ratio(): number {
+    return this.#ratio ?? Number.NaN
+  }
+
+  get bytes(): number {
+    return this.#bytes ?? Number.NaN
+  }
+
+  /** Resolves with the first look, which a file system that hangs may keep from ending. */
+  async start(): Promise<void> {
+    const { path, clock, stat = statfs } = this.#options
+    try {
+      const { bsize, blocks, bavail } = await stat(path)
+      this.#bytes = bavail * bsize
+      this.#ratio = blocks === 0 ? undefined : bavail / blocks
+    } catch {
+      // A directory that is gone or cannot be looked at: its faults are told by writes.
+      this.#bytes = undefined
+      this.#ratio = undefined
+    }
+    if (!this.#isStopped) this.#cancelTimer = clock.after(LOOK_MS, () => void this.start())
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimer()
+  }
+}
