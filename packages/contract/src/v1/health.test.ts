@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { failureOf, failuresOf, jobHealth, type JobHealth, type JobHealthFacts } from './health.ts'
+import {
+  allocationHealth,
+  failureOf,
+  failuresOf,
+  jobHealth,
+  type JobHealth,
+  type JobHealthFacts,
+} from './health.ts'
 import type { AllocationStub } from './allocation.ts'
 
 const NONE = { Queued: 0, Complete: 0, Failed: 0, Running: 0, Starting: 0, Lost: 0, Unknown: 0 }
@@ -225,3 +232,39 @@ test('failuresOf: equal failures are counted, the most frequent first', () => {
     ],
   )
 })
+
+const healthy = { Healthy: true }
+const unhealthy = { Healthy: false }
+
+const allocationCases = [
+  { name: 'starts', status: 'pending', want: 'pending' },
+  { name: 'runs', status: 'running', want: 'running' },
+  { name: 'passed its checks', status: 'running', deployment: healthy, want: 'healthy' },
+  { name: 'failed its checks', status: 'running', deployment: unhealthy, want: 'unhealthy' },
+  {
+    name: 'restarts after a failure',
+    status: 'running',
+    events: [EXIT],
+    restarts: 1,
+    want: 'failing',
+  },
+  { name: 'was told to stop', status: 'running', desired: 'stop', want: 'stopping' },
+  { name: 'ended by itself', status: 'complete', want: 'complete' },
+  { name: 'was stopped', status: 'complete', desired: 'stop', want: 'stopped' },
+  { name: 'was replaced', status: 'complete', desired: 'stop', next: 'b', want: 'replaced' },
+  { name: 'failed', status: 'failed', events: [EXIT], want: 'failed' },
+  { name: 'is lost', status: 'lost', desired: 'stop', want: 'lost' },
+  { name: 'is not heard of', status: 'unknown', want: 'unknown' },
+]
+for (const { name, status, events = [], restarts = 0, want, ...given } of allocationCases)
+  test(`allocationHealth: one that ${name}: ${want}`, () => {
+    const { desired = 'run', next = '', deployment = null } = given
+    const allocation = {
+      ...anAllocation('a', status, events, { restarts }),
+      DesiredStatus: desired,
+      NextAllocation: next,
+      DeploymentStatus: deployment,
+    }
+    // `allocationHealth` reads no other members.
+    assert.equal(allocationHealth(allocation as unknown as AllocationStub, NOW_MS), want)
+  })

@@ -54,6 +54,23 @@ function isRetried({ Starting, Queued }: TaskGroupSummary): boolean {
   return Starting > 0 || Queued > 0
 }
 
+type HealthOfAllocation = FailedAllocation &
+  Pick<AllocationStub | Allocation, 'DesiredStatus' | 'NextAllocation'>
+
+/** The state of an allocation in one word, the same on every page and in every command. */
+export function allocationHealth(allocation: HealthOfAllocation, nowMs: number): string {
+  const { ClientStatus, DesiredStatus, DeploymentStatus, NextAllocation } = allocation
+  const isTold = DesiredStatus !== 'run'
+  if (ClientStatus === 'complete')
+    return !isTold ? 'complete' : NextAllocation === '' ? 'stopped' : 'replaced'
+  if (ClientStatus !== 'running' && ClientStatus !== 'pending') return ClientStatus
+  if (isTold) return 'stopping'
+  if (DeploymentStatus?.Healthy === false) return 'unhealthy'
+  if (failureOf(allocation, nowMs) !== undefined) return 'failing'
+  if (ClientStatus === 'pending') return 'pending'
+  return DeploymentStatus?.Healthy === true ? 'healthy' : 'running'
+}
+
 export const FAILURE_KINDS = [
   'exit',
   'oom',

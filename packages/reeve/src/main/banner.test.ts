@@ -20,22 +20,22 @@ test('banner: --dev shows where everything is and how to run the first job', () 
   assert.equal(
     banner({ flags: { dev: true } }, 'token-1'),
     [
-      'Reeve 1.2.3 runs as server and node for trying things out (--dev).',
+      'Reeve 1.2.3 runs as server and node for development (--dev).',
       '',
       '  API            http://127.0.0.1:4646',
       '  Web UI         http://127.0.0.1:4646/ui/sign-in#token=token-1',
       '  Documentation  http://127.0.0.1:4646/docs',
       '  Data           /tmp/reeve-dev-1 (removed at the end; --data-dir keeps it)',
-      '  ACLs           off: /v1 does whatever it is asked',
+      '  ACLs           disabled: anyone who can reach /v1 has full access',
       '  /api/v2        Authorization: Bearer token-1',
       '                 also in /tmp/reeve-dev-1/server/governance-token',
       '',
       'What to try next, in a second terminal ("reeve" is bin/reeve of a checkout):',
       '  Write a first job file and run it:',
       '    reeve job init && reeve job run example.hcl',
-      '  See what it writes:',
+      '  Read its output:',
       '    reeve job logs -f example',
-      '  See everything, live:',
+      '  Watch the cluster:',
       '    reeve top',
       '',
       '',
@@ -45,7 +45,7 @@ test('banner: --dev shows where everything is and how to run the first job', () 
 
 test('banner: with ACLs the first step makes a token, and login keeps it for the others', () => {
   const text = banner({ flags: { dev: true, acl: true, dataDirectory: '/data' } })
-  assert.match(text, /ACLs +on\n/)
+  assert.match(text, /ACLs +enabled\n/)
   assert.match(text, /reeve acl bootstrap\n[^]*reeve login\n[^]*reeve job run /)
   assert.ok(!text.includes('REEVE_ADDR'))
   assert.match(text, /Data +\/data\n/)
@@ -54,7 +54,7 @@ test('banner: with ACLs the first step makes a token, and login keeps it for the
 test('banner: a server without a node of its own shows the nodes instead of a job', () => {
   const text = banner({ flags: { server: true, dataDirectory: '/data' } })
   assert.match(text, /runs as server\./)
-  assert.match(text, /See the nodes:/)
+  assert.match(text, /List the nodes:/)
   assert.ok(!text.includes('job run'))
 })
 

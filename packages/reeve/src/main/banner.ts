@@ -24,7 +24,7 @@ export function renderBanner(facts: BannerFacts): string {
 }
 
 function describeRole({ dev, server, client }: AgentConfig): string {
-  if (dev) return 'server and node for trying things out (--dev)'
+  if (dev) return 'server and node for development (--dev)'
   return server.enabled && client.enabled ? 'server and node' : server.enabled ? 'server' : 'node'
 }
 
@@ -40,7 +40,10 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
     ['Web UI', uiLink(program)],
     ['Documentation', `${httpAddress}/docs`],
   )
-  rows.push(['ACLs', config.acl.enabled ? 'on' : 'off: /v1 does whatever it is asked'])
+  rows.push([
+    'ACLs',
+    config.acl.enabled ? 'enabled' : 'disabled: anyone who can reach /v1 has full access',
+  ])
   if (governanceToken !== undefined)
     rows.push(
       ['/api/v2', `Authorization: Bearer ${governanceToken}`],
@@ -77,19 +80,19 @@ function nextSteps({ config, program }: BannerFacts): readonly Row[] {
   const address = server.enabled ? program.httpAddress : urlOf(dialled, config)
   const steps: Row[] = []
   if (address !== USUAL_ADDRESS)
-    steps.push(['Say which server is meant:', `export REEVE_ADDR=${address}`])
+    steps.push(['Point the CLI at this server:', `export REEVE_ADDR=${address}`])
   if (server.enabled && acl.enabled)
     steps.push(
-      ['Make the first token, once; it may do everything, on both APIs:', 'reeve acl bootstrap'],
+      ['Create the first token, with all permissions on both APIs:', 'reeve acl bootstrap'],
       ['Keep its secret for the commands that follow:', 'reeve login'],
     )
   // Only here is it certain that a node takes the job.
   if (server.enabled && client.enabled && client.rawExec)
     steps.push(
       ['Write a first job file and run it:', 'reeve job init && reeve job run example.hcl'],
-      ['See what it writes:', 'reeve job logs -f example'],
-      ['See everything, live:', 'reeve top'],
+      ['Read its output:', 'reeve job logs -f example'],
+      ['Watch the cluster:', 'reeve top'],
     )
-  else steps.push(['See the nodes:', 'reeve node status'])
+  else steps.push(['List the nodes:', 'reeve node status'])
   return steps
 }

@@ -55,6 +55,7 @@ test('jobs from their first version to their end', async (t) => {
     const json = JSON.parse(await reeve.ok('job status --json web'))
     assert.deepEqual(Object.keys(json), [
       'Job',
+      'Health',
       'Summary',
       'Allocations',
       'LatestDeployment',
@@ -227,7 +228,10 @@ test('jobs from their first version to their end', async (t) => {
       })
       const logs = await reeve.run(['job', 'logs', id])
       assert.deepEqual(logs, { code: EXIT_CODES.ok, out: 'Hello Ada\npayload\n', err: 'oops\n' })
-      assert.match(await reeve.ok('job status greet'), /^Parameterized = payload optional$/m)
+      assert.match(
+        await reeve.ok('job status greet'),
+        /^Parameterized = payload optional, meta name \(optional\)$/m,
+      )
       const child = await reeve.ok(['job', 'status', id])
       assert.doesNotMatch(child, /^Parameterized|^Instances/m)
       const wrong = await reeve.run('job dispatch --meta colour=red greet')

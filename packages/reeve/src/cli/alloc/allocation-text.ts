@@ -1,4 +1,4 @@
-import type { Allocation, AllocationFailure } from '@reeve/contract'
+import { allocationHealth, type Allocation, type AllocationFailure } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { idText } from '../find-id.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
@@ -33,10 +33,11 @@ export function allocationText(
 }
 
 function overview(allocation: Allocation, { flags, host, output }: Invocation): string {
-  const { ClientStatus, ClientDescription, DesiredStatus, DesiredDescription } = allocation
+  const { ClientDescription, DesiredStatus, DesiredDescription } = allocation
+  const health = allocationHealth(allocation, host.nowMs())
   const isVerbose = flags.has('verbose')
   const id = (text: string): string => idText(text, isVerbose)
-  const status = output.paint(toneOf(ClientStatus), ClientStatus)
+  const status = output.paint(toneOf(health), health)
   return knownFields([
     ['ID', allocation.ID],
     ['Name', allocation.Name],

@@ -400,7 +400,7 @@ function parameterPart(pair: Pair, { set, other, parameter }: ParameterPlace): P
 }
 
 function membersPart({ name, members }: OrganizationInventory): Part {
-  const reason = 'Users are not created: invite them with "reeve org member invite".'
+  const reason = 'Users are not created: invite them with "reeve org member add".'
   return {
     omissions: members.map((email) => ({ kind: 'member', name: `${name}/${email}`, reason })),
   }

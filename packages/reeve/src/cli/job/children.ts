@@ -50,7 +50,7 @@ export function childrenText(children: readonly JobStub[], { host, output }: Inv
 }
 
 /** `dead` says nothing of a batch job that has ended: its summary tells success from failure. */
-function stateOfChild({ Status, Stop, JobSummary }: JobStub): string {
+export function stateOfChild({ Status, Stop, JobSummary }: JobStub): string {
   if (Status !== 'dead') return Status
   const groups = Object.values(JobSummary.Summary)
   const failed = groups.reduce((sum, { Failed, Lost }) => sum + Failed + Lost, 0)

@@ -54,12 +54,19 @@ function listText(shown: readonly Shown[], { host, output }: Invocation): string
     version.Stop ? 'stopped' : '',
     agoFromNs(version.SubmitTime, host.nowMs()),
     originText(version),
-    version.Message ?? '',
+    shortened(version.Message ?? ''),
     version.VersionTag === null
       ? ''
       : `${version.VersionTag.Name} ${version.VersionTag.Description}`,
   ])
   return table(['Version', 'Stable', 'Stopped', 'Submitted', 'Origin', 'Message', 'Tag'], rows)
+}
+
+const MESSAGE_CHARS_SHOWN = 60
+
+/** `--json` and `--diff` show the whole message. */
+function shortened(text: string): string {
+  return text.length <= MESSAGE_CHARS_SHOWN ? text : `${text.slice(0, MESSAGE_CHARS_SHOWN - 1)}…`
 }
 
 function diffsText(shown: readonly Shown[], { flags, host, output }: Invocation): string {

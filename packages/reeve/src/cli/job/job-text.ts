@@ -6,6 +6,7 @@ import {
   type Evaluation,
   type Failure,
   type Job,
+  type JobHealth,
   type JobSummary,
 } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
@@ -25,6 +26,8 @@ import { regionsText, type RegionOfJob } from './regions-of-job.ts'
 
 interface KnownJob {
   readonly job: Job
+  /** Undefined where the server does not tell it. */
+  readonly health: JobHealth | undefined
   readonly summary: JobSummary
   readonly allocations: readonly AllocationStub[]
   readonly deployment: Deployment | null
@@ -35,6 +38,8 @@ interface KnownJob {
   readonly regions: readonly RegionOfJob[]
   /** Why allocations of the current version fail. */
   readonly failures: KnownFailures
+  /** The child job that these failures are of. */
+  readonly failingChild: string | undefined
 }
 
 /** Different failures, the most frequent first; each of the first few as the server explains it. */
@@ -48,7 +53,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
   const { job, deployment } = known
   const { paint } = invocation.output
   return sections([
-    overview(job, invocation),
+    overview(known, invocation),
     groupText(known.summary, paint),
     childText(job, known.summary),
     childrenText(known.children, invocation),
@@ -66,10 +71,10 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
   ])
 }
 
-function overview(job: Job, { host, output }: Invocation): string {
+function overview({ job, health }: KnownJob, { host, output }: Invocation): string {
   const { Periodic } = job
   const parameters = parametersOf(job)
-  const status = job.Stop ? 'stopped' : job.Status
+  const status = health ?? (job.Stop ? 'stopped' : job.Status)
   return knownFields([
     ['ID', job.ID],
     ['Name', job.Name === job.ID ? '' : job.Name],
@@ -91,7 +96,7 @@ function overview(job: Job, { host, output }: Invocation): string {
         : `${Periodic.Spec || (Periodic.Specs ?? []).join('; ')} ${Periodic.TimeZone}`,
     ],
     ['Next launch', nextLaunchText(job, host.nowMs())],
-    ['Parameterized', parameters === null ? '' : `payload ${parameters.Payload}`],
+    ['Parameterized', parameters === null ? '' : parametersText(parameters)],
     ['Made by', job.ParentID],
   ])
 }
@@ -106,6 +111,15 @@ function quarantineText({ Quarantine }: Job, paint: Paint, nowMs: number): strin
 function heldBackText(job: Job, nowMs: number): string {
   const text = job.Stop ? undefined : holdText(placementPhase(job, nowMs), job)
   return text === undefined ? '' : `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}\n`
+}
+
+function parametersText({
+  Payload,
+  MetaRequired,
+  MetaOptional,
+}: NonNullable<Job['ParameterizedJob']>): string {
+  const keys = [...(MetaRequired ?? []), ...(MetaOptional ?? []).map((key) => `${key} (optional)`)]
+  return `payload ${Payload}${keys.length === 0 ? '' : `, meta ${keys.join(', ')}`}`
 }
 
 /** A dispatched instance carries the block but takes no dispatches itself. */
@@ -156,7 +170,7 @@ function waitingText({ job, evaluations }: KnownJob, { output: { paint } }: Invo
 }
 
 /** Why allocations of the current version fail, with what they wrote last and what to do. */
-function failuresText({ failures }: KnownJob, invocation: Invocation): string {
+function failuresText({ failures, failingChild }: KnownJob, invocation: Invocation): string {
   const { all, explained } = failures
   if (all.length === 0) return ''
   const shown = all.filter((failure) => explained.has(failure))
@@ -166,7 +180,8 @@ function failuresText({ failures }: KnownJob, invocation: Invocation): string {
   })
   const more = all.length - shown.length
   const rest = more > 0 ? `… and ${more} more ${more === 1 ? 'cause' : 'causes'}\n` : ''
-  return `${invocation.output.paint('strong', 'Failures')}\n${texts.join('')}${rest}`
+  const title = failingChild === undefined ? 'Failures' : `Failures of ${failingChild}`
+  return `${invocation.output.paint('strong', title)}\n${texts.join('')}${rest}`
 }
 
 function allocationsText(allocations: readonly AllocationStub[], invocation: Invocation): string {

@@ -16,7 +16,7 @@ import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
-import { childrenOf, isParent } from './children.ts'
+import { childrenOf, isParent, stateOfChild } from './children.ts'
 import { findJob } from './find-job.ts'
 import { jobText, type KnownFailures } from './job-text.ts'
 import { regionsOfJob } from './regions-of-job.ts'
@@ -99,7 +99,7 @@ const HEALTHS_AT_ONCE = 500
 
 async function healthsOf(
   { client }: Invocation,
-  jobs: readonly JobStub[],
+  jobs: readonly Pick<JobStub, 'ID' | 'Namespace'>[],
 ): Promise<ReadonlyMap<string, JobHealth>> {
   const healths = new Map<string, JobHealth>()
   for (let at = 0; at < jobs.length; at += HEALTHS_AT_ONCE) {
@@ -133,25 +133,35 @@ function countsOf({ JobSummary }: JobStub): string {
 async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags, output } = invocation
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
-  const [job, summary, allocations, deployment, evaluations] = await Promise.all([
+  const [job, summary, allocations, deployment, evaluations, healths] = await Promise.all([
     client.v1.readJob(at),
     client.v1.readJobSummary(at),
     client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
     client.v1.readLatestDeployment(at),
     client.v1.listJobEvaluations(at),
+    healthsOf(invocation, [{ ID, Namespace }]),
   ])
+  const children = isParent(job.data) ? await childrenOf(invocation, job.data) : []
+  const failing = await newestFailure(invocation, children)
   const known = {
     job: job.data,
+    health: healths.get(keyOf({ ID, Namespace })),
     summary: summary.data,
     allocations: allocations.data,
     deployment: deployment.data,
     evaluations: evaluations.data,
-    children: isParent(job.data) ? await childrenOf(invocation, job.data) : [],
+    children,
     regions: await regionsOfJob(invocation, job.data),
-    failures: await failuresFor(invocation, job.data, allocations.data),
+    failures: await failuresFor(
+      invocation,
+      failing?.job ?? job.data,
+      failing?.allocations ?? allocations.data,
+    ),
+    failingChild: failing?.job.ID,
   }
   const data = {
     Job: known.job,
+    ...(known.health !== undefined && { Health: known.health }),
     Summary: known.summary,
     Allocations: known.allocations,
     LatestDeployment: known.deployment,
@@ -164,6 +174,18 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
   }
   output.show(data, () => jobText(known, invocation))
   return EXIT_CODES.ok
+}
+
+/** The newest child job that failed, with its allocations. */
+async function newestFailure({ client }: Invocation, children: readonly JobStub[]) {
+  const child = children.find((one) => stateOfChild(one) === 'failed')
+  if (child === undefined) return undefined
+  const at = { params: { job_id: child.ID }, query: { namespace: child.Namespace } }
+  const [job, allocations] = await Promise.all([
+    client.v1.readJob(at),
+    client.v1.listJobAllocations(at),
+  ])
+  return { job: job.data, allocations: allocations.data }
 }
 
 /** Failures that are explained; further ones are counted. */

@@ -24,6 +24,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   deploying: 'warning',
   scheduled: 'dim',
   stopped: 'dim',
+  stopping: 'dim',
+  replaced: 'dim',
   failure: 'bad',
   lost: 'bad',
   down: 'bad',

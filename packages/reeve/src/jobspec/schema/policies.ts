@@ -129,7 +129,10 @@ export const EPHEMERAL_DISK = tableOf(EphemeralDisk, {
       'Migrate',
       'Copies the data to the new node when the allocation moves to another one.',
     ),
-    size: int('SizeMB', 'Disk space in MiB for the allocation directory, at least 10.'),
+    size: int(
+      'SizeMB',
+      'Disk space in MiB for the allocation directory, at least 10 and more than the logs of each task may take, which is 100 by default.',
+    ),
   },
 })
 

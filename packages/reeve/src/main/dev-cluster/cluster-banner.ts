@@ -50,7 +50,7 @@ function rowsOf({ servers, nodes, databasePid, directory, isTemporary, acl }: Cl
     ['Web UI', `${usedServer(servers)?.address ?? ''}/ui/`],
     ['Data', `${directory}${isTemporary ? ' (removed at the end; --data-dir keeps it)' : ''}`],
     ['Logs', `${directory}/logs`],
-    ['ACLs', acl ? 'on' : 'off: /v1 does whatever it is asked'],
+    ['ACLs', acl ? 'enabled' : 'disabled: anyone who can reach /v1 has full access'],
   ]
 }
 

@@ -199,7 +199,11 @@ const cases: readonly Case[] = [
     job: withGroup({ EphemeralDisk: { SizeMB: 5 } }),
     want: [
       [`${G}.EphemeralDisk.SizeMB`, 'minimum DiskMB value is 10; got 5'],
-      [`${T}.LogConfig`, 'log storage (100 MB) must be less than requested disk capacity (5 MB)'],
+      [
+        `${T}.LogConfig`,
+        'log storage (100 MB) must be less than requested disk capacity (5 MB): ' +
+          'raise size of ephemeral_disk, or lower max_files or max_file_size of logs',
+      ],
     ],
   },
   {

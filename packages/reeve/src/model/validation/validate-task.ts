@@ -205,7 +205,8 @@ function checkLogs(task: Task, path: string, group: TaskGroup): readonly Finding
         disk <= needed &&
         finding(
           `${path}.LogConfig`,
-          `log storage (${needed} MB) must be less than requested disk capacity (${disk} MB)`,
+          `log storage (${needed} MB) must be less than requested disk capacity (${disk} MB): ` +
+            'raise size of ephemeral_disk, or lower max_files or max_file_size of logs',
         ),
     ),
   )

@@ -1,5 +1,5 @@
 import type { Deployment, Job } from '@reeve/contract'
-import { isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import { formatDurationNs, isoFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import type { Steps } from '@reeve/kit/slices.ts'
 import {
   holdText,
@@ -53,7 +53,7 @@ export function* knownInstances(context: WorkloadContext, job: Job): Steps<Known
     if (roomy !== undefined) return roomy
     if (lossHold !== undefined) return { ...lossHold, PreviousAllocation: before?.ID ?? '' }
     const dueIso = before === undefined ? undefined : due(before)
-    if (before !== undefined && dueIso !== undefined) return delayed(before, dueIso)
+    if (before !== undefined && dueIso !== undefined) return delayed(before, dueIso, nowMs)
     if (Object.hasOwn(failed, groupOf(job, name))) return undefined
     return held(before, deploymentText(ownDeployment(deployment, job)) ?? endText(before))
   }
@@ -145,12 +145,13 @@ function willBePlaced({ NodeName }: AllocationRow): KnownInstance {
   return { State: 'queued', Text }
 }
 
-function delayed({ ID }: AllocationRow, dueIso: string): KnownInstance {
+function delayed({ ID }: AllocationRow, dueIso: string, nowMs: number): KnownInstance {
+  const seconds = Math.max(1, Math.ceil((Date.parse(dueIso) - nowMs) / 1_000))
   return {
     State: 'delayed',
     WaitUntil: dueIso,
     PreviousAllocation: ID,
-    Text: `the one before it failed; it is placed again at ${dueIso}`,
+    Text: `the previous allocation failed; rescheduling in ${formatDurationNs(seconds * 1e9)}`,
   }
 }
 
