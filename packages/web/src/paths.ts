@@ -79,13 +79,22 @@ interface PolicyPlace {
 
 export const paths = {
   home: () => `${BASE}/`,
-  signIn: (oneTimeSecret?: string) => address(['sign-in'], { ott: oneTimeSecret }),
+  /** `next` is the address that was wanted. */
+  signIn: ({ ott, next }: { readonly ott?: string; readonly next?: string | undefined } = {}) =>
+    address(['sign-in'], { ott, next }),
   session: () => address(['session']),
 
   jobs: (query: Listed = {}) => address(['jobs'], listed(query)),
   runJob: (query: Listed = {}) => address(['run'], listed(query)),
   job: ({ namespace, id }: JobName, tab: JobTab = 'overview') =>
     address(['jobs', id, ...(tab === 'overview' ? [] : [tab])], { namespace }),
+  /** The definition in the editor, at a line that is to be changed. */
+  editJob: ({ namespace, id }: JobName, line?: number) =>
+    address(['jobs', id, 'definition'], {
+      namespace,
+      edit: 'yes',
+      line: line === undefined ? undefined : String(line),
+    }),
   jobVersions: ({ namespace, id }: JobName, { version, against }: VersionPair) =>
     address(['jobs', id, 'versions'], {
       namespace,

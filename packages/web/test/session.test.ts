@@ -38,21 +38,44 @@ after(async () => {
 const skip = noBrowser
 const here = (path: string) => `${program.address}/ui${path}`
 
-test(
-  'without a token the server’s refusal is shown, with the way to sign in',
-  { skip },
-  async () => {
-    const page = await browser.open(here('/jobs/guarded?namespace=default'))
-    await page.getByRole('alert').getByText('Permission denied').waitFor()
-    await checkAccess(page)
-    await page.getByRole('link', { name: 'Sign in with a token' }).click()
-    await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByRole('alert').getByText('The server does not know this token.').waitFor()
-    await checkAccess(page)
-    await page.close()
-  },
-)
+test('who is signed out signs in first, and then sees the wanted page', { skip }, async () => {
+  const page = await browser.open(here('/jobs/guarded?namespace=default'))
+  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+  assert.equal(await page.getByRole('alert').count(), 0)
+  await checkAccess(page)
+  await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('alert').getByText('The server does not know this token.').waitFor()
+  await checkAccess(page)
+  await page.getByRole('textbox', { name: 'Token' }).fill(readerSecret)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('heading', { name: 'guarded', level: 1 }).waitFor()
+  assert.equal(page.url(), here('/jobs/guarded?namespace=default'))
+  await page.close()
+})
+
+test('a printed link signs in a tab that shows the form already', { skip }, async () => {
+  const page = await browser.open(here('/jobs/guarded?namespace=default'))
+  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+  await page.evaluate((hash) => {
+    window.location.hash = hash
+  }, `token=${readerSecret}`)
+  await page.getByRole('heading', { name: 'guarded', level: 1 }).waitFor()
+  assert.equal(page.url().includes(readerSecret), false)
+  await page.close()
+})
+
+test('another site is no page to return to', { skip }, async () => {
+  const page = await browser.open(here('/sign-in?next=https%3A%2F%2Fevil.example%2Fui%2F'))
+  await page.getByRole('textbox', { name: 'Token' }).fill(readerSecret)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page
+    .getByRole('row', { name: /guarded/ })
+    .first()
+    .waitFor()
+  assert.ok(page.url().startsWith(here('/jobs')))
+  await page.close()
+})
 
 test(
   'the session of nobody offers to sign in, that of somebody to sign out',

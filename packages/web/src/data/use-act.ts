@@ -7,8 +7,8 @@ import { useSession } from '../session/session.tsx'
 
 export interface Act<Data> {
   readonly call: (api: Api) => Promise<Data>
-  /** Said when it worked: `The job stops.` */
-  readonly done: string | ((data: Data) => string)
+  /** Said when it worked: `The job stops.` Absent where the page shows it itself. */
+  readonly done?: string | ((data: Data) => string)
   /** Whether the caller shows this refusal itself, in its place on the page. */
   readonly isShown?: (error: unknown) => boolean
 }
@@ -25,7 +25,8 @@ export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
     const form = openForm()
     try {
       const data = await call(api)
-      toast({ kind: 'good', text: typeof done === 'string' ? done : done(data) })
+      const text = typeof done === 'function' ? done(data) : done
+      if (text !== undefined) toast({ kind: 'good', text })
       // Seen at once, also where there is no event stream.
       void queries.invalidateQueries(undefined, { cancelRefetch: false })
       return data

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from '../routing/link.tsx'
+import { currentAddress } from '../routing/location.ts'
 import { paths } from '../paths.ts'
 import { describeFailure } from './describe-failure.ts'
 import { Icon } from './icon.tsx'
@@ -31,7 +32,7 @@ export function Failure({ error, retry, back }: FailureProps) {
             </Link>
           )}
           {canSignIn && (
-            <Link className="button" href={paths.signIn()}>
+            <Link className="button" href={paths.signIn({ next: currentAddress() })}>
               Sign in with a token
             </Link>
           )}

@@ -63,6 +63,11 @@ const LOOKS: Readonly<Record<string, StateLook>> = {
   awaiting_override: { tone: 'warn', icon: 'warning' },
   unreachable: { tone: 'warn', icon: 'unknown' },
   overridden: { tone: 'warn', icon: 'warning' },
+  stopping: { tone: 'idle', icon: 'stopped' },
+  replaced: { tone: 'idle', icon: 'stopped' },
+  failing: { tone: 'bad', icon: 'failed' },
+  deploying: { tone: 'busy', icon: 'pending' },
+  scheduled: { tone: 'done', icon: 'pending' },
   degraded: { tone: 'warn', icon: 'warning' },
 }
 

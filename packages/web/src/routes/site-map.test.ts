@@ -62,7 +62,7 @@ test('the site map is what it was', () => {
 const JOB = { namespace: 'prod', id: 'web/dispatch-1' }
 const ADDRESSES = [
   { href: paths.home(), route: '/' },
-  { href: paths.signIn('secret'), route: '/sign-in' },
+  { href: paths.signIn({ ott: 'secret' }), route: '/sign-in' },
   { href: paths.session(), route: '/session' },
   { href: paths.jobs({ namespace: '*' }), route: '/jobs' },
   { href: paths.job(JOB), route: '/jobs/:jobId' },

@@ -26,6 +26,11 @@ export function useLocation(): URL {
   return useSyncExternalStore(subscribe, () => current)
 }
 
+/** The present address, to come back to. */
+export function currentAddress(): string {
+  return current.pathname + current.search
+}
+
 interface NavigateOptions {
   /** Puts the address in place of the present one: for what nobody wants to go back to. */
   readonly replace?: boolean

@@ -1,5 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
-import { useLocation } from '../routing/location.ts'
+import { paths } from '../paths.ts'
+import { currentAddress, navigate, useLocation } from '../routing/location.ts'
+import { useSession } from '../session/session.tsx'
 import { Keyboard } from './keyboard.tsx'
 import { ServerBanner } from './server-banner.tsx'
 import { SideNavigation } from './side-navigation.tsx'
@@ -9,6 +11,7 @@ import { TopBar } from './top-bar.tsx'
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const { pathname } = useLocation()
+  useSignInFirst(pathname)
   useEffect(() => setMenuOpen(false), [pathname])
   return (
     <div className="shell" data-menu={isMenuOpen ? 'open' : 'closed'}>
@@ -25,4 +28,22 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <Keyboard />
     </div>
   )
+}
+
+/** Pages that say something to everybody. */
+const OPEN_PAGES: readonly string[] = [paths.signIn(), paths.session()]
+
+/** Who is signed out and may do nothing signs in first, and then sees the page that was wanted. */
+function useSignInFirst(pathname: string): void {
+  const { identity, tokens } = useSession()
+  const isSignedOut =
+    identity?.isAclEnabled === true &&
+    identity.token === undefined &&
+    tokens.governance === undefined &&
+    !identity.rights.isUnlimited &&
+    identity.rights.rules.length === 0
+  useEffect(() => {
+    if (!isSignedOut || OPEN_PAGES.includes(pathname)) return
+    navigate(paths.signIn({ next: currentAddress() }), { replace: true })
+  }, [isSignedOut, pathname])
 }

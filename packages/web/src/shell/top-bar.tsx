@@ -4,6 +4,7 @@ import type { LiveStatus } from '../data/live-feed.ts'
 import { Icon } from '../parts/icon.tsx'
 import { paths } from '../paths.ts'
 import { Link } from '../routing/link.tsx'
+import { currentAddress } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
 import { NamespaceSwitch } from './namespace-switch.tsx'
 import { openPalette } from './palette-store.ts'
@@ -85,7 +86,7 @@ function Account() {
   const hasToken = tokens.workload !== undefined || tokens.governance !== undefined
   if (!hasToken)
     return (
-      <Link className="button account" href={paths.signIn()}>
+      <Link className="button account" href={paths.signIn({ next: currentAddress() })}>
         Sign in
       </Link>
     )

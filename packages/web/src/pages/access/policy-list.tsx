@@ -3,6 +3,7 @@ import { useRead } from '../../data/use-read.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
@@ -58,7 +59,7 @@ function Policies() {
           keyOf={({ Name }) => Name}
           hrefOf={({ Name }) => paths.accessPolicy(Name)}
           empty={
-            <EmptyState title="No policies" command="reeve acl policy apply readers readers.hcl">
+            <EmptyState title="No policies" command={FIRST_COMMANDS.aclPolicies}>
               <p>
                 An ACL policy grants capabilities on namespaces, nodes and other resources. Create
                 one, then create a token that uses it.

@@ -8,6 +8,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -63,7 +64,7 @@ function Roles({ onEdit }: { readonly onEdit: (role: AclRole) => void }) {
           rows={list}
           keyOf={({ ID }) => ID}
           empty={
-            <EmptyState title="No roles" command="reeve acl role create --name dev --policy deploy">
+            <EmptyState title="No roles" command={FIRST_COMMANDS.aclRoles}>
               <p>A role groups policies, so that tokens can refer to the role.</p>
             </EmptyState>
           }

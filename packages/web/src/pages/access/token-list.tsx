@@ -7,6 +7,7 @@ import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
@@ -102,7 +103,7 @@ function Tokens({ reverse }: { readonly reverse: boolean }) {
       keyOf={({ AccessorID }) => AccessorID}
       hrefOf={({ AccessorID }) => paths.token(AccessorID)}
       empty={
-        <EmptyState title="No tokens" command="reeve acl token create --name ci --policy deploy">
+        <EmptyState title="No tokens" command={FIRST_COMMANDS.aclTokens}>
           <p>The policies and roles of a token define its permissions.</p>
         </EmptyState>
       }

@@ -4,6 +4,7 @@ import { useLiveList } from '../../data/use-live-list.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
@@ -53,7 +54,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
         empty={
           <EmptyState
             title={status === undefined ? 'No allocations' : `No allocation is ${status}`}
-            command="reeve job run job.hcl"
+            command={FIRST_COMMANDS.allocations}
           >
             <p>
               An allocation is an instance of a task group on a node. The scheduler makes them when

@@ -1,4 +1,4 @@
-import type { Allocation } from '@reeve/contract'
+import { allocationHealth, type Allocation } from '@reeve/contract'
 import { allocationCan } from '../../actions/allocation-can.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -68,7 +68,7 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
 }
 
 function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
-  const { ID, Name, Namespace: namespace, JobID, ClientStatus, ClientDescription } = allocation
+  const { ID, Name, Namespace: namespace, JobID, ClientDescription } = allocation
   return (
     <PageHead
       title={Name}
@@ -78,13 +78,10 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
       ]}
       aside={
         <>
-          <StateBadge state={ClientStatus} title={ClientDescription} />
+          <StateBadge state={allocationHealth(allocation, Date.now())} title={ClientDescription} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
           <CopyButton text={ID} what="the id of the allocation" />
           <span className="tag">namespace {namespace}</span>
-          {allocation.DesiredStatus !== 'run' && (
-            <span className="tag">wanted: {allocation.DesiredStatus}</span>
-          )}
         </>
       }
       actions={<AllocationActions allocation={allocation} />}

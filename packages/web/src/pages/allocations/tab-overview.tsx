@@ -1,4 +1,4 @@
-import type { Allocation, TaskState } from '@reeve/contract'
+import { failureOf, type Allocation, type TaskState } from '@reeve/contract'
 import { Ago } from '../../parts/ago.tsx'
 import { megabytesText } from '../../parts/bytes.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
@@ -8,6 +8,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs, dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { FailureBanner } from '../jobs/failure-banner.tsx'
 import { Health } from './allocation-columns.tsx'
 import { tasksOf, type AllocationView } from './allocation-view.ts'
 import { ChecksPanel } from './checks-panel.tsx'
@@ -18,6 +19,12 @@ import { momentsOf } from './timeline.ts'
 export function OverviewTab({ allocation }: AllocationView) {
   return (
     <>
+      {isFailing(allocation) && (
+        <FailureBanner
+          job={{ namespace: allocation.Namespace, id: allocation.JobID }}
+          allocation={allocation.ID}
+        />
+      )}
       <Panel title="Placement">
         <Facts facts={factsOf(allocation)} />
       </Panel>
@@ -30,6 +37,11 @@ export function OverviewTab({ allocation }: AllocationView) {
       </Panel>
     </>
   )
+}
+
+/** Also while it restarts: then the answer tells of the attempt before. */
+function isFailing(allocation: Allocation): boolean {
+  return failureOf(allocation, Date.now()) !== undefined
 }
 
 function factsOf(allocation: Allocation) {

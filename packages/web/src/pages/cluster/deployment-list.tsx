@@ -6,6 +6,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
@@ -105,7 +106,7 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
         empty={
           <EmptyState
             title={status === undefined ? 'No deployments' : `No deployment is ${status}`}
-            command="reeve job run job.hcl"
+            command={FIRST_COMMANDS.deployments}
           >
             <p>
               A service with an <code>update</code> block is rolled out step by step: allocations

@@ -8,6 +8,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
@@ -52,7 +53,7 @@ export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
             keyOf={({ Name }) => Name}
             hrefOf={({ Name }) => paths.jobs({ namespace: Name })}
             empty={
-              <EmptyState title="No namespaces" command="reeve namespace list">
+              <EmptyState title="No namespaces" command={FIRST_COMMANDS.namespaces}>
                 <p>Only namespaces in which the token has a capability are listed.</p>
               </EmptyState>
             }

@@ -1,6 +1,7 @@
 import { useList } from '../../data/use-list.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { nodeCommand } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
@@ -51,7 +52,7 @@ export function NodeListPage({ search }: PageProps<'/nodes'>) {
 
 function NoNodes() {
   return (
-    <EmptyState title="No nodes yet" command="reeve agent --config client.hcl">
+    <EmptyState title="No nodes yet" command={nodeCommand(window.location.origin)}>
       <p>
         A node is a machine whose agent runs allocations. Start an agent with the address of a
         server: it registers itself and appears here.

@@ -6,6 +6,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
@@ -71,7 +72,7 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
         empty={
           <EmptyState
             title={prefix === '' ? 'No namespaces' : 'No matching node pools'}
-            command={'reeve node pool apply --description "With graphics cards" gpu'}
+            command={FIRST_COMMANDS.nodePools}
           >
             <p>
               An agent says which pool its node is in (<code>node_pool</code>), and a job which it

@@ -10,6 +10,7 @@ import { useConfirm } from '../../parts/confirm.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS, nodeCommand } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
@@ -100,7 +101,7 @@ function PoolNodes({ pool }: { readonly pool: string }) {
       keyOf={({ ID }) => ID}
       hrefOf={({ ID }) => paths.node(ID)}
       empty={
-        <EmptyState title="No nodes" command="reeve agent --config client.hcl">
+        <EmptyState title="No nodes" command={nodeCommand(window.location.origin)}>
           <p>
             A node comes into a pool by the configuration of its agent:{' '}
             <code>client {`{ node_pool = "${pool}" }`}</code>.
@@ -157,7 +158,7 @@ function PoolJobs({ pool }: { readonly pool: string }) {
       keyOf={({ Namespace, ID }) => `${Namespace}/${ID}`}
       hrefOf={({ Namespace, ID }) => paths.job({ namespace: Namespace, id: ID })}
       empty={
-        <EmptyState title="No jobs" command="reeve job run job.hcl">
+        <EmptyState title="No jobs" command={FIRST_COMMANDS.jobs}>
           <p>
             A job selects its pool with node_pool: <code>{`node_pool = "${pool}"`}</code>.
           </p>

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { nodeCommand } from '../../parts/first-commands.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -34,7 +35,7 @@ export function TopologyPage({ search }: PageProps<'/topology'>) {
       />
       {error !== undefined && <Failure error={error} />}
       {model.nodeCount === 0 && !isLoading && error === undefined ? (
-        <EmptyState title="No nodes yet" command="reeve agent --config client.hcl">
+        <EmptyState title="No nodes yet" command={nodeCommand(window.location.origin)}>
           <p>Start an agent with the address of a server: it registers itself and appears here.</p>
         </EmptyState>
       ) : (

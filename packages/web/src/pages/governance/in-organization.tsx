@@ -7,6 +7,7 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { currentAddress } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/governance.css'
 
@@ -22,7 +23,7 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
         title="Sign in to see this"
         command="reeve ui"
         action={
-          <Link className="button primary" href={paths.signIn()}>
+          <Link className="button primary" href={paths.signIn({ next: currentAddress() })}>
             Sign in with a token
           </Link>
         }

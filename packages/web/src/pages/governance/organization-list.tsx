@@ -9,6 +9,7 @@ import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -77,10 +78,7 @@ function Organizations() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => paths.organization(id)}
         empty={
-          <EmptyState
-            title="No organizations yet"
-            command="reeve org create acme --email ops@acme.example"
-          >
+          <EmptyState title="No organizations yet" command={FIRST_COMMANDS.organizations}>
             <p>Make one to put projects, workspaces and policies into it.</p>
           </EmptyState>
         }

@@ -7,6 +7,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
@@ -76,7 +77,7 @@ export function ProjectsTab({ organization, search }: OrganizationView) {
       keyOf={({ id }) => id}
       hrefOf={({ id }) => paths.project(organization.id, id)}
       empty={
-        <EmptyState title="No project is called that" command="reeve project create payments">
+        <EmptyState title="No project is called that" command={FIRST_COMMANDS.projects}>
           <p>A project holds workspaces; its tags and policy sets are theirs too.</p>
         </EmptyState>
       }

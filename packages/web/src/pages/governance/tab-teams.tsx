@@ -6,6 +6,7 @@ import { useAct } from '../../data/use-act.ts'
 import { usePages } from '../../data/use-pages.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
@@ -63,7 +64,7 @@ export function TeamsTab({ organization, search }: OrganizationView) {
       keyOf={({ id }) => id}
       hrefOf={({ id }) => paths.team(organization.id, id)}
       empty={
-        <EmptyState title="No team is called that" command="reeve team create platform">
+        <EmptyState title="No team is called that" command={FIRST_COMMANDS.teams}>
           <p>Teams hold users, and are given access to projects and workspaces.</p>
         </EmptyState>
       }

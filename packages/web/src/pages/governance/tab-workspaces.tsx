@@ -8,6 +8,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
@@ -103,7 +104,7 @@ export function WorkspaceList({ organization, search, refusal, project }: Worksp
       keyOf={({ id }) => id}
       hrefOf={({ attributes }) => paths.workspace(organization, attributes.name)}
       empty={
-        <EmptyState title="No workspaces here" command="reeve workspace create shop-front">
+        <EmptyState title="No workspaces here" command={FIRST_COMMANDS.workspaces}>
           <p>A workspace is what runs plan and apply; policies judge each of its plans.</p>
         </EmptyState>
       }

@@ -34,21 +34,6 @@ export function countsOf({
   return AllocCounts === undefined ? countAllocations(Allocs) : countsOfSummary(AllocCounts)
 }
 
-type Row = Pick<
-  JobStatusRow,
-  'Stop' | 'Status' | 'Type' | 'GroupCountSum' | 'Allocs' | 'AllocCounts' | 'ChildStatuses'
->
-
-/** One word for how a job is: what its allocations make of its status. */
-export function healthOf(job: Row): string {
-  if (job.Stop) return 'stopped'
-  const { running, failed } = countsOf(job)
-  if (job.Status === 'dead' && failed > 0) return 'failed'
-  const isCounted = job.Type === 'service' && job.ChildStatuses === null
-  if (job.Status !== 'running' || !isCounted) return job.Status
-  return running < job.GroupCountSum ? 'degraded' : job.Status
-}
-
 /** The same counts, where the allocations are too many to list. */
 export function countsOfSummary(summary: TaskGroupSummary | undefined): AllocationCounts {
   return {

@@ -9,16 +9,19 @@ import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { commandIn } from '../../parts/first-commands.ts'
 import { AllocationBar } from './allocation-bar.tsx'
 import { countsOf } from './allocation-counts.ts'
+import { JobFailures } from './failure-banner.tsx'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
-  { id: 'id', head: 'Instance', cell: ({ ID }) => ID.slice(ID.lastIndexOf('/') + 1) },
+  { id: 'id', head: 'Child job', cell: ({ ID }) => ID.slice(ID.lastIndexOf('/') + 1) },
   {
     id: 'status',
     head: 'Status',
     width: '120px',
-    cell: ({ Status }) => <StateBadge state={Status} />,
+    cell: ({ Health }) => <StateBadge state={Health} />,
   },
   {
     id: 'allocations',
@@ -53,31 +56,57 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
     },
   )
   return (
-    <Panel title="Instances" isFlush>
-      {list.error !== null && <Failure error={list.error} retry={list.retry} />}
-      {list.isPending ? (
-        <Loading what="the instances" />
-      ) : (
-        <DataTable
-          label="Instances"
-          columns={COLUMNS}
-          rows={list.items}
-          keyOf={({ ID }) => ID}
-          hrefOf={({ ID }) => paths.job({ namespace, id: ID })}
-          hasMore={list.hasMore}
-          onEnd={list.loadMore}
-          empty={<NoInstances job={job} />}
-        />
-      )}
-    </Panel>
+    <>
+      <NewestFailure namespace={namespace} rows={list.items} />
+      <Panel title="Child jobs" isFlush>
+        {list.error !== null && <Failure error={list.error} retry={list.retry} />}
+        {list.isPending ? (
+          <Loading what="the child jobs" />
+        ) : (
+          <DataTable
+            label="Child jobs"
+            columns={COLUMNS}
+            rows={list.items}
+            keyOf={({ ID }) => ID}
+            hrefOf={({ ID }) => paths.job({ namespace, id: ID })}
+            hasMore={list.hasMore}
+            onEnd={list.loadMore}
+            empty={<NoInstances job={job} />}
+          />
+        )}
+      </Panel>
+    </>
+  )
+}
+
+interface NewestFailureProps {
+  readonly namespace: string
+  readonly rows: readonly JobStatusRow[]
+}
+
+/** Of the child jobs that failed, why the newest did. */
+function NewestFailure({ namespace, rows }: NewestFailureProps) {
+  const failing = rows.filter(({ Health }) => Health === 'failing')
+  const [newest] = failing.toSorted((a, b) => b.SubmitTime - a.SubmitTime)
+  if (newest === undefined) return null
+  const name = { namespace, id: newest.ID }
+  return (
+    <>
+      <p className="note tone-bad">
+        {failing.length} of {rows.length} child jobs failed, the newest is{' '}
+        <Link href={paths.job(name)}>{newest.ID}</Link>.
+      </p>
+      <JobFailures job={newest} name={name} />
+    </>
   )
 }
 
 function NoInstances({ job }: { readonly job: Job }) {
   const isPeriodic = job.Periodic !== null
-  const command = isPeriodic ? `reeve job periodic force ${job.ID}` : `reeve job dispatch ${job.ID}`
+  const words = isPeriodic ? ['periodic', 'force', job.ID] : dispatchWords(job)
+  const command = commandIn(job.Namespace, 'job', ...words)
   return (
-    <EmptyState title="No instance was launched yet" command={command}>
+    <EmptyState title="No runs yet" command={command}>
       <p>
         {isPeriodic
           ? 'The clock launches one as the definition says; you can launch one now.'
@@ -85,4 +114,11 @@ function NoInstances({ job }: { readonly job: Job }) {
       </p>
     </EmptyState>
   )
+}
+
+/** With a place for everything that a dispatch is refused without. */
+function dispatchWords({ ID, ParameterizedJob }: Job): readonly string[] {
+  const { MetaRequired, Payload } = ParameterizedJob ?? {}
+  const meta = (MetaRequired ?? []).flatMap((key) => ['--meta', `${key}=VALUE`])
+  return ['dispatch', ...meta, ID, ...(Payload === 'required' ? ['FILE'] : [])]
 }

@@ -37,6 +37,21 @@ export function useJobStatus(
   )
 }
 
+/** Only the counts of the job, which every job has: for the one word of its badge. */
+export function useJobHealth(name: JobName): UseQueryResult<readonly JobStatusRow[]> {
+  const { namespace, id } = name
+  return useRead(
+    ['job-health', namespace, id],
+    (api, signal) =>
+      api.v1.listStatusesOfJobs({
+        query: { namespace, counts: true },
+        body: { Jobs: [{ ID: id, Namespace: namespace }], IncludeChildren: true },
+        signal,
+      }),
+    { watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation') },
+  )
+}
+
 export function useJobSummary(name: JobName, isWanted: boolean) {
   const { namespace, id } = name
   return useRead(

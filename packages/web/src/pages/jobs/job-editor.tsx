@@ -1,5 +1,5 @@
 import type { JobPlanResponse, ParsedJob } from '@reeve/contract'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { needs } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
@@ -7,6 +7,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
+import { JobOutcomes } from '../policies/job-outcome.tsx'
 import { isSameSource, readSource, registrationOf, type JobSource } from './job-source.ts'
 import { PlanView } from './plan-view.tsx'
 import { useProblems } from './use-problems.ts'
@@ -18,6 +19,8 @@ interface JobEditorProps {
   readonly onRun: () => void
   /** Where a job goes that names no namespace. */
   readonly namespace: string
+  /** The line to look at first. */
+  readonly line?: number | undefined
   /** The version that the job has by now; absent where there may be no job yet. */
   readonly version?: number
 }
@@ -31,13 +34,17 @@ interface Planned {
 }
 
 /** A definition: edited, then planned, then run. */
-export function JobEditor({ source, onChange, onRun, namespace, version }: JobEditorProps) {
+export function JobEditor(props: JobEditorProps) {
+  const { source, onChange, onRun, namespace, version, line } = props
   const problems = useProblems(source, namespace)
   const [planned, setPlanned] = useState<Planned>()
   const isPlanned =
     planned !== undefined && planned.version === version && isSameSource(planned.source, source)
   const current = isPlanned ? planned : undefined
   const deeds = useEditorDeeds({ source, namespace, version, onPlanned: setPlanned, onRun })
+  const [message, setMessage] = useState('')
+  const marked = useMemo(() => (line === undefined ? [] : [line]), [line])
+  const blocked = current === undefined ? undefined : blockedText(current.plan)
   const { rights } = useSession()
   const refusal =
     needs(rights, namespace, 'submit-job', 'register-job') ??
@@ -50,11 +57,14 @@ export function JobEditor({ source, onChange, onRun, namespace, version }: JobEd
         language={source.format === 'json' ? 'json' : 'hcl'}
         value={source.text}
         problems={problems}
+        marked={marked}
         minHeight="320px"
         onChange={(text) => onChange({ ...source, text })}
       />
       <ProblemList problems={problems} />
       <Options source={source} onChange={onChange} />
+      {current !== undefined && <Blocking plan={current.plan} />}
+      <MessageField value={message} onChange={setMessage} />
       <div className="row editor-actions">
         <ActionButton
           kind={current === undefined ? 'primary' : undefined}
@@ -64,18 +74,20 @@ export function JobEditor({ source, onChange, onRun, namespace, version }: JobEd
           Plan
         </ActionButton>
         <ActionButton
-          kind={current === undefined ? undefined : 'primary'}
+          kind={current === undefined || blocked !== undefined ? undefined : 'primary'}
           refusal={
             refusal ??
-            (current === undefined ? 'Plan it first, to see what would happen.' : undefined)
+            (current === undefined ? 'Plan it first, to see what would happen.' : blocked)
           }
           onAct={async () => {
-            if (current !== undefined) await deeds.run(current)
+            if (current !== undefined) await deeds.run(current, message)
           }}
         >
-          Run
+          {blocked === undefined ? 'Run' : `Run: ${blocked}`}
         </ActionButton>
-        {current !== undefined && <Override planned={current} onRun={deeds.override} />}
+        {current !== undefined && (
+          <Override planned={current} onRun={(one) => deeds.override(one, message)} />
+        )}
       </div>
       {current !== undefined && <PlanView plan={current.plan} />}
     </>
@@ -140,18 +152,65 @@ interface OverrideProps {
   readonly onRun: (planned: Planned) => Promise<void>
 }
 
-/** Only where a policy that may be passed over denies. */
+/** Which policies block the job; undefined when none does. */
+function blockedText({ PolicyVerdicts }: JobPlanResponse): string | undefined {
+  const names = (PolicyVerdicts ?? []).flatMap(({ Effect, Policy }) =>
+    Effect === 'denies' ? [`"${Policy}"`] : [],
+  )
+  if (names.length === 0) return undefined
+  return `blocked by ${names.length === 1 ? 'policy' : 'policies'} ${names.join(', ')}`
+}
+
+/** Each policy that denies the job, before anything else of the plan. */
+function Blocking({ plan }: { readonly plan: JobPlanResponse }) {
+  const denials = (plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
+  if (denials.length === 0) return null
+  const count = denials.length === 1 ? '1 policy blocks' : `${denials.length} policies block`
+  return (
+    <div className="note tone-bad blocking" role="alert">
+      <p>
+        <b>{count} this job</b>
+      </p>
+      <JobOutcomes outcomes={denials} />
+    </div>
+  )
+}
+
+interface MessageProps {
+  readonly value: string
+  readonly onChange: (text: string) => void
+}
+
+function MessageField({ value, onChange }: MessageProps) {
+  return (
+    <label className="stack editor-message">
+      <span>Message (optional)</span>
+      <input
+        type="text"
+        maxLength={MESSAGE_CHARS_MAX}
+        placeholder="Why the job changes"
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </label>
+  )
+}
+
+/** The server refuses longer ones (docs/reference/limits.md). */
+const MESSAGE_CHARS_MAX = 500
+
+/** Only where a policy that may be overridden denies. */
 function Override({ planned, onRun }: OverrideProps) {
   const { rights } = useSession()
   const denials = (planned.plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
   if (denials.length === 0) return null
   const namespace = planned.job.Namespace ?? 'default'
   const refusal = denials.some(({ Overridable }) => !Overridable)
-    ? 'A hard-mandatory policy denies it: nobody may pass over that.'
+    ? "A hard-mandatory policy blocks the job and can't be overridden."
     : needs(rights, namespace, 'policy-override')
   return (
     <ActionButton kind="danger" refusal={refusal} onAct={() => onRun(planned)}>
-      Run over the policies
+      Run with override…
     </ActionButton>
   )
 }
@@ -163,12 +222,15 @@ interface DeedOptions extends Pick<JobEditorProps, 'source' | 'namespace' | 'onR
 
 function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOptions) {
   const act = useAct()
-  const run = async ({ plan, job, source: text }: Planned, PolicyOverride: boolean) => {
+  const run = async (
+    { plan, job, source: text }: Planned,
+    wish: { readonly PolicyOverride: boolean; readonly Message: string },
+  ) => {
     const body = {
       ...registrationOf(text, job),
       EnforceIndex: true,
       JobModifyIndex: plan.JobModifyIndex,
-      PolicyOverride,
+      ...wish,
     }
     const query = { namespace: job.Namespace ?? namespace }
     const done = await act({
@@ -190,11 +252,11 @@ function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOp
           const { data } = await api.v1.planJob({ params, query, body: { Job: job, Diff: true } })
           return { plan: data, job, source, version }
         },
-        done: 'This is what would happen.',
       })
       if (planned !== undefined) onPlanned(planned)
     },
-    run: (planned: Planned) => run(planned, false),
-    override: (planned: Planned) => run(planned, true),
+    run: (planned: Planned, Message: string) => run(planned, { Message, PolicyOverride: false }),
+    override: (planned: Planned, Message: string) =>
+      run(planned, { Message, PolicyOverride: true }),
   }
 }

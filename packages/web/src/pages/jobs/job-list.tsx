@@ -4,6 +4,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -14,7 +15,7 @@ import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countsOf, healthOf, presentCounts } from './allocation-counts.ts'
+import { countsOf, presentCounts } from './allocation-counts.ts'
 import { filterExpression, readJobFilter } from './job-filter.ts'
 import { JobFilterBar } from './job-filter-bar.tsx'
 import { useJobRows } from './use-job-rows.ts'
@@ -29,7 +30,7 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     id: 'status',
     head: 'Status',
     width: '128px',
-    cell: (job) => <StateBadge state={healthOf(job)} />,
+    cell: ({ Health }) => <StateBadge state={Health} />,
   },
   {
     id: 'allocations',
@@ -59,7 +60,8 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
   const { ChildCounts } = job
   if (ChildCounts !== null && ChildCounts !== undefined) {
     const { Pending, Running, Dead } = ChildCounts
-    return `${Pending + Running + Dead} instances, ${Running} running`
+    const all = Pending + Running + Dead
+    return all === 0 ? 'No runs yet' : `${all} child jobs, ${Running} running`
   }
   const isOver = job.Stop || job.Status === 'dead'
   const shown = presentCounts(job, countsOf(job))
@@ -125,7 +127,7 @@ function NoJobs({ namespace }: { readonly namespace: string }) {
   return (
     <EmptyState
       title="No jobs yet"
-      command="reeve job init && reeve job run job.hcl"
+      command={FIRST_COMMANDS.jobs}
       action={
         <Link className="button primary" href={paths.runJob({ namespace })}>
           Write one here

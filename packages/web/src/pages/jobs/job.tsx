@@ -1,22 +1,23 @@
-import type { Job, JobStatusRow } from '@reeve/contract'
+import { originText, type Job, type JobHealth } from '@reeve/contract'
 import { jobCan } from '../../actions/job-can.ts'
 import type { Verdict } from '../../actions/verdict.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { dateOfNs } from '../../parts/time.ts'
 import { JOB_TABS, paths, type JobName, type JobTab } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
-import { healthOf, isLarge } from './allocation-counts.ts'
 import { GoneJob } from './gone-job.tsx'
 import { JobActions } from './job-actions.tsx'
-import { useJob, useJobStatus } from './job-data.ts'
+import { useJob, useJobHealth } from './job-data.ts'
 import { isEditing, type JobView } from './job-view.ts'
 import { AllocationsTab } from './tab-allocations.tsx'
 import { DefinitionTab } from './tab-definition.tsx'
@@ -73,8 +74,8 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
 }
 
 function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
-  const { data: status } = useJobStatus(name, !isLarge(job))
-  const row = status?.find(({ ID }) => ID === name.id)
+  const { data: rows } = useJobHealth(name)
+  const health = rows?.find(({ ID }) => ID === name.id)?.Health
   const { ParentID: parent, Namespace: namespace } = job
   return (
     <PageHead
@@ -85,12 +86,16 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
       ]}
       aside={
         <>
-          <StateBadge state={stateOf(job, row)} title={job.StatusDescription} />
+          <StateBadge state={stateOf(job, health)} title={job.StatusDescription} />
           <span className="tag">{job.Type}</span>
           <span className="tag">namespace {job.Namespace}</span>
           <Link className="tag" href={paths.jobVersions(name, { version: job.Version })}>
             version {job.Version}
           </Link>
+          <span className="quiet">
+            {originText(job)} <Ago date={dateOfNs(job.SubmitTime)} />
+            {job.Message === undefined ? '' : ` “${job.Message}”`}
+          </span>
         </>
       }
       actions={<JobActions job={job} />}
@@ -99,9 +104,9 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
   )
 }
 
-function stateOf(job: Job, row: JobStatusRow | undefined): string {
+function stateOf(job: Job, health: JobHealth | undefined): string {
   if (job.Quarantine !== undefined && !job.Stop) return 'quarantined'
-  return row === undefined ? job.Status : healthOf(row)
+  return health ?? job.Status
 }
 
 const TAB_TEXTS: Readonly<Record<JobTab, string>> = {

@@ -9,8 +9,8 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   const failed = Object.entries(FailedTGAllocs ?? {})
   return (
     <>
-      {Warnings !== '' && <p className="note tone-warn">{Warnings}</p>}
-      <Panel title="What would happen">
+      <Warned text={Warnings} />
+      <Panel title="Plan">
         <ul className="reasons">
           {Object.entries(Annotations.DesiredTGUpdates).map(([group, updates]) => (
             <li key={group}>
@@ -23,14 +23,14 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
             {describeFailure(group, metrics)}
           </p>
         ))}
-        {failed.length === 0 && <p className="note tone-good">Everything finds a place.</p>}
+        {failed.length === 0 && <p className="note tone-good">All allocations can be placed.</p>}
       </Panel>
       {PolicyVerdicts !== null && PolicyVerdicts.length > 0 && (
-        <Panel title="What the policies say">
+        <Panel title="Policy checks">
           <JobOutcomes outcomes={PolicyVerdicts} />
         </Panel>
       )}
-      <Panel title="What changes in the definition">
+      <Panel title="Diff">
         {Diff === null ? (
           <p className="quiet">Nothing to compare with.</p>
         ) : (
@@ -40,6 +40,30 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
     </>
   )
 }
+
+/** The warnings of a plan, an item each. What policies deny is shown with its rule and line. */
+function Warned({ text }: { readonly text: string }) {
+  const items = text
+    .split(/^\s*\* /m)
+    .slice(1)
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && !item.startsWith(DENIED))
+  if (items.length === 0) return null
+  return (
+    <div className="note tone-warn">
+      <p>
+        <b>{items.length === 1 ? '1 warning' : `${items.length} warnings`}</b>
+      </p>
+      <ul className="reasons">
+        {items.map((item) => (
+          <li key={item}>{item}</li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const DENIED = 'would be denied: '
 
 const UPDATE_WORDS: Readonly<Record<keyof DesiredUpdates, string>> = {
   Place: 'to place',
@@ -70,8 +94,8 @@ function describeFailure(group: string, metrics: PlacementMetrics): string {
   const rules = { ...metrics.ConstraintFiltered, ...metrics.DimensionExhausted }
   const why = Object.entries(rules).map(([rule, count]) => `${rule} (${count} nodes)`)
   return (
-    `${group}: ${1 + CoalescedFailures} would not be placed. ${NodesEvaluated} nodes looked at, ` +
-    `${NodesFiltered} refused by a rule, ${NodesExhausted} without room` +
+    `${group}: ${1 + CoalescedFailures} can't be placed. ${NodesFiltered} of ${NodesEvaluated} ` +
+    `nodes don't match, ${NodesExhausted} lack capacity` +
     (why.length === 0 ? '.' : `: ${why.join(', ')}.`)
   )
 }

@@ -5,6 +5,7 @@ import { useList } from '../../data/use-list.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { commandIn } from '../../parts/first-commands.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -65,7 +66,10 @@ interface AllocationsProps {
 
 function NonePlaced({ name }: { readonly name: JobName }) {
   return (
-    <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
+    <EmptyState
+      title="No allocations"
+      command={commandIn(name.namespace, 'job', 'explain', name.id)}
+    >
       <p>No allocation of this job was placed. See Explain for the reasons.</p>
     </EmptyState>
   )
@@ -74,7 +78,10 @@ function NonePlaced({ name }: { readonly name: JobName }) {
 /** A parent never runs itself: that none is placed is no fault to be explained. */
 function NoneOfParent({ name }: { readonly name: JobName }) {
   return (
-    <EmptyState title="Its instances have the allocations" command={`reeve job status ${name.id}`}>
+    <EmptyState
+      title="Its child jobs have the allocations"
+      command={commandIn(name.namespace, 'job', 'status', name.id)}
+    >
       <p>
         This job only launches instances, which are jobs of their own. The{' '}
         <Link href={paths.job(name)}>overview</Link> lists them.

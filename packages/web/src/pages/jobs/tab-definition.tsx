@@ -15,7 +15,9 @@ import { isEditing, type JobView } from './job-view.ts'
 
 /** The definition as it was written, and the way to a new version. */
 export function DefinitionTab({ job, search }: JobView) {
-  return isEditing(search) ? <EditedDefinition job={job} /> : <Definition job={job} />
+  const line = Number(search.get('line') ?? Number.NaN)
+  const wanted = Number.isInteger(line) && line > 0 ? line : undefined
+  return isEditing(search) ? <EditedDefinition job={job} line={wanted} /> : <Definition job={job} />
 }
 
 /** Only where a text was sent, and only the latest six. */
@@ -75,7 +77,12 @@ function DefinitionText({ job, source }: DefinitionTextProps) {
   )
 }
 
-function EditedDefinition({ job }: { readonly job: Job }) {
+interface EditedDefinitionProps {
+  readonly job: Job
+  readonly line: number | undefined
+}
+
+function EditedDefinition({ job, line }: EditedDefinitionProps) {
   // What the editing began with: the job itself follows what others do, and another text would
   // take the place of the one that is typed into.
   const [begun, setBegun] = useState(job)
@@ -86,6 +93,7 @@ function EditedDefinition({ job }: { readonly job: Job }) {
         <DefinitionEditor
           job={job}
           begun={begun}
+          line={line}
           source={sourceOf(begun, found)}
           onTakeTheirs={() => setBegun(job)}
         />
@@ -94,14 +102,14 @@ function EditedDefinition({ job }: { readonly job: Job }) {
   )
 }
 
-interface DefinitionEditorProps {
-  readonly job: Job
+interface DefinitionEditorProps extends EditedDefinitionProps {
   readonly begun: Job
   readonly source: JobSource
   readonly onTakeTheirs: () => void
 }
 
-function DefinitionEditor({ job, begun, source, onTakeTheirs }: DefinitionEditorProps) {
+function DefinitionEditor(props: DefinitionEditorProps) {
+  const { job, begun, source, onTakeTheirs, line } = props
   const draft = useDraft(`${job.Namespace}/${job.ID}`, source)
   const leave = () => {
     draft.discard()
@@ -129,6 +137,7 @@ function DefinitionEditor({ job, begun, source, onTakeTheirs }: DefinitionEditor
         onRun={draft.discard}
         namespace={job.Namespace}
         version={job.Version}
+        line={line}
       />
     </Panel>
   )

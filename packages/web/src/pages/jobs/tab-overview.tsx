@@ -1,4 +1,4 @@
-import type { Job } from '@reeve/contract'
+import { originText, type Job } from '@reeve/contract'
 import { Ago } from '../../parts/ago.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -9,6 +9,7 @@ import { isActive, isParent } from '../../actions/job-can.ts'
 import { ChildrenPanel } from './children-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
 import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.ts'
+import { JobFailures } from './failure-banner.tsx'
 import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 import { QuarantinePanel } from './quarantine-panel.tsx'
@@ -22,6 +23,7 @@ export function OverviewTab({ job, name }: JobView) {
   const active = deployments?.find(isActive)
   return (
     <>
+      {!isParent(job) && !isLarge(job) && <JobFailures job={job} name={name} />}
       {job.Quarantine !== undefined && <QuarantinePanel job={job} quarantine={job.Quarantine} />}
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
@@ -34,12 +36,12 @@ export function OverviewTab({ job, name }: JobView) {
   )
 }
 
-interface StateProps {
+interface JobPart {
   readonly job: Job
   readonly name: JobName
 }
 
-function State({ job, name }: StateProps) {
+function State({ job, name }: JobPart) {
   return isLarge(job) ? (
     <CountedState job={job} name={name} />
   ) : (
@@ -47,7 +49,7 @@ function State({ job, name }: StateProps) {
   )
 }
 
-function ListedState({ job, name }: StateProps) {
+function ListedState({ job, name }: JobPart) {
   const status = useJobStatus(name, true)
   return (
     <QueryView query={status} what="the state of the job">
@@ -64,7 +66,7 @@ function ListedState({ job, name }: StateProps) {
   )
 }
 
-function CountedState({ job, name }: StateProps) {
+function CountedState({ job, name }: JobPart) {
   const summary = useJobSummary(name, true)
   return (
     <QueryView query={summary} what="the state of the job">
@@ -107,7 +109,15 @@ function factsOf(job: Job) {
       name: 'Node pool',
       value: <Link href={paths.nodePool(job.NodePool)}>{job.NodePool}</Link>,
     },
-    { name: 'Submitted', value: <Ago date={dateOfNs(job.SubmitTime)} /> },
+    {
+      name: 'Submitted',
+      value: (
+        <>
+          <Ago date={dateOfNs(job.SubmitTime)} /> {originText(job)}
+        </>
+      ),
+    },
+    ...(job.Message === undefined ? [] : [{ name: 'Message', value: job.Message }]),
     {
       name: 'Version',
       value: (

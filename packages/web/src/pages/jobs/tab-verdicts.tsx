@@ -3,6 +3,7 @@ import { useList } from '../../data/use-list.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -30,10 +31,7 @@ export function VerdictsTab({ name }: JobView) {
   if (list.isPending) return <Loading what="the verdicts" />
   if (list.items.length === 0)
     return (
-      <EmptyState
-        title="No policy denied it"
-        command="reeve policy-set create jobs --policy limits --jobs-of default"
-      >
+      <EmptyState title="No policy denied it" command={FIRST_COMMANDS.policySets}>
         <p>
           Policy sets apply to the jobs of their namespaces. Denied and overridden changes of this
           job appear here with the failing rule.

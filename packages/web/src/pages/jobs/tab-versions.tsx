@@ -1,4 +1,4 @@
-import type { Job, JobDiff, JobVersionsResponse } from '@reeve/contract'
+import { originText, type Job, type JobDiff, type JobVersionsResponse } from '@reeve/contract'
 import { jobCan } from '../../actions/job-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
@@ -79,6 +79,8 @@ function Versions({ job, name, answer, chosen, against }: VersionsProps) {
 const COLUMNS: readonly Column<Job>[] = [
   { id: 'version', head: 'Version', width: '104px', cell: ({ Version }) => `Version ${Version}` },
   { id: 'made', head: 'Submitted', cell: ({ SubmitTime }) => <Ago date={dateOfNs(SubmitTime)} /> },
+  { id: 'origin', head: 'Origin', cell: (version) => originText(version) || '–' },
+  { id: 'message', head: 'Message', isExtra: true, cell: ({ Message }) => Message ?? '–' },
   {
     id: 'stable',
     head: 'Stable',
@@ -88,7 +90,7 @@ const COLUMNS: readonly Column<Job>[] = [
   {
     id: 'tag',
     head: 'Tag',
-    width: '30%',
+    width: '20%',
     isExtra: true,
     cell: ({ VersionTag }) => VersionTag?.Name ?? '–',
   },
@@ -162,7 +164,7 @@ function VersionActions({ job, version, all, against }: VersionActionsProps) {
         refusal={isCurrent ? 'This is the current version.' : jobCan.revert(job, rights)}
         onAct={revert}
       >
-        Revert to it…
+        Revert to version {version.Version}…
       </ActionButton>
     </>
   )

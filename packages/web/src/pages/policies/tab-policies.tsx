@@ -4,6 +4,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { StatusSelect } from '../../parts/status-select.tsx'
 import { dateOfText } from '../../parts/time.ts'
@@ -99,7 +100,7 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
 
 function NoPolicies() {
   return (
-    <EmptyState title="No policies here" command="reeve policy create limits --code limits.native">
+    <EmptyState title="No policies here" command={FIRST_COMMANDS.policies}>
       <p>
         A policy decides which plans and jobs are allowed. Write it, test it on an input, replay it
         on past runs, then add it to a policy set to enforce it.

@@ -7,6 +7,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
@@ -58,10 +59,7 @@ export function PolicySetsTab({ organization, search }: OrganizationView) {
       keyOf={({ id }) => id}
       hrefOf={({ id }) => paths.policySet(organization.id, id)}
       empty={
-        <EmptyState
-          title="No policy sets here"
-          command="reeve policy-set create jobs --policy limits --jobs-of default"
-        >
+        <EmptyState title="No policy sets here" command={FIRST_COMMANDS.policySets}>
           <p>
             A policy set enforces policies everywhere, or for projects, workspaces, tags, or the
             jobs of namespaces.

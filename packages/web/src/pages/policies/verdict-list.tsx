@@ -5,6 +5,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -83,10 +84,7 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
         keyOf={({ ID }) => ID}
         hrefOf={(verdict) => paths.verdict(verdict.Namespace, verdict.ID)}
         empty={
-          <EmptyState
-            title="No job was denied"
-            command="reeve policy-set create jobs --policy limits --jobs-of default"
-          >
+          <EmptyState title="No job was denied" command={FIRST_COMMANDS.policySets}>
             <p>
               Policy sets apply to the jobs of their namespaces. Denials and overrides appear here
               with the failing rule.

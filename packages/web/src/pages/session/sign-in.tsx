@@ -6,64 +6,90 @@ import { Field } from '../../parts/field.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { paths } from '../../paths.ts'
-import { navigate } from '../../routing/location.ts'
+import { BASE, paths } from '../../paths.ts'
+import { navigate, useLocation } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
-import type { Api } from '../../session/api.ts'
 import { exchangeOneTimeSecret, findTokens } from '../../session/find-tokens.ts'
 import { localSecretIn } from '../../session/local-secret.ts'
 import { useSession } from '../../session/session.tsx'
-import type { Tokens } from '../../session/tokens.ts'
 
 /** By the secret of a token, a one-time link of `reeve ui`, or the link that `--dev` prints. */
 export function SignInPage({ search }: PageProps<'/sign-in'>) {
-  // Read once: the page takes them out of the address.
-  const [oneTimeSecret] = useState(() => search.get('ott'))
-  const [localSecret] = useState(() => localSecretIn(window.location))
-  if (oneTimeSecret !== null)
-    return <LinkSignIn exchange={(api) => exchangeOneTimeSecret(api, oneTimeSecret)} />
-  if (localSecret !== undefined)
-    return (
-      <LinkSignIn
-        exchange={({ address }, isAclEnabled) =>
-          findTokens({ address, secret: localSecret, isAclEnabled })
-        }
-      />
-    )
-  return <TokenForm />
+  const { hash } = useLocation()
+  const [link, setLink] = useState<SignInLink>()
+  const next = wantedAddress(search.get('next'))
+  const oneTimeSecret = search.get('ott')
+  useEffect(() => {
+    const found = linkIn(oneTimeSecret)
+    if (found === undefined) return
+    // Out of the address before anything else: it is a secret, and history is kept.
+    navigate(paths.signIn({ next }), { replace: true })
+    setLink(found)
+    // A link that is opened in a tab that shows this page already changes only the part behind #.
+  }, [hash, oneTimeSecret, next])
+  return link === undefined ? (
+    <TokenForm next={next} />
+  ) : (
+    <LinkSignIn key={`${link.kind} ${link.secret}`} link={link} next={next} />
+  )
+}
+
+interface SignInLink {
+  readonly kind: 'one-time' | 'local'
+  readonly secret: string
+}
+
+function linkIn(oneTimeSecret: string | null): SignInLink | undefined {
+  if (oneTimeSecret !== null) return { kind: 'one-time', secret: oneTimeSecret }
+  const secret = localSecretIn(window.location)
+  return secret === undefined ? undefined : { kind: 'local', secret }
+}
+
+/** The page that was asked for before: an address of these pages, and no other. */
+function wantedAddress(next: string | null): string | undefined {
+  const isOwn = next?.startsWith(`${BASE}/`) === true && !next.startsWith(paths.signIn())
+  return isOwn ? next : undefined
 }
 
 interface LinkSignInProps {
-  readonly exchange: (api: Api, isAclEnabled: boolean) => Promise<Partial<Tokens>>
+  readonly link: SignInLink
+  readonly next: string | undefined
 }
 
-function LinkSignIn({ exchange }: LinkSignInProps) {
+function LinkSignIn({ link, next }: LinkSignInProps) {
   const { api, tokens, setTokens, identity } = useSession()
   const [error, setError] = useState<unknown>()
   // It works once, and effects may run twice.
   const isAsked = useRef(false)
   useEffect(() => {
-    // Out of the address before anything else: it is a secret, and history is kept.
-    navigate(paths.signIn(), { replace: true })
     if (isAsked.current || identity === undefined) return
     isAsked.current = true
     const signIn = async () => {
       try {
-        setTokens({ ...tokens, ...(await exchange(api, identity.isAclEnabled)) })
-        navigate(paths.jobs(), { replace: true })
+        const { secret } = link
+        const found =
+          link.kind === 'one-time'
+            ? await exchangeOneTimeSecret(api, secret)
+            : await findTokens({
+                address: api.address,
+                secret,
+                isAclEnabled: identity.isAclEnabled,
+              })
+        setTokens({ ...tokens, ...found })
+        navigate(next ?? paths.jobs(), { replace: true })
       } catch (failure) {
         setError(failure)
       }
     }
     void signIn()
-  }, [api, exchange, identity, tokens, setTokens])
+  }, [api, link, next, identity, tokens, setTokens])
   if (error === undefined) return <Loading what="your session" />
   return (
     <>
       <SignInFailure error={error} title="The sign-in link has expired.">
         It works once and only for a few minutes. <code>reeve ui</code> prints a new one.
       </SignInFailure>
-      <TokenForm />
+      <TokenForm next={next} />
     </>
   )
 }
@@ -90,7 +116,7 @@ function SignInFailure({ error, title, children }: SignInFailureProps) {
 /** How the two APIs answer to a secret that they do not know. */
 const UNKNOWN: readonly number[] = [401, 403, 404]
 
-function TokenForm() {
+function TokenForm({ next }: { readonly next: string | undefined }) {
   const { api, tokens, setTokens, identity } = useSession()
   const [error, setError] = useState<unknown>()
   const [secret, setSecret] = useState('')
@@ -101,7 +127,8 @@ function TokenForm() {
       const asked = { address: api.address, secret: secret.trim(), isAclEnabled }
       const found = await findTokens(asked)
       setTokens({ ...tokens, ...found })
-      navigate(found.workload === undefined ? paths.organizations() : paths.jobs())
+      const home = found.workload === undefined ? paths.organizations() : paths.jobs()
+      navigate(next ?? home, { replace: next !== undefined })
     } catch (failure) {
       setError(failure)
     }

@@ -7,6 +7,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { FIRST_COMMANDS } from '../../parts/first-commands.ts'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
@@ -84,7 +85,7 @@ export function VariableListPage({ search }: PageProps<'/variables'>) {
         empty={
           <EmptyState
             title={prefix === '' ? 'No variables' : 'No matching paths'}
-            command="reeve var put apps/web/db user=web password=@password.txt"
+            command={FIRST_COMMANDS.variables}
           >
             <p>
               A variable has a path and named values, such as the password of a database. Who may

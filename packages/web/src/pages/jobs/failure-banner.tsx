@@ -1,0 +1,222 @@
+import {
+  failuresOfJob,
+  type AllocationFailure,
+  type CheckResult,
+  type Failure,
+  type Job,
+  type NextAttempt,
+  type Remedy,
+} from '@reeve/contract'
+import type { ReactNode } from 'react'
+import { useRead } from '../../data/use-read.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Until } from '../../parts/until.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { paths, type JobName } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { useJobAllocations } from './job-data.ts'
+
+/** Different causes that are explained; further ones are counted. */
+const CAUSES_SHOWN = 3
+
+interface JobFailuresProps {
+  readonly job: Pick<Job, 'Stop' | 'Version'>
+  readonly name: JobName
+}
+
+/** Why allocations of the current version of a job fail, a banner for each cause. */
+export function JobFailures({ job, name }: JobFailuresProps) {
+  const { data: allocations } = useJobAllocations(name)
+  const all = failuresOfJob(job, allocations ?? [], Date.now())
+  const more = all.length - CAUSES_SHOWN
+  return (
+    <>
+      {all.slice(0, CAUSES_SHOWN).map((failure) => (
+        <FailureBanner
+          key={failure.AllocID}
+          job={name}
+          allocation={failure.AllocID}
+          count={failure.Count}
+          text={titleOf(failure)}
+        />
+      ))}
+      {more > 0 && (
+        <p className="note tone-bad">
+          <Link href={paths.job(name, 'allocations')}>
+            {more} more {more === 1 ? 'cause' : 'causes'}
+          </Link>
+        </p>
+      )}
+    </>
+  )
+}
+
+interface FailureBannerProps {
+  readonly job: JobName
+  readonly allocation: string
+  /** Allocations that fail the same way. */
+  readonly count?: number
+  /** Shown until the server has explained it, and when it cannot. */
+  readonly text?: string
+}
+
+/** Why allocations fail, the lines that prove it, what follows and what to do. */
+export function FailureBanner({ job, allocation, count = 1, text = '' }: FailureBannerProps) {
+  const { data } = useRead(
+    ['allocation-failure', allocation],
+    (api, signal) =>
+      api.v1.readAllocationFailure({
+        params: { alloc_id: allocation },
+        query: { namespace: job.namespace },
+        signal,
+      }),
+    { watches: [{ topic: 'Allocation', key: allocation }] },
+  )
+  const failure = data?.Failure ?? undefined
+  if (data === undefined || failure === undefined)
+    return text === '' ? null : <Banner title={text} allocation={allocation} count={count} />
+  const { Task, Time } = failure
+  return (
+    <Banner title={titleOf(failure)} allocation={allocation} count={count} date={dateOfNs(Time)}>
+      <Evidence failure={data} />
+      {data.NextAttempt !== null && <Next next={data.NextAttempt} />}
+      <ul className="remedies">
+        {data.Remedies.map((remedy) => (
+          <RemedyRow
+            key={remedy.Kind}
+            remedy={remedy}
+            href={hrefOf(remedy, { job, allocation, task: Task })}
+          />
+        ))}
+      </ul>
+    </Banner>
+  )
+}
+
+/** `exited with code 1` goes on from the name of the task; other texts stand on their own. */
+function titleOf({ Kind, Task, Text }: Failure): string {
+  if (Task === '') return Text
+  return Kind === 'exit' || Kind === 'oom' ? `Task "${Task}" ${Text}` : `Task "${Task}": ${Text}`
+}
+
+interface BannerProps {
+  readonly title: string
+  readonly allocation: string
+  readonly count: number
+  readonly date?: Date | undefined
+  readonly children?: ReactNode
+}
+
+function Banner({ title, allocation, count, date, children }: BannerProps) {
+  return (
+    <section className="failure-banner tone-bad" aria-label="Failure">
+      <h2>
+        <Icon name="failed" /> {title}
+      </h2>
+      <p className="quiet">
+        {count > 1 && `${count} allocations fail this way, the newest is `}
+        <Link href={paths.allocation(allocation)}>{allocation.slice(0, 8)}</Link>
+        {date !== undefined && (
+          <>
+            , <Ago date={date} />
+          </>
+        )}
+      </p>
+      {children}
+    </section>
+  )
+}
+
+function Evidence({ failure }: { readonly failure: AllocationFailure }) {
+  const { Check, Lines, LinesFrom, LinesOmitted } = failure
+  return (
+    <>
+      {Check !== undefined && <FailedCheck check={Check} />}
+      {Lines !== undefined && Lines.length > 0 && (
+        <>
+          <p className="quiet">Last lines of {LinesFrom}</p>
+          <pre className="failure-lines" tabIndex={0}>
+            {Lines.join('\n')}
+          </pre>
+        </>
+      )}
+      {LinesOmitted !== undefined && <p className="quiet">No log lines: {LinesOmitted}</p>}
+    </>
+  )
+}
+
+function FailedCheck({ check }: { readonly check: CheckResult }) {
+  const { Check, Service, StatusCode, Output } = check
+  return (
+    <>
+      <p>
+        Check <b>{Check}</b> of service <b>{Service}</b>
+        {StatusCode === undefined ? ' failed' : ` answered ${StatusCode}`}
+      </p>
+      {Output.trim() !== '' && (
+        <pre className="failure-lines" tabIndex={0}>
+          {Output.trimEnd()}
+        </pre>
+      )}
+    </>
+  )
+}
+
+function Next({ next: { Text, Time, AllocID } }: { readonly next: NextAttempt }) {
+  const date = dateOfNs(Time)
+  return (
+    <p>
+      <b>Next attempt</b> {date !== undefined && <Until date={date} />} {Text}
+      {AllocID !== '' && (
+        <>
+          {' '}
+          <Link href={paths.allocation(AllocID)}>{AllocID.slice(0, 8)}</Link>
+        </>
+      )}
+    </p>
+  )
+}
+
+interface RemedyRowProps {
+  readonly remedy: Remedy
+  readonly href: string
+}
+
+function RemedyRow({ remedy: { Text, Command }, href }: RemedyRowProps) {
+  return (
+    <li>
+      <Link href={href}>{Text}</Link>
+      <div className="command">
+        <code tabIndex={0}>{Command}</code>
+        <CopyButton text={Command} what="the command" />
+      </div>
+    </li>
+  )
+}
+
+interface Failed {
+  readonly job: JobName
+  readonly allocation: string
+  readonly task: string
+}
+
+/** The page on which a remedy is carried out. */
+function hrefOf({ Kind, Place }: Remedy, { job, allocation, task }: Failed): string {
+  switch (Kind) {
+    case 'read-logs':
+      return paths.allocation(allocation, 'logs', task)
+    case 'edit-job':
+      return paths.editJob(job, Place?.Line)
+    case 'revert-job':
+      return paths.job(job, 'versions')
+    case 'explain-job':
+      return paths.job(job, 'explain')
+    case 'show-node':
+      return paths.allocation(allocation)
+    case 'read-checks':
+    case 'show-allocation':
+      return paths.allocation(allocation)
+  }
+}

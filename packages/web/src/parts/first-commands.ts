@@ -1,0 +1,38 @@
+import { quoted } from './curl-line.ts'
+
+const RUN_JOB = 'reeve job init && reeve job run example.hcl'
+const ACL_POLICY = `echo 'namespace "default" { policy = "read" }' | reeve acl policy apply readers -`
+
+/**
+ * What an empty page proposes to run first. Each works as it stands on a fresh server, and makes
+ * the page no longer empty.
+ */
+export const FIRST_COMMANDS = {
+  jobs: RUN_JOB,
+  allocations: RUN_JOB,
+  deployments: RUN_JOB,
+  variables: 'reeve var put apps/web/db user=web password=secret',
+  namespaces: 'reeve namespace apply --description "Team web" web',
+  nodePools: 'reeve node pool apply --description "With graphics cards" gpu',
+  aclPolicies: ACL_POLICY,
+  aclRoles: `${ACL_POLICY} && reeve acl role create --name dev --policy readers`,
+  aclTokens: `${ACL_POLICY} && reeve acl token create --name ci --policy readers`,
+  organizations: 'reeve org create acme --email ops@acme.example',
+  projects: 'reeve project create payments',
+  workspaces: 'reeve workspace create shop-front',
+  teams: 'reeve team create platform',
+  policies:
+    "echo 'main = rule { job.priority <= 80 }' > limits.native && reeve policy create limits.native",
+  policySets: 'reeve policy-set create guards --jobs-of default',
+} as const
+
+/** Starts a node of the server that these pages come from. */
+export function nodeCommand(address: string): string {
+  return `reeve agent --client --join ${quoted(address)} --data-dir ./reeve-node`
+}
+
+/** A command about something in a namespace. */
+export function commandIn(namespace: string, ...words: readonly string[]): string {
+  const place = namespace === 'default' ? [] : ['--namespace', namespace]
+  return ['reeve', ...[...words, ...place].map(quoted)].join(' ')
+}
