@@ -6,8 +6,8 @@ import type { GovernanceContext } from './context.ts'
 import { findSeat } from './standing.ts'
 
 /**
- * The organization, for somebody who may read its audit trail: its owners, its own token, and a
- * token that is for nothing else.
+ * Returns the organization if the caller may read its audit trail: its owners, its organization
+ * token, and audit trail tokens.
  */
 export function findAuditSeat(
   context: GovernanceContext,
@@ -24,15 +24,15 @@ export function findAuditSeat(
   return seat.value.standing.isOwner ? ok(seat.value.organization) : err(UNSEEN)
 }
 
-/** Who follows an organization's events with its own token. */
+/** Reader of an organization's events with the organization token. */
 export interface StreamReader {
   readonly organizationId: string
   readonly tokenId: string
-  /** When the token ends; undefined when it never does. */
+  /** Expiry of the token; undefined if it does not expire. */
   readonly expiresMs: number | undefined
 }
 
-/** The organization whose own token this secret is; undefined for any other secret. */
+/** Returns the reader for the secret of an organization token; undefined for any other secret. */
 export function findStreamReader(
   context: GovernanceContext,
   secret: string,

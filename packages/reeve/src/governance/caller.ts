@@ -3,15 +3,15 @@ import { foldName, type Author } from '../state/index.ts'
 import type { GovernanceContext } from './context.ts'
 import { suffixOf, suffixPart } from './ids.ts'
 
-/** The caller of a request: who it is, and the audit entry that its commits carry. */
+/** Caller of a request, with the audit fields of its commits. */
 export type GovernanceCaller = CallerIdentity & Author
 
 /**
- * A person, or the service user that a team's or organization's token acts as.
- * `userId` is what `created-by` and locks name.
+ * A user, or the service user that a team or organization token acts as. `userId` is recorded in
+ * `created-by` and in locks.
  */
 export type CallerIdentity =
-  /** The management token of `/v1` is the site administrator here. */
+  /** A management token of `/v1` acts as the site administrator. */
   | { readonly kind: 'site'; readonly userId: string; readonly accessorId: string }
   | {
       readonly kind: 'user'
@@ -33,7 +33,7 @@ export type CallerIdentity =
       readonly tokenId: string
     }
 
-/** The site administrator that a management token stands for. */
+/** Returns the site administrator for a management token. */
 export function siteCaller(accessorId: string): CallerIdentity {
   return { kind: 'site', userId: `user-${suffixOf(accessorId)}`, accessorId }
 }
@@ -43,8 +43,8 @@ export function isSiteAdministrator(caller: CallerIdentity): boolean {
 }
 
 /**
- * The caller that a bearer secret belongs to; undefined when it is none, has expired or belongs to
- * somebody who is gone. Found by hash, so the time taken tells nothing.
+ * Returns the caller for a bearer secret; undefined if it is invalid, expired, or its owner was
+ * deleted. Secrets are looked up by hash, so timing reveals nothing.
  */
 export function findCaller(context: GovernanceContext, secret: string): CallerIdentity | undefined {
   const { tables } = context.store
@@ -57,8 +57,8 @@ export function findCaller(context: GovernanceContext, secret: string): CallerId
 }
 
 /**
- * The caller that a token stands for, found by the id of the token: one of this API, or a
- * management token by its accessor. Undefined when it is gone or has expired.
+ * Returns the caller for a token ID: a token of this API, or the accessor of a management token.
+ * Undefined if it was deleted or has expired.
  */
 export function findTokenCaller(
   context: Pick<GovernanceContext, 'store' | 'clock'>,
@@ -74,7 +74,10 @@ export function findTokenCaller(
   return expires !== null && Date.parse(expires) <= nowMs ? undefined : siteCaller(tokenId)
 }
 
-/** The user or organization that a bearer secret was made for, whether it may be used or not. */
+/**
+ * Returns the user or organization that a bearer secret was created for, whether or not it is
+ * valid.
+ */
 export function findSecretOwner(
   { store, sealer }: GovernanceContext,
   secret: string,
@@ -106,12 +109,12 @@ function callerOf(
   return { kind, userId, teamId: ownerId, organizationId, tokenId }
 }
 
-/** The service user of a team or organization has the same random part as its id. */
+/** The service user of a team or organization shares the random part of its ID. */
 function serviceUserId(ownerId: string): string {
   return `user-${suffixPart(ownerId)}`
 }
 
-/** Who is named where the organization itself acts, and no caller does. */
+/** Returns the author of writes that the organization itself makes, without a caller. */
 export function organizationAuthor(
   context: Pick<GovernanceContext, 'store'>,
   organizationId: string,
@@ -120,12 +123,14 @@ export function organizationAuthor(
   return { userId, username: usernameOf(context, { userId }) }
 }
 
-/** What the site's own administrator is called: it is no user. */
+/** Name of the site administrator, who is not a user. */
 const SITE_USERNAME = 'administrator'
 const TEAM_USERNAME_PREFIX = 'api-team_'
 const ORGANIZATION_USERNAME_PREFIX = 'api-org-'
 
-/** Whether it is, or looks like, the name of somebody who is no user. */
+/**
+ * Reports whether the name is reserved for a caller that is not a user, or resembles such a name.
+ */
 export function isReservedUsername(username: string): boolean {
   const folded = foldName(username)
   return (
@@ -135,7 +140,7 @@ export function isReservedUsername(username: string): boolean {
   )
 }
 
-/** What whoever calls is called, also for records that outlast them. */
+/** Returns the display name of the caller; stored in records that outlive the account. */
 export function callerName(
   context: Pick<GovernanceContext, 'store'>,
   { kind, userId }: CallerIdentity,
@@ -143,7 +148,7 @@ export function callerName(
   return kind === 'site' ? SITE_USERNAME : usernameOf(context, { userId })
 }
 
-/** What somebody is called; once they are gone, what they were called then. */
+/** Returns the username; after deletion of the user the stored one. */
 export function usernameOf(
   context: Pick<GovernanceContext, 'store'>,
   {
@@ -154,16 +159,19 @@ export function usernameOf(
   return findShownUser(context, userId)?.username ?? nameThen
 }
 
-/** Somebody as documents show it: a user, or one who only acts for a team or organization. */
+/** A user in documents: a user, or the service user of a team or organization. */
 export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
   readonly isServiceAccount: boolean
   readonly email: string | null
   readonly isAdmin: boolean
-  /** Where a service user is known; null everywhere for the site's own. */
+  /**
+   * Organization in which a service user is visible; null for the site administrator, who is
+   * visible everywhere.
+   */
   readonly organizationId: string | null
 }
 
-/** Who has this user id, service users included; undefined when nobody has. */
+/** Returns the user with this ID, including service users; undefined if there is none. */
 export function findShownUser(
   context: Pick<GovernanceContext, 'store'>,
   userId: string,
@@ -186,13 +194,13 @@ export function findShownUser(
   return { ...service, username, organizationId: organization.id }
 }
 
-/** Written at most once a minute for each token. */
+/** The last use of a token is recorded at most once a minute. */
 const USE_NOTED_EVERY_MS = 60_000
 
 function noteUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void {
   const nowMs = clock.nowMs()
   if (token.lastUsedMs !== null && nowMs - token.lastUsedMs < USE_NOTED_EVERY_MS) return
-  // A store that has failed still answers reads; that somebody read is not worth a refusal.
+  // A failed store still serves reads, which must not fail because the use cannot be recorded.
   if (store.fault !== undefined) return
   store.commit({
     by: 'system',

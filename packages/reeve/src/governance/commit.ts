@@ -3,7 +3,7 @@ import type { GovernanceCaller } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
 import { touchedOwners } from './touched-owners.ts'
 
-/** What a write did, in the words of the API. */
+/** Action of a write, in the terms of the API. */
 export type GovernanceAction =
   | `Organization${'Created' | 'Updated' | 'Deleted'}`
   | `User${'Created' | 'Updated' | 'Deleted'}`
@@ -24,22 +24,22 @@ export type GovernanceAction =
   | `StateVersion${'Created' | 'Uploaded' | 'RolledBack'}`
   | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 
-/** One write of the governance API: always one commit. */
+/** One write of the governance API, which is one commit. */
 export interface GovernanceWrite {
   readonly action: GovernanceAction
   readonly caller: GovernanceCaller
-  /** Null for what belongs to the whole site. */
+  /** Null for site-wide objects. */
   readonly organizationId: string | null
-  /** Ids of what was written. */
+  /** IDs of the written objects. */
   readonly subjects: readonly string[]
   readonly changes: readonly Change[]
   readonly blobs?: readonly { readonly key: string; readonly bytes: Uint8Array | undefined }[]
 }
 
 /**
- * Commits a write and answers when it is durable. A write that changes nothing commits nothing, so
- * nobody is told of it either (PATCH). Every governed record that it changes is on the event
- * stream; `about` is what the audit record names.
+ * Commits a write and resolves when it is durable. A write without changes makes no commit and no
+ * event (PATCH). The event stream includes every changed governance record; `about` determines the
+ * objects in the audit record.
  */
 export async function commitWrite(
   { store }: GovernanceContext,
@@ -56,5 +56,8 @@ export async function commitWrite(
   return { index, timeMs }
 }
 
-/** Events of these topics say of each row what became of it, so any cause of them will do. */
+/**
+ * Cause of commits whose event types are derived from the changed rows, so any governance cause
+ * will do.
+ */
 export const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'

@@ -5,9 +5,9 @@ import { ListIndex } from './list-index.ts'
 import { Remembered } from './remembered.ts'
 import { StateReader } from './state-versions/state-reader.ts'
 
-/** Keeps secrets out of storage; the same one that the workload API uses. */
+/** Encrypts secrets for storage; shared with the workload API. */
 export interface SecretKeeper {
-  /** One-way, the same for the same text: for finding. */
+  /** Returns a one-way hash, equal for equal secrets, for lookups. */
   hash(secret: string): string
   seal(secret: string): string
   open(sealed: string): string
@@ -20,32 +20,34 @@ export interface GovernanceHost {
   readonly clock: Clock
   readonly ids: IdSource
   readonly sealer: SecretKeeper
-  /** Reads and asks policies on a thread of its own. */
+  /** Compiles and evaluates policies on worker threads. */
   readonly policyAsker: PolicyAsker
-  /** Whether somebody has to have a right to what they do on `/v1`. */
+  /** Whether ACLs are enforced on `/v1`. */
   readonly aclEnabled: boolean
 }
 
-/** What every governance use case may use. Made once, by `openGovernance`. */
+/** Dependencies of all governance use cases, created by `openGovernance`. */
 export interface GovernanceContext extends GovernanceHost {
   readonly lists: GovernanceLists
   readonly states: StateReader
-  /** Which projects a caller has a right on; see `projectsWith`. */
+  /** Cache of the projects on which a caller has permissions; see `projectsWith`. */
   readonly projectScopes: Remembered<ReadonlySet<string>>
-  /** Which workspaces a caller may read; see `readableWorkspaces`. */
+  /** Cache of the workspaces that a caller may read; see `readableWorkspaces`. */
   readonly workspaceScopes: Remembered<ReadonlySet<string>>
-  /** Which workspaces the filters of a list leave; see `filtered`. */
+  /** Cache of the workspaces that match the filters of a list; see `filtered`. */
   readonly workspaceFilters: Remembered<ReadonlySet<string> | undefined>
-  /** Workspaces in the order of their current runs; see `byCurrentRun`. */
+  /** Cache of workspaces in the order of their current runs; see `byCurrentRun`. */
   readonly runOrders: Remembered<readonly string[]>
 }
 
-/** Each may hold every workspace of a large project. */
+/** Small, because each entry may hold every workspace of a large project. */
 const WORKSPACE_SCOPES_MAX = 100
-/** Each may hold every workspace there is: enough for those who walk from page to page. */
+/**
+ * Small, because each entry may hold all workspaces: enough for clients that read page after page.
+ */
 const WORKSPACE_FILTERS_MAX = 8
 
-/** The lists that are searched, ordered and paged. One for each table that has a list endpoint. */
+/** Indexes for lists with search, order and pages; one per table with a list endpoint. */
 export type GovernanceLists = ReturnType<typeof openLists>
 
 export function openGovernance(host: GovernanceHost): GovernanceContext {
@@ -74,10 +76,10 @@ function nameOf(row: { readonly name: string }): string {
   return row.name
 }
 
-/** Rows that belong to no organization are all in this scope. */
+/** Scope of rows that belong to no organization. */
 export const SITE_SCOPE = ''
 
-/** Of the greatest whole number: times with as many digits are ordered like texts. */
+/** Digits of the largest safe integer: zero-padded times sort as strings. */
 const MS_DIGITS = 16
 
 function openLists(store: Store) {
@@ -87,7 +89,7 @@ function openLists(store: Store) {
       table: 'organizations',
       scope: () => SITE_SCOPE,
       name: nameOf,
-      // `q` looks at both.
+      // `q` searches both.
       text: ({ name, email }) => `${name}\n${email}`,
     }),
     users: new ListIndex(store, {
@@ -100,18 +102,18 @@ function openLists(store: Store) {
       table: 'organization_memberships',
       scope: organizationOf,
       name: ({ email }) => email,
-      // Whoever changes a username writes the memberships after it.
+      // A change of a username also writes the memberships, so that this index is updated.
       text: ({ email, userId }) => `${store.tables.users.find(userId)?.username ?? ''}\n${email}`,
     }),
     teams: new ListIndex(store, {
       table: 'teams',
       scope: organizationOf,
-      // Owners first. A space sorts before every character of a name.
+      // Sorts owners first: a space sorts before every character of a name.
       name: ({ name, isOwners }) => (isOwners ? ` ${name}` : name),
     }),
     projects: new ListIndex(store, { table: 'projects', ...named }),
     workspaces: new ListIndex(store, { table: 'workspaces', ...named }),
-    /** The same, in the order of their last change. */
+    /** Index in the order of the last change. */
     changedWorkspaces: new ListIndex(store, {
       table: 'workspaces',
       scope: organizationOf,
@@ -127,12 +129,13 @@ function openLists(store: Store) {
     policiesByUpdate: new ListIndex(store, {
       table: 'run_policies',
       scope: organizationOf,
-      // The time as text that sorts like it; a policy that was never changed comes first.
+      // The time as a string that sorts chronologically; a policy that was never changed comes
+      // first.
       name: ({ updatedMs }) => (updatedMs === null ? '' : String(updatedMs).padStart(16, '0')),
       text: nameOf,
     }),
     policySets: new ListIndex(store, { table: 'policy_sets', ...named }),
-    /** Of a workspace. */
+    /** Scoped by workspace. */
     runs: new ListIndex(store, {
       table: 'runs',
       scope: ({ workspaceId }) => workspaceId,

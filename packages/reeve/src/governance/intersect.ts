@@ -1,4 +1,7 @@
-/** What all of them have; undefined stands for everything. The smallest is walked. */
+/**
+ * Returns the intersection of the sets; undefined stands for everything. Iterates over the
+ * smallest.
+ */
 export function intersect(
   sets: readonly (ReadonlySet<string> | undefined)[],
 ): ReadonlySet<string> | undefined {

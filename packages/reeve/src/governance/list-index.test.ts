@@ -32,7 +32,7 @@ const SPEC: ListSpec<'projects'> = {
 
 const ORDERS: readonly ListOrder[] = ['name', '-name', 'newest', 'oldest']
 
-/** What a list is, said plainly. */
+/** Reference implementation of a list. */
 function plainPage(store: Store, wish: ListWish): { keys: readonly string[]; total: number } {
   const { projects } = store.tables
   const search = (wish.search ?? '').toLowerCase()

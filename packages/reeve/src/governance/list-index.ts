@@ -2,13 +2,13 @@ import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { compareText, SortedList } from '@reeve/kit/sorted-list.ts'
 import { compareCreation, foldName, type Row, type Store, type TableName } from '../state/index.ts'
 
-/** What a list is ordered, searched and divided by. */
+/** Order, search text and scope of a list. */
 export interface ListSpec<N extends TableName> {
   readonly table: N
-  /** The organization; rows of another scope are never in the same list. */
+  /** The organization; lists never mix scopes. */
   readonly scope: (row: Row<N>) => string
   readonly name: (row: Row<N>) => string
-  /** What a search looks at when it is more than the name. */
+  /** Text that a search matches, if it is more than the name. */
   readonly text?: (row: Row<N>) => string
 }
 
@@ -38,7 +38,7 @@ interface Progress {
 
 const NOT_BEGUN: Progress = { after: undefined }
 
-/** Rows taken in at once: about ten milliseconds. */
+/** Rows indexed per turn: about ten milliseconds. */
 const TURN_ROWS = 500
 
 interface Entry {
@@ -49,21 +49,21 @@ interface Entry {
 }
 
 /**
- * The order and search of the lists of one table, kept beside it and told of every change.
+ * Secondary index of one table: by name, by creation, and trigrams for substring search. Updated on
+ * every change.
  *
- * A page is walked, not built: by name and by creation from ordered sets, a search from the rarest
- * three letters of what is looked for. So a page costs what is on it, not what is in the table
- * (issue 6, bench); the only whole walk is a search for one or two letters, and its result is kept
- * until the scope changes.
+ * A page is read from the sorted sets by name or creation, a search from the rarest trigram of its
+ * text, so a page costs its own size rather than that of the table. Only a search for one or two
+ * characters scans everything, and its result is cached until the scope changes.
  */
 export class ListIndex<N extends TableName> {
   readonly #store: Store
   readonly #spec: ListSpec<N>
   readonly #scopes = new Map<string, Scope>()
   readonly #entries = new Map<string, { readonly scope: string; readonly entry: Entry }>()
-  /** How far the rows that were there before are taken in; undefined when all of them are. */
+  /** Progress of indexing existing rows; undefined when complete. */
   #progress: Progress | undefined = NOT_BEGUN
-  /** Scopes that cannot be searched yet. */
+  /** Scopes whose trigrams are incomplete. */
   #unspelt: Scope[] = []
 
   constructor(store: Store, spec: ListSpec<N>) {
@@ -85,14 +85,14 @@ export class ListIndex<N extends TableName> {
     return this.#scopes.get(wish.scope)?.page(wish) ?? { keys: [], total: 0 }
   }
 
-  /** Whether a page can be given without taking in anything first. */
+  /** Reports whether the index is complete. */
   get isReady(): boolean {
     return this.#progress === undefined && this.#unspelt.length === 0
   }
 
   /**
-   * Takes in some of what was there before: first the rows for every order, then their letters for
-   * searches. True when it is ready.
+   * Indexes up to `rowsMax` existing rows: sort orders first, then trigrams. Returns true when
+   * complete.
    */
   takeTurn(rowsMax = TURN_ROWS): boolean {
     let left = rowsMax - this.#takeRows(rowsMax)
@@ -104,7 +104,7 @@ export class ListIndex<N extends TableName> {
     return this.isReady
   }
 
-  /** The next rows, in the order of their keys. Gives how many. */
+  /** Indexes the next rows in key order. Returns their number. */
   #takeRows(rowsMax: number): number {
     if (this.#progress === undefined) return 0
     const table = this.#store.tables[this.#spec.table]
@@ -126,7 +126,7 @@ export class ListIndex<N extends TableName> {
 
   #changed(before: Row<N> | undefined, after: Row<N> | undefined): void {
     if (before !== undefined) this.#remove(this.#keyOf(before))
-    // What is not taken in yet is taken in as it is by then.
+    // Rows after the build cursor are indexed later, in their state at that time.
     if (after !== undefined && this.#isTaken(this.#keyOf(after))) this.#add(after)
   }
 
@@ -175,9 +175,11 @@ export class ListIndex<N extends TableName> {
 }
 
 const GRAM_CHARS = 3
-/** Searches whose result is kept for the next page. */
+/** Cached search results, for following pages. */
 const SEARCHES_KEPT_MAX = 64
-/** When fewer than one in so many match, sorting them is cheaper than walking the order. */
+/**
+ * If fewer than one in this many entries match, sorting them is cheaper than scanning the order.
+ */
 const SPARSE_SHARE = 16
 
 class Scope {
@@ -185,11 +187,11 @@ class Scope {
   readonly #byCreation = new SortedList<Entry>(compareCreation)
   readonly #byGram = new Map<string, SortedList<Entry>>()
   readonly #byKey = new Map<string, Entry>()
-  /** By what was looked for, in the order of creation. */
+  /** By search text, in the order of creation. */
   readonly #searches = new LruCache<string, readonly Entry[]>({ weightMax: SEARCHES_KEPT_MAX })
   /**
-   * The last entry whose letters are known, in the order of creation: in that order each goes to
-   * the end of its lists, which costs next to nothing.
+   * Last entry whose trigrams are indexed. Indexing in the order of creation only appends to the
+   * lists, which is cheap.
    */
   #speltTo: Entry | undefined
   #isSpelt: boolean
@@ -198,12 +200,12 @@ class Scope {
     this.#isSpelt = isSpelt
   }
 
-  /** Whether it can be searched. */
+  /** Reports whether all trigrams are indexed. */
   get isSpelt(): boolean {
     return this.#isSpelt
   }
 
-  /** Takes in the letters of the next entries. Gives how many. */
+  /** Indexes the trigrams of the next entries. Returns their number. */
   spell(entriesMax: number): number {
     let count = 0
     for (const entry of this.#byCreation.ascending(this.#speltTo)) {
@@ -264,7 +266,7 @@ class Scope {
       const sorted = matches.toSorted(compareBy(wish.order)).slice(skip, skip + take)
       return { keys: sorted.map(({ key }) => key), total }
     }
-    // A page near the end is reached from the end.
+    // A page near the end is read backwards.
     const isNearEnd = skip + take > total / 2
     const count = Math.min(take, total - skip)
     const walk = this.#walk(isNearEnd ? REVERSED[wish.order] : wish.order)
@@ -279,7 +281,7 @@ class Scope {
     return { keys: isNearEnd ? keys.toReversed() : keys, total }
   }
 
-  /** What the search and the given keys leave; undefined when that is everything. */
+  /** Returns the entries that match the search and the given keys; undefined if all do. */
   #matches(text: string, within: ReadonlySet<string> | undefined): readonly Entry[] | undefined {
     const found = text === '' ? undefined : this.#search(text)
     if (within === undefined) return found

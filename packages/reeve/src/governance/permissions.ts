@@ -7,25 +7,25 @@ import type {
 } from '../model/index.ts'
 
 /**
- * Who may do what, as pure functions from facts to rights. Routes ask them, lists are filtered by
- * them and the `permissions` objects are made from them, so that the three cannot say different
- * things. Grants add up: a narrow role never lowers a wide one.
+ * Permissions as pure functions of facts. Routes check them, lists are filtered by them, and the
+ * `permissions` objects are built from them, so that all three agree. Grants are additive: a
+ * narrower role never reduces a wider one.
  */
 
-/** What a caller is in one organization. */
+/** Role of a caller in one organization. */
 export interface Standing {
-  /** May know that the organization is there. */
+  /** Whether the organization is visible to the caller. */
   readonly isMember: boolean
-  /** Owners team, organization token or site administrator: everything. */
+  /** Owners team, organization token or site administrator: all permissions. */
   readonly isOwner: boolean
-  /** A token of the organization starts no runs. */
+  /** An organization token cannot start runs. */
   readonly isOrganizationToken: boolean
-  /** What the teams of the caller hold together. */
+  /** Union of the access of the caller's teams. */
   readonly access: ReadonlySet<OrganizationAccess>
   readonly teamIds: ReadonlySet<string>
 }
 
-/** Somebody who is nobody there. */
+/** Role of a caller who is not a member. */
 export const STRANGER: Standing = {
   isMember: false,
   isOwner: false,
@@ -46,7 +46,7 @@ export function organizationPermissions(standing: Standing): OrganizationPermiss
     'can-destroy': isOwner && !standing.isOrganizationToken,
     'can-traverse': isMember,
     'can-create-team': holds('manage-teams'),
-    // In the default project at least; each project says it for itself.
+    // At least in the default project; each project has its own permission.
     'can-create-workspace': holds('manage-workspaces') || holds('manage-projects'),
     'can-create-project': holds('manage-projects'),
     'can-manage-users': holds('manage-membership'),
@@ -57,12 +57,12 @@ export function organizationPermissions(standing: Standing): OrganizationPermiss
   }
 }
 
-/** What decides about one project, besides the standing. */
+/** Inputs of the permissions on one project, besides the role. */
 export interface ProjectFacts {
   readonly isDefault: boolean
-  /** The accesses of the caller's teams to it. */
+  /** Accesses of the caller's teams to the project. */
   readonly accesses: readonly Pick<TeamProjectRow, 'access' | 'projectAccess' | 'workspaceAccess'>[]
-  /** A team of the caller has access to a workspace in it. */
+  /** Whether a team of the caller has access to one of its workspaces. */
   readonly hasWorkspaceAccess: boolean
   /** Setting of the organization. */
   readonly allowForceDelete: boolean
@@ -72,7 +72,7 @@ export interface ProjectRights {
   readonly read: boolean
   readonly update: boolean
   readonly destroy: boolean
-  /** With the workspaces in it. */
+  /** Deletes the project with its workspaces. */
   readonly forceDestroy: boolean
   readonly createWorkspace: boolean
   readonly moveWorkspace: boolean
@@ -111,14 +111,14 @@ export function projectRights(standing: Standing, facts: ProjectFacts): ProjectR
       (facts.isDefault && access.has('manage-workspaces')),
     moveWorkspace: any(({ workspaceAccess }) => workspaceAccess.move),
     manageTags: any(isWriter),
-    // The admin level, whatever a custom access may change.
+    // Only the admin level, regardless of custom access.
     replaceTags: any(({ access: level }) => level === 'admin'),
     readTeams: any(({ projectAccess }) => projectAccess.teams !== 'none'),
     manageTeams: any(({ projectAccess }) => projectAccess.teams === 'manage'),
   }
 }
 
-/** Tags may be added by the write role or more. */
+/** Adding tags requires the write role or higher. */
 function isWriter({ access, projectAccess }: ProjectFacts['accesses'][number]): boolean {
   if (access === 'custom') return projectAccess.settings !== 'read'
   return access !== 'read'
@@ -138,11 +138,11 @@ export function projectPermissions(rights: ProjectRights): ProjectPermissions {
   }
 }
 
-/** What decides about one workspace, besides the standing. */
+/** Inputs of the permissions on one workspace, besides the role. */
 export interface WorkspaceFacts {
-  /** The accesses of the caller's teams to its project. */
+  /** Accesses of the caller's teams to its project. */
   readonly projectAccesses: ProjectFacts['accesses']
-  /** The accesses of the caller's teams to the workspace itself. */
+  /** Accesses of the caller's teams to the workspace itself. */
   readonly accesses: readonly Pick<TeamWorkspaceRow, 'access' | 'values'>[]
   readonly allowForceDelete: boolean
 }
@@ -165,7 +165,7 @@ export interface WorkspaceRights {
   readonly manageTags: boolean
   readonly replaceTags: boolean
   readonly overridePolicies: boolean
-  /** Team accesses of the workspace. */
+  /** Manage the team accesses of the workspace. */
   readonly manageTeams: boolean
 }
 export type WorkspaceRight = keyof WorkspaceRights
@@ -210,7 +210,8 @@ export function workspaceRights(standing: Standing, facts: WorkspaceFacts): Work
     updateVariables: any(({ variables }) => variables === 'write'),
     readState: any((one) => READS_STATE.has(one['state-versions'])),
     readOutputs: any((one) => one['state-versions'] !== 'none'),
-    // What changes infrastructure without a run is for people, like the runs themselves.
+    // State can be changed without a run only by callers who may run, which excludes organization
+    // tokens.
     writeState: mayRun && any((one) => one['state-versions'] === 'write'),
     manageTags: plans,
     replaceTags: isAdmin,
@@ -222,7 +223,7 @@ export function workspaceRights(standing: Standing, facts: WorkspaceFacts): Work
   }
 }
 
-/** Values of the access `state-versions` that show more than outputs. */
+/** Values of `state-versions` that include more than outputs. */
 const READS_STATE: ReadonlySet<string> = new Set(['read', 'write'])
 
 export type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
@@ -250,7 +251,7 @@ export function workspacePermissions(rights: WorkspaceRights): WorkspacePermissi
 
 export interface TeamRights {
   readonly read: boolean
-  /** Name, visibility and settings. */
+  /** Change name, visibility and settings. */
   readonly update: boolean
   readonly destroy: boolean
   readonly updateMembers: boolean
@@ -264,7 +265,7 @@ export function teamRights(
 ): TeamRights {
   const { isOwner, isMember, access, teamIds } = standing
   const isIn = teamIds.has(team.id)
-  // Nobody but an owner makes owners, or lets a token of theirs out.
+  // Only an owner may add owners, or manage tokens of the owners team.
   const manages = isOwner || (!team.isOwners && access.has('manage-teams'))
   const seesSecret = isOwner || access.has('access-secret-teams') || access.has('manage-teams')
   return {
@@ -290,7 +291,7 @@ export function teamPermissions(rights: TeamRights): TeamPermissions {
   }
 }
 
-/** What follows from an access is held, and shown, too. */
+/** Returns the access with all implied access, which is also what documents show. */
 export function closeAccess(
   access: ReadonlySet<OrganizationAccess>,
 ): ReadonlySet<OrganizationAccess> {
@@ -300,7 +301,7 @@ export function closeAccess(
   return closed
 }
 
-/** In this order, so that what follows from what follows is there as well. */
+/** Ordered so that a single pass yields the transitive closure. */
 export const IMPLIED_ACCESS: readonly (readonly [OrganizationAccess, ...OrganizationAccess[]])[] = [
   ['manage-organization-access', 'manage-teams'],
   ['manage-teams', 'manage-membership'],

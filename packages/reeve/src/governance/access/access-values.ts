@@ -1,18 +1,18 @@
 import type { AttributeProblem } from '../../model/index.ts'
 
-/** The effective values of a level, or what the request may not have set. */
+/** Effective values of a level, or attributes that the request must not set. */
 export interface PlannedValues<V extends object> {
   readonly values: V
   readonly problems: readonly AttributeProblem[]
 }
 
 /**
- * The fixed levels stand for their values; only `custom` has values of its own, and what it does
- * not say stays, or is the least when it was another level before.
+ * Fixed levels have fixed values; only `custom` sets its own. Omitted ones are unchanged, or the
+ * least if the level was not custom before.
  */
 export function planValues<V extends object>(request: {
   readonly access: string
-  /** What holds unless it is given: those of the level, or of a custom access before. */
+  /** Default values: those of the level, or of the previous custom access. */
   readonly base: V
   readonly given: Readonly<Partial<V>>
   readonly pointer: string
@@ -31,7 +31,7 @@ export function planValues<V extends object>(request: {
   }
 }
 
-/** `state-versions` is told as `State versions`. */
+/** Formats `state-versions` as `State versions`. */
 function inWords(name: string): string {
   const words = name.replaceAll('-', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)

@@ -11,20 +11,20 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findTeam } from '../teams/teams.ts'
 
-/** What teams are given: access to projects, or to workspaces. */
+/** Tables of team access, to projects and to workspaces. */
 type AccessTable = 'team_projects' | 'team_workspaces'
 
 interface Gift {
   readonly table: AccessTable
   readonly teamId: string
-  /** The project or workspace, and its organization. */
+  /** ID of the project or workspace. */
   readonly targetId: string
   readonly organizationId: string
 }
 
 /**
- * What forbids to give a team access. Only visible teams are given any, and of the same
- * organization, and once.
+ * Returns why a team cannot be given access. The team must be visible, in the same organization,
+ * and without access so far.
  */
 export function giftProblems(
   context: GovernanceContext,
@@ -43,7 +43,7 @@ export function giftProblems(
 
 interface AccessChange<N extends AccessTable> {
   readonly table: N
-  /** Undefined for a new one. */
+  /** Undefined for a new access. */
   readonly before?: Row<N>
   readonly after: Row<N>
 }

@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { TeamProjectRow, TeamWorkspaceRow } from '../../model/index.ts'
 
-/** What may be done with the workspaces, from least to most. */
+/** Custom permissions on the workspaces of a project, from least to most. */
 const customs = {
   runs: 'read',
   variables: 'none',
@@ -20,7 +20,7 @@ const writes = {
 } as const
 const administers = { ...writes, 'run-tasks': true } as const
 
-/** And which workspaces there are. */
+/** Permissions that change which workspaces exist. */
 const keeps = { create: false, locking: false, delete: false, move: false } as const
 const locks = { ...keeps, locking: true } as const
 const maintains = { ...locks, create: true, delete: true } as const
@@ -29,7 +29,7 @@ const moves = { ...maintains, move: true } as const
 const visits = { settings: 'read', teams: 'none', 'variable-sets': 'none' } as const
 const owns = { settings: 'delete', teams: 'manage', 'variable-sets': 'write' } as const
 
-/** What the levels of access to a project stand for; `custom` is what it has unless it says. */
+/** Values of the project access levels; for `custom` these are the defaults. */
 export const PROJECT_LEVELS: {
   readonly [L in v2.ProjectAccessLevel]: Pick<TeamProjectRow, 'projectAccess' | 'workspaceAccess'>
 } = {
@@ -40,7 +40,7 @@ export const PROJECT_LEVELS: {
   custom: { projectAccess: visits, workspaceAccess: { ...customs, ...keeps } },
 }
 
-/** The same for one workspace. */
+/** Values of the workspace access levels; for `custom` these are the defaults. */
 export const WORKSPACE_LEVELS: {
   readonly [L in v2.WorkspaceAccessLevel]: TeamWorkspaceRow['values']
 } = {

@@ -16,7 +16,7 @@ import { endAccess, giftProblems, saveAccess } from './given-access.ts'
 import { PROJECT_LEVELS } from './levels.ts'
 import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
 
-/** The project, for somebody who has this right on its teams. */
+/** Returns the project if the caller has this permission on its teams. */
 function findProjectWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -26,7 +26,9 @@ function findProjectWith(
   return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
 }
 
-/** The accesses to a project, without those of teams that stay secret. */
+/**
+ * Returns the team accesses of a project, except those of secret teams that the caller cannot see.
+ */
 export function listProjectAccesses(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -39,7 +41,7 @@ export function listProjectAccesses(
   return ok(pageOf(context, { table: accesses, rows, seat: seen.value, window }))
 }
 
-/** An access that the caller may read, or change with `manageTeams`. */
+/** Returns an access that the caller may read, or change if `manageTeams` is set. */
 export function findProjectAccess(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -52,7 +54,7 @@ export function findProjectAccess(
   return seesTeam(context, seen.value, row.teamId) ? ok(row) : err(UNSEEN)
 }
 
-/** Access is given to visible teams only. */
+/** Grants access; only to visible teams. */
 export async function createProjectAccess(
   context: GovernanceContext,
   caller: GovernanceCaller,

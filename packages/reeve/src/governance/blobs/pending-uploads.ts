@@ -17,7 +17,7 @@ import { newSecret } from '../ids.ts'
  * permission, the URL stops working.
  */
 export interface NewUpload {
-  /** For the URL; it is not stored. */
+  /** Part of the URL; it is not stored. */
   readonly key: string
   readonly upload: PendingUpload
 }
@@ -32,10 +32,10 @@ export function newUpload(
   return { key, upload: { keyHash: sealer.hash(key), expiresMs, tokenId } }
 }
 
-/** Uploads that are being stored, by the state that they are stored in. */
+/** IDs of running uploads, by state. */
 const running = new WeakMap<object, Set<string>>()
 
-/** Two uploads to one URL would mix their parts. */
+/** Runs one upload per URL at a time; concurrent ones would mix their parts. */
 export async function uploadOnce<T>(
   { store }: Pick<GovernanceContext, 'store'>,
   ownerId: string,
@@ -58,8 +58,8 @@ const UPLOADED: GovernanceRefusal = {
 }
 
 /**
- * Who an upload without a token acts for, while its URL may be used. `sender` is the caller of the
- * request, whose address and route the audit record has.
+ * Returns the caller that an upload without a token acts for, while its URL is valid. `sender` is
+ * the caller of the request, whose address and route are in the audit record.
  */
 export function findUploader(
   context: GovernanceContext,

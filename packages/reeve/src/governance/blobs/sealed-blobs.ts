@@ -3,15 +3,15 @@ import { LIMITS, type BlobPartRow } from '../../model/index.ts'
 import { blobPartKey, put, remove, type Change, type Tables } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
 
-/** What a blob belongs to, which says how long it is once it is stored. */
+/** Owner record of a blob, which stores its length. */
 export interface BlobOwner {
   readonly organizationId: string
   readonly workspaceId: string
-  /** Of a record; with a suffix after `/` where a record has several blobs. */
+  /** ID of the record, with a suffix after `/` if the record has several blobs. */
   readonly ownerId: string
 }
 
-/** What is left to commit with the owner's record: before that, nobody reads the blob. */
+/** Changes to commit with the owner's record; the blob is not readable before. */
 export interface StoredBlob {
   readonly changes: readonly Change[]
   readonly blobs: readonly { readonly key: string; readonly bytes: Uint8Array }[]
@@ -20,9 +20,9 @@ export interface StoredBlob {
 type BlobContext = Pick<GovernanceContext, 'store' | 'sealer'>
 
 /**
- * Stores all of a blob but its last part, sealed, one part in each commit, so that commits of
- * others are written in between (decision 0081). Undefined when `isWanted` says before a part that
- * nobody waits for the blob any more: then what was stored of it is removed.
+ * Stores all of a blob but its last part, encrypted, one part per commit, so that other commits are
+ * interleaved (decision 0081). `isWanted` is checked before each part: if it returns false, stored
+ * parts are deleted and the result is undefined.
  */
 export async function storeBlob(
   { store, sealer }: BlobContext,
@@ -43,7 +43,7 @@ export async function storeBlob(
     await commit({ store }, { changes: blobEnd(store.tables, owner.ownerId), blobs: [] })
     return undefined
   }
-  // An upload that was broken off may have been longer.
+  // A previous, aborted upload may have stored more parts.
   const known = new Set(rows.map(({ id }) => id))
   const left = partIds(store.tables, owner.ownerId).filter((id) => !known.has(id))
   const last = part(partRow(owner, count - 1), count - 1)
@@ -65,7 +65,7 @@ async function commit(
   { store }: Pick<BlobContext, 'store'>,
   { changes, blobs }: StoredBlob,
 ): Promise<void> {
-  // A part is no event, and the record of the audit log is that of the whole upload.
+  // A part emits no event; the audit log has one record for the whole upload.
   await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
 }
 
@@ -73,20 +73,19 @@ function partIds({ blob_parts: parts }: Tables, ownerId: string): readonly strin
   return [...parts.keysIn('owner', ownerId)].toSorted(compareText)
 }
 
-/** Removes a blob; its bytes go with its rows. */
+/** Returns the changes that delete a blob; its bytes are deleted with its rows. */
 export function blobEnd(tables: Tables, ownerId: string): readonly Change[] {
   return partIds(tables, ownerId).map((id) => remove('blob_parts', id))
 }
 
 /**
- * The bytes of a blob that is `length` bytes long; undefined when it was deleted or replaced
- * meanwhile.
+ * Returns the bytes of a blob of this length; undefined if it was deleted or replaced meanwhile.
  */
 export async function readBlob(
   { store, sealer }: BlobContext,
   { ownerId, length }: { readonly ownerId: string; readonly length: number },
 ): Promise<Uint8Array | undefined> {
-  // A row is there a little before the bytes that it names.
+  // A row becomes visible slightly before its blob is durable.
   await store.settled()
   const whole = new Uint8Array(length)
   let at = 0

@@ -10,7 +10,7 @@ import {
   type TarHeader,
 } from '@reeve/kit/tar-header.ts'
 
-/** What may be unpacked; the limits of the API unless a test sets smaller ones. */
+/** Limits of an unpacked archive; those of the API unless a test sets smaller ones. */
 export interface ArchiveLimits {
   readonly unpackedBytesMax: number
   readonly entriesMax: number
@@ -22,9 +22,9 @@ const ARCHIVE_LIMITS: ArchiveLimits = {
 }
 
 /**
- * What is wrong with the archive of a configuration; undefined when it can be unpacked into a
- * directory without a file outside of it. Only headers are kept in memory, and the unpacking runs
- * beside the event loop, so an archive that unpacks to a gigabyte holds up nobody.
+ * Returns why the archive of a configuration is invalid; undefined if it can be unpacked into a
+ * directory without files outside it. Only headers are kept in memory, and decompression runs off
+ * the event loop, so an archive that unpacks to a gigabyte does not block other requests.
  */
 export async function findArchiveProblem(
   archive: Uint8Array,
@@ -34,7 +34,7 @@ export async function findArchiveProblem(
   const gunzip = createGunzip()
   gunzip.end(archive)
   try {
-    // A gunzip stream gives buffers.
+    // A gunzip stream yields buffers.
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
       const read = scan.read(chunk)
       if (!read.ok) return read.error
@@ -51,7 +51,7 @@ const NOT_GZIPPED = 'The archive is not a complete gzip file; upload a gzipped t
 const NOT_TAR = 'The archive is not a tar archive; upload a gzipped tar file'
 const CUT_OFF = 'The archive ends in the middle of an entry'
 
-/** Long names and extended headers: bodies that say something about the next entry. */
+/** Long names and extended headers: entries that describe the next entry. */
 const DESCRIBING = new Set(['L', 'K', 'x', 'g'])
 const DESCRIPTION_BYTES_MAX = 1024 * 1024
 
@@ -63,16 +63,16 @@ const SYMBOLIC_LINK = '2'
 type Step = Result<undefined, string>
 const READ: Step = ok(undefined)
 
-/** Follows the entries of a tar archive that arrives in chunks. */
+/** Scans the entries of a tar archive that arrives in chunks. */
 class TarScan {
   readonly #limits: ArchiveLimits
   #pending: Buffer = Buffer.alloc(0)
-  /** Bytes of a file that are still to be skipped. */
+  /** Bytes of the current file that remain to be skipped. */
   #skip = 0
   #bytes = 0
   #entries = 0
   #isEnded = false
-  /** The entry whose body describes the next one. */
+  /** The entry whose content describes the next one. */
   #describing: TarHeader | undefined
   #name: string | undefined
   #target: string | undefined
@@ -94,7 +94,7 @@ class TarScan {
     return this.#readPending()
   }
 
-  /** Why the archive cannot have ended here. */
+  /** Returns why the archive is incomplete. */
   end(): string | undefined {
     if (this.#isEnded) return undefined
     if (this.#bytes === 0) return NOT_TAR
@@ -168,7 +168,7 @@ interface Entry {
   readonly target: string
 }
 
-/** Why an entry may not be unpacked; a path never leads out of the directory. */
+/** Returns why an entry must not be unpacked; a path must not leave the directory. */
 function entryProblem({ path, type, target }: Entry): string | undefined {
   const name = JSON.stringify(path)
   if (path.startsWith('/')) return `The path ${name} is absolute; paths must be relative`

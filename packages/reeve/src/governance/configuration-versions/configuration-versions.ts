@@ -17,11 +17,11 @@ export interface SeenConfiguration extends SeenWorkspace {
 }
 
 export interface NewConfiguration extends SeenConfiguration {
-  /** For the URL of the upload. */
+  /** Key in the upload URL. */
   readonly uploadKey: string
 }
 
-/** Pending until its archive is uploaded. */
+/** Creates a version, which is pending until its archive is uploaded. */
 export async function createConfiguration(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -68,7 +68,7 @@ export async function createConfiguration(
   return ok({ ...seen.value, configuration, uploadKey: key })
 }
 
-/** The oldest make room for a new one, unless a run on its way needs them. */
+/** Deletes the oldest versions to make room for a new one, except those of unfinished runs. */
 function surplus(tables: Tables, workspaceId: string): readonly Change[] {
   return configurationsOf(tables, workspaceId)
     .slice(v2.CONFIGURATION_VERSIONS_KEPT_MAX - 1)
@@ -87,7 +87,9 @@ export function configurationsOf(
     .map(({ key }) => versions.get(key))
 }
 
-/** What a run plans that names no configuration; undefined when nothing was uploaded. */
+/**
+ * Returns the version that a run without a configuration plans; undefined if nothing was uploaded.
+ */
 export function currentConfiguration(
   tables: Tables,
   workspaceId: string,
@@ -97,7 +99,7 @@ export function currentConfiguration(
   )
 }
 
-/** Whether a run that has not ended plans it. */
+/** Reports whether an unfinished run uses the version. */
 function isConfigurationInUse({ runs }: Tables, configurationId: string): boolean {
   return [...runs.keysIn('configuration', configurationId)].some(
     (id) => !isEnded(runs.get(id).status),
@@ -116,7 +118,7 @@ export function findConfiguration(
   return seen.ok ? ok({ ...seen.value, configuration }) : seen
 }
 
-/** The archive as it was uploaded; undefined when none is kept. */
+/** Returns the archive as uploaded; undefined if none is kept. */
 export async function readConfigurationArchive(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   { id, bytes }: Pick<ConfigurationVersionRow, 'id' | 'bytes'>,

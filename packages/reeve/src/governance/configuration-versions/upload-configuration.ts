@@ -19,9 +19,9 @@ import { findArchiveProblem } from './archive-check.ts'
 import { findConfiguration } from './configuration-versions.ts'
 
 /**
- * Stores the archive of the configuration version whose upload URL has this key. An archive that
- * cannot be unpacked safely makes the version `errored`, and the upload is refused with the reason:
- * a client that only polls the status would otherwise wait for nothing.
+ * Stores the archive of the configuration version with this upload key. An archive that cannot be
+ * unpacked safely is rejected and makes the version `errored`, because clients that only poll the
+ * status would otherwise wait forever.
  */
 export async function uploadConfiguration(
   context: GovernanceContext,
@@ -96,15 +96,15 @@ async function store(
 interface RunOfUpload {
   readonly ids: readonly string[]
   readonly changes: readonly Change[]
-  /** Why no run was queued although one was asked for. */
+  /** Why no run was queued although one was requested. */
   readonly problem: string | null
 }
 
 const NO_RUN: RunOfUpload = { ids: [], changes: [], problem: null }
 
 /**
- * The run that an upload asks for. Files that were uploaded are kept also where no run can be
- * queued: the version says why, and a run can be created from it later.
+ * Returns the run to queue after an upload. The archive is kept even if no run can be queued: the
+ * version records the reason, and a run can be created from it later.
  */
 function runOfUpload(
   context: GovernanceContext,
@@ -145,7 +145,7 @@ async function refuse(
   return err({ code: 'unprocessable', detail: problem })
 }
 
-/** What is stored with a version besides its row. */
+/** Blob changes and other data that are stored with a version's row. */
 interface StoredUpload extends StoredBlob {
   readonly runIds: readonly string[]
 }

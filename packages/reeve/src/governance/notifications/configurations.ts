@@ -16,7 +16,7 @@ import { oldestFirst } from '../variables/oldest-first.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { sendNotification, type Notifier } from './send-notification.ts'
 
-/** What the use cases need that send something. */
+/** Dependencies of use cases that send notifications. */
 export interface NotifyingContext {
   readonly context: GovernanceContext
   readonly notifier: Notifier
@@ -48,7 +48,9 @@ export function findNotificationConfiguration(
 
 type Attributes = NonNullable<v2.NotificationConfigurationUpdateRequest['data']['attributes']>
 
-/** An enabled one is tested first: its receiver has to answer with 2xx. */
+/**
+ * Creates a configuration. If it is enabled, its receiver must first respond to a test with 2xx.
+ */
 export async function createNotificationConfiguration(
   host: NotifyingContext,
   caller: GovernanceCaller,
@@ -84,7 +86,7 @@ export async function createNotificationConfiguration(
   if (problem !== undefined) return err(problem)
   const tested = await testedRow(host, changedRow(context, blank, attributes))
   if (!tested.ok) return tested
-  // The test takes a while: the workspace may be gone.
+  // The workspace may have been deleted during the test.
   const still = find()
   if (!still.ok) return still
   await write(context, caller, { action: 'NotificationConfigurationCreated', row: tested.value })
@@ -107,7 +109,7 @@ function urlProblem(url: string | undefined): GovernanceRefusal | undefined {
   return invalid('/data/attributes/url', 'Url must begin with http:// or https://')
 }
 
-/** What is omitted stays; an empty token takes the signature away. */
+/** Applies a request. Omitted attributes are unchanged; an empty token removes the signature. */
 function changedRow(
   { sealer, clock }: Pick<GovernanceContext, 'sealer' | 'clock'>,
   before: NotificationConfigurationRow,
@@ -127,7 +129,7 @@ function changedRow(
   }
 }
 
-/** The row with what became of its test, where it has to be tested. */
+/** Returns the row with the result of its test, if one is required. */
 async function testedRow(
   { notifier }: NotifyingContext,
   row: NotificationConfigurationRow,
@@ -171,7 +173,7 @@ export async function updateNotificationConfiguration(
   return ok(row)
 }
 
-/** Sends a test, and keeps what became of it whatever it was. */
+/** Sends a test and stores its result, whether or not it succeeds. */
 export async function verifyNotificationConfiguration(
   { context, notifier }: NotifyingContext,
   caller: GovernanceCaller,

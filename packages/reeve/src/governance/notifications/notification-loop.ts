@@ -23,29 +23,29 @@ export interface NotificationLoopOptions {
   readonly log: NotificationLog
 }
 
-/** Reminders and retries may be this much late. */
+/** Maximum delay of reminders and retries. */
 const LOOK_EVERY_MS = 30_000
 
-/** A receiver that fails is asked this often for one occurrence. */
+/** Attempts to deliver one occurrence to a failing receiver. */
 const ATTEMPTS_MAX = 5
 const RETRY_MS_FIRST = 15_000
 
-/** Receivers that are told something at the same time. */
+/** Concurrent deliveries. */
 const AT_ONCE_MAX = 8
 
-/** What was told is remembered for as long as it could be told again. */
+/** Deliveries are remembered for as long as they could be repeated. */
 const REMEMBERED_MS = 24 * OCCURRENCE_MS_MAX
 
 /**
- * Tells the receivers of notification configurations what happens. What there is to tell follows
- * from the rows of runs and workspaces, and what was told is a row: a server that starts goes on
- * where the last one stopped, and something is told twice only where a server died between the two.
+ * Delivers notifications of run and workspace events. Pending deliveries are derived from the rows
+ * of runs and workspaces, and each delivery is recorded in a row: a restarted server continues
+ * where the previous one stopped, and repeats a delivery only after a crash in between.
  */
 export class NotificationLoop {
   readonly #options: NotificationLoopOptions
-  /** Configurations that are to be looked at, so that a round costs what happened. */
+  /** Configurations with possible deliveries, so that a round costs as much as there is to do. */
   readonly #waiting = new Set<string>()
-  /** Configurations whose receivers are told something now. */
+  /** Configurations with a delivery in progress. */
   readonly #served = new Set<string>()
   #cancelTimer: () => void = () => undefined
   #running: Promise<void> | undefined
@@ -75,11 +75,11 @@ export class NotificationLoop {
     await this.#running
   }
 
-  /** Tells what there is to tell; one round at a time. */
+  /** Performs the pending deliveries; only one round runs at a time. */
   work(): Promise<void> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined
-      // Something may have happened since the round looked.
+      // More events may have arrived since the round started.
       if (this.#waiting.size > 0 && !this.#isStopped) void this.work()
     })
     return this.#running
@@ -95,7 +95,7 @@ export class NotificationLoop {
     this.#wake(tables.notification_configurations.keysIn('enabled', ENABLED_NOTIFICATIONS))
   }
 
-  /** Called in the middle of a commit: the round begins after it. */
+  /** Called during a commit; the round starts after it. */
   #wake(ids: Iterable<string>): void {
     for (const id of ids) this.#waiting.add(id)
     if (this.#waiting.size > 0 && !this.#isStopped) void Promise.resolve().then(() => this.work())
@@ -111,7 +111,7 @@ export class NotificationLoop {
     })
   }
 
-  /** Every receiver by itself, so that one that is slow delays its own notifications only. */
+  /** Receivers are served independently, so that a slow one delays only its own notifications. */
   async #round(): Promise<void> {
     const serve = async (): Promise<void> => {
       for (let id = this.#take(); id !== undefined; id = this.#take()) {
@@ -123,7 +123,7 @@ export class NotificationLoop {
   }
 
   #take(): string | undefined {
-    // Whoever serves a receiver looks at it again afterwards.
+    // A receiver in progress is checked again when its delivery ends.
     const id = [...this.#waiting].find((one) => !this.#served.has(one))
     if (id === undefined || this.#isStopped) return undefined
     this.#waiting.delete(id)
@@ -133,18 +133,18 @@ export class NotificationLoop {
 
   async #tellAll(id: string): Promise<void> {
     try {
-      // What is not durable may never have happened.
+      // Changes that are not yet durable may still be lost.
       await this.#options.notifier.context.store.settled()
       for (let due = this.#next(id); due !== undefined; due = this.#next(id)) await this.#tell(due)
     } catch (thrown) {
-      // The storage has failed, or the server stops: the next start goes on.
+      // The storage failed or the server stops; the next start continues.
       if (!(thrown instanceof Fault)) throw thrown
       const fields = { configuration: id, err: errorMessage(thrown) }
       this.#options.log.warn(fields, 'notifications could not be sent')
     }
   }
 
-  /** The oldest occurrence that a receiver has to be told now. */
+  /** Returns the oldest occurrence that is due for a receiver. */
   #next(id: string): Due | undefined {
     if (this.#isStopped) return undefined
     const { store, clock } = this.#options.notifier.context
@@ -188,7 +188,7 @@ export class NotificationLoop {
 interface Due {
   readonly configuration: NotificationConfigurationRow
   readonly occurrence: Occurrence
-  /** Those that were made. */
+  /** Number of attempts so far. */
   readonly attempts: number
 }
 

@@ -3,26 +3,26 @@ import type { NotificationConfigurationRow, RunRow, WorkspaceRow } from '../../m
 import type { Tables } from '../../state/index.ts'
 import { isEnded, isResting } from '../runs/run-states.ts'
 
-/** Something that happened and may be told. */
+/** An event that may be delivered. */
 export interface Occurrence {
-  /** The same whenever it is looked at. */
+  /** Stable identifier of the occurrence. */
   readonly key: string
   readonly trigger: v2.NotificationTrigger
   readonly atMs: number
-  /** Undefined where it is about the workspace. */
+  /** Undefined if the occurrence concerns the workspace. */
   readonly run: RunRow | undefined
   readonly message: string
 }
 
 const HOUR_MS = 3_600_000
 
-/** What happened longer ago is not news. */
+/** Older occurrences are not delivered. */
 export const OCCURRENCE_MS_MAX = HOUR_MS
 
-/** How long before it is destroyed a workspace is told of, twice. */
+/** Times of the two reminders before a workspace is destroyed. */
 const REMINDED_HOURS = [24, 12] as const
 
-/** What the receiver of a configuration wants to know of its workspace, oldest first. */
+/** Returns the occurrences of a workspace that match a configuration, oldest first. */
 export function occurrencesFor(
   tables: Tables,
   configuration: NotificationConfigurationRow,
@@ -40,7 +40,7 @@ export function occurrencesFor(
     .toSorted((a, b) => a.atMs - b.atMs)
 }
 
-/** What happened to a run, by the times at which it entered its statuses. */
+/** Returns the occurrences of a run, from the timestamps of its statuses. */
 function runOccurrences(run: RunRow): readonly Occurrence[] {
   const { status, statusMs } = run
   const rests = isResting(status) && !isEnded(status) && status !== 'planned_and_saved'
@@ -60,7 +60,7 @@ function runOccurrences(run: RunRow): readonly Occurrence[] {
   )
 }
 
-/** A run may need attention twice: once for its policies, once for its confirmation. */
+/** A run may need attention twice: for its policies and for its confirmation. */
 function keyTail(trigger: v2.NotificationTrigger, status: v2.RunStatus): string {
   return trigger === 'run:needs_attention' ? ` ${status}` : ''
 }
@@ -68,7 +68,7 @@ function keyTail(trigger: v2.NotificationTrigger, status: v2.RunStatus): string 
 const COMPLETED: ReadonlySet<v2.RunStatus> = new Set(['applied', 'planned_and_finished'])
 const FAILED: ReadonlySet<v2.RunStatus> = new Set(['errored', 'canceled', 'policy_soft_failed'])
 
-/** That a workspace is to be destroyed, while there is time to keep it: the latest that is due. */
+/** Returns the latest due reminder that a workspace will be destroyed. */
 function reminders(workspace: WorkspaceRow, nowMs: number): readonly Occurrence[] {
   const { autoDestroyAtMs: atMs } = workspace
   if (atMs === null || atMs <= nowMs) return []

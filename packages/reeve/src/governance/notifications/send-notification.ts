@@ -4,44 +4,44 @@ import { usernameOf } from '../caller.ts'
 import type { GovernanceHost } from '../context.ts'
 import type { Occurrence } from './occurrences.ts'
 
-/** A request to the receiver of notifications. */
+/** A request to a notification receiver. */
 export interface WebhookRequest {
   readonly url: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What became of it. */
+/** Result of the request. */
 export interface WebhookAnswer {
-  /** Null where there was no answer. */
+  /** Null if there was no response. */
   readonly code: number | null
-  /** The beginning of the answer, or why there was none. */
+  /** Beginning of the response, or the reason why there was none. */
   readonly body: string
 }
 
-/** Sends requests to receivers, within limits of time and size, and never fails. */
+/** Sends requests to receivers with limits on time and size; never rejects. */
 export interface WebhookSender {
   send(request: WebhookRequest): Promise<WebhookAnswer>
 }
 
-/** Where nothing can be sent. */
+/** Sender for servers that cannot send notifications. */
 export const NO_WEBHOOKS: WebhookSender = {
   send: async () => ({ code: null, body: 'This server sends no notifications' }),
 }
 
-/** The header with the signature of the body. */
+/** Header with the signature of the body. */
 export const SIGNATURE_HEADER = 'x-reeve-notification-signature'
 
 export interface Notifier {
   readonly context: Pick<GovernanceHost, 'store' | 'clock' | 'sealer'>
   readonly webhooks: WebhookSender
-  /** Where people open the web interface; empty where that is not known. */
+  /** Address of the web UI; empty if unknown. */
   readonly address: () => string
 }
 
 type Receiver = Pick<NotificationConfigurationRow, 'id' | 'workspaceId' | 'url' | 'token'>
 
-/** Tells a receiver something once; undefined stands for a test. */
+/** Sends one notification; undefined means a test. */
 export async function sendNotification(
   { context, webhooks, address }: Notifier,
   receiver: Receiver,
@@ -74,7 +74,7 @@ interface PayloadParts {
   readonly address: string
 }
 
-/** The first version of the payload, of which receivers know every member. */
+/** First version of the payload; receivers know every member. */
 function payloadOf(
   context: Notifier['context'],
   { id, workspaceId }: Receiver,

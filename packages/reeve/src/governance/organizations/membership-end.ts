@@ -1,7 +1,7 @@
 import type { OrganizationMembershipRow } from '../../model/index.ts'
 import { remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 
-/** Takes a user out of an organization and all its teams. */
+/** Removes a user from an organization and all its teams. */
 export function membershipEnd(tables: Tables, membershipId: string): readonly Change[] {
   const inTeams = [...tables.team_memberships.keysIn('membership', membershipId)]
   return [
@@ -11,8 +11,8 @@ export function membershipEnd(tables: Tables, membershipId: string): readonly Ch
 }
 
 /**
- * Whether the organization would be left without owner. An invited one does not count: nobody knows
- * whether it will come.
+ * Reports whether the organization would lose its last owner. Pending invitations do not count,
+ * because they may never be accepted.
  */
 export function isLastOwner(
   tables: Tables,

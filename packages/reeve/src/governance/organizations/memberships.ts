@@ -26,7 +26,7 @@ export interface MembershipSearch {
   readonly take: number
 }
 
-/** The members of an organization, by address. */
+/** Returns the members of an organization, by email address. */
 export function listMemberships(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -56,7 +56,7 @@ function matching(
   return new Set(left.map(({ id }) => id))
 }
 
-/** The organization, for somebody who may manage its members. */
+/** Returns the organization if the caller may manage its members. */
 export function findMemberManager(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -68,7 +68,7 @@ export function findMemberManager(
 }
 
 /**
- * Invites somebody by address. An address that nobody has yet gets a user without tokens: the site
+ * Invites a user by email address. An unknown address gets a user without tokens; the site
  * administrator hands out the first one.
  */
 export async function inviteMember(
@@ -120,7 +120,7 @@ export async function inviteMember(
   return ok(membership)
 }
 
-/** A team that the caller may not fill is as unknown as one that is not there. */
+/** A team that the caller may not manage is reported like an unknown one. */
 function teamProblems(
   { store }: GovernanceContext,
   { organization, standing }: Seat,
@@ -137,7 +137,7 @@ function teamProblems(
   })
 }
 
-/** Longest username that still has room for what makes it unique. */
+/** Maximum length of a username before a unique suffix is added. */
 const USERNAME_STEM_CHARS = 60
 
 function invitedUser({ ids, clock, store }: GovernanceContext, email: string): UserRow {
@@ -154,7 +154,7 @@ function invitedUser({ ids, clock, store }: GovernanceContext, email: string): U
   return { id, username, email, isAdmin: false, createdMs: clock.nowMs() }
 }
 
-/** A membership that the caller may see: its own, or one of an organization it is in. */
+/** Returns a membership visible to the caller: its own, or one in an organization of the caller. */
 export function findMembership(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -167,7 +167,7 @@ export function findMembership(
   return seat.ok ? ok(row) : seat
 }
 
-/** The caller's own memberships in all organizations. */
+/** Returns the caller's own memberships in all organizations. */
 export function ownMemberships(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
@@ -176,7 +176,7 @@ export function ownMemberships(
   return ok(store.tables.organization_memberships.rowsIn('user', caller.userId))
 }
 
-/** Only the one who was invited can accept. */
+/** Accepts an invitation; only the invited user may do so. */
 export async function acceptMembership(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -199,7 +199,9 @@ export async function acceptMembership(
   return ok(accepted)
 }
 
-/** Members may leave; to put somebody out takes the right to manage members. */
+/**
+ * Deletes a membership. Members may leave; removing others requires permission to manage members.
+ */
 export async function deleteMembership(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -235,7 +237,7 @@ function mayRemove(
   if (!seat.ok) return false
   const { standing, organization } = seat.value
   if (!organizationPermissions(standing)['can-manage-users']) return false
-  // Nobody but an owner puts an owner out.
+  // Only an owner may remove an owner.
   const isOwner = context.store.tables.team_memberships.has(
     scopedKey(organization.ownersTeamId, row.id),
   )

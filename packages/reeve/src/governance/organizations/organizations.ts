@@ -22,12 +22,17 @@ import { organizationEnd } from './organization-end.ts'
 type Attributes = NonNullable<v2.OrganizationUpdateRequest['data']['attributes']>
 type Relationships = v2.OrganizationUpdateRequest['data']['relationships']
 
-/** Any user may make one; a token of a team or organization may not. */
+/**
+ * Reports whether the caller may create organizations: any user may; team and organization tokens
+ * may not.
+ */
 export function mayCreateOrganizations(caller: GovernanceCaller): boolean {
   return caller.kind === 'user' || isSiteAdministrator(caller)
 }
 
-/** Makes an organization with its owners team, in which the caller is, and its default project. */
+/**
+ * Creates an organization with its default project and its owners team, which includes the caller.
+ */
 export async function createOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -107,7 +112,7 @@ const DEFAULT_SETTINGS = {
   collaboratorAuthPolicy: 'password',
 } as const satisfies Partial<OrganizationRow>
 
-/** The settings that a request names. */
+/** Returns the settings in a request. */
 function settingsOf(given: Attributes): Partial<OrganizationRow> {
   const pairs: readonly (readonly [keyof OrganizationRow, unknown])[] = [
     ['allowForceDeleteWorkspaces', given['allow-force-delete-workspaces']],
@@ -118,11 +123,13 @@ function settingsOf(given: Attributes): Partial<OrganizationRow> {
     ['sessionRemember', given['session-remember']],
     ['collaboratorAuthPolicy', given['collaborator-auth-policy']],
   ]
-  // Each value is of its own field's type, as the request's schema says.
+  // The request schema guarantees the type of each value.
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
 }
 
-/** A person who makes an organization owns it; the site administrator needs no seat in it. */
+/**
+ * A user who creates an organization becomes its owner; the site administrator needs no membership.
+ */
 function ownerChanges(
   { ids, store, clock }: GovernanceContext,
   caller: GovernanceCaller,
@@ -161,7 +168,7 @@ function organizationProblems(
     name === undefined ? [] : store.tables.organizations.keysIn('name', foldName(name))
   if (taken !== undefined && taken !== id)
     problems.push({ pointer: '/data/attributes/name', detail: 'Name has already been taken' })
-  // There are no agent pools here; clients know these two texts.
+  // Agent pools are not supported; clients match on these two texts.
   const pointer = '/data/relationships/default-agent-pool'
   const pool = relationships?.['default-agent-pool']?.data ?? null
   if (attributes['default-execution-mode'] === 'agent')
@@ -177,7 +184,7 @@ function organizationProblems(
   return problems
 }
 
-/** Changes an organization. A new name changes all its paths, nothing else. */
+/** Updates an organization. A rename changes all its paths and nothing else. */
 export async function updateOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -205,7 +212,7 @@ export async function updateOrganization(
   return ok({ ...seat.value, organization })
 }
 
-/** The organization of a name, for somebody who may change it. */
+/** Returns the organization with this name if the caller may change it. */
 export function findOwnedOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -216,7 +223,7 @@ export function findOwnedOrganization(
   return organizationPermissions(seat.value.standing)['can-update'] ? seat : err(UNSEEN)
 }
 
-/** Deletes an organization with everything in it. */
+/** Deletes an organization with all its contents. */
 export async function deleteOrganization(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -239,13 +246,13 @@ export async function deleteOrganization(
 export interface OrganizationSearch {
   readonly name?: string | undefined
   readonly email?: string | undefined
-  /** Either of both. */
+  /** Matches either attribute. */
   readonly any?: string | undefined
   readonly skip: number
   readonly take: number
 }
 
-/** The organizations that the caller may know of, by name. */
+/** Lists the organizations visible to the caller, by name. */
 export function listOrganizations(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -262,7 +269,7 @@ export function listOrganizations(
   })
 }
 
-/** Undefined when it is every one. */
+/** Undefined means all organizations. */
 function organizationsOf(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
@@ -273,14 +280,17 @@ function organizationsOf(
     case 'user':
       return organizationsOfUser(store.tables, caller)
     case 'audit-trails':
-      // It reads the trail, and nothing else of the organization.
+      // An audit trail token sees nothing else of the organization.
       return new Set()
     default:
       return new Set([caller.organizationId])
   }
 }
 
-/** Those that take tokens of users: of the ones that it is in, or of all for an administrator. */
+/**
+ * Returns the organizations that accept user tokens: those of the user, or all for an
+ * administrator.
+ */
 function organizationsOfUser(
   { organizations, organization_memberships: memberships }: Tables,
   { userId, isAdmin }: Extract<GovernanceCaller, { kind: 'user' }>,

@@ -1,6 +1,6 @@
 import type { AskingOrigin, Diagnostic, PolicyAsker, PolicyText } from '../../policy/index.ts'
 
-/** Of what an engine finds so much is kept with a policy. */
+/** Diagnostics that are stored with a policy. */
 const DIAGNOSTICS_MAX = 50
 
 const EMPTY: Diagnostic = {
@@ -10,13 +10,13 @@ const EMPTY: Diagnostic = {
   column: 1,
 }
 
-/** What the engine of a policy's kind says of its code. */
+/** Compiles the code of a policy and returns its diagnostics. */
 export async function diagnosePolicy(
   { policyAsker }: { readonly policyAsker: Pick<PolicyAsker, 'diagnose'> },
   { name, kind, query, code }: PolicyText,
   origin: AskingOrigin,
 ): Promise<readonly Diagnostic[]> {
-  // Stored with a warning, and `errored` when it is asked.
+  // Empty code is stored with a warning; its evaluation is `errored`.
   if (code.trim() === '') return [EMPTY]
   const found = await policyAsker.diagnose({ name, kind, query, code }, origin)
   return found.slice(0, DIAGNOSTICS_MAX)

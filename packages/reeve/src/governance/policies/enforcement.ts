@@ -2,11 +2,11 @@ import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { AttributeProblem } from '../../model/index.ts'
 
-/** What a request says of a policy's level; `enforce` is the deprecated way to say it. */
+/** Enforcement level in a request; `enforce` is the deprecated form. */
 export interface LevelWish {
   readonly name: string
   readonly kind: v2.PolicyKind
-  /** As it was given: which levels there are depends on the kind. */
+  /** As given; the valid levels depend on the kind. */
   readonly level: string | undefined
   readonly enforce: readonly GivenEnforce[] | undefined
 }
@@ -16,7 +16,7 @@ export interface GivenEnforce {
   readonly mode: string
 }
 
-/** The level when its path is not the policy's file. */
+/** Level for `enforce` entries whose path is not the policy's file. */
 const MISMATCH_LEVELS = {
   native: 'hard-mandatory',
   opa: 'advisory',
@@ -26,7 +26,7 @@ export function policyFile({ name, kind }: Pick<LevelWish, 'name' | 'kind'>): st
   return `${name}${v2.POLICY_FILE_SUFFIXES[kind]}`
 }
 
-/** The enforcement level that a request asks for; undefined when it asks for none. */
+/** Returns the requested enforcement level; undefined if the request has none. */
 export function decideLevel(
   wish: LevelWish,
 ): Result<v2.EnforcementLevel | undefined, AttributeProblem> {
@@ -40,7 +40,7 @@ export function decideLevel(
   return err({ pointer, detail: `Enforcement level is ${level}, but enforce says otherwise` })
 }
 
-/** More than one entry is tolerated; an empty list says nothing. */
+/** Returns the first entry; additional entries are tolerated, and an empty list means none. */
 function enforcedLevel({
   name,
   kind,
@@ -50,7 +50,7 @@ function enforcedLevel({
   const file = policyFile({ name, kind })
   const at = enforce.findIndex(({ path }) => path === file)
   const mode = enforce[at]?.mode
-  // Whatever the mode says: it is about another file.
+  // The mode is ignored because it applies to another file.
   if (mode === undefined) return ok(MISMATCH_LEVELS[kind])
   if (isAllowed(kind, mode)) return ok(mode)
   const pointer = `/data/attributes/enforce/${at}/mode`

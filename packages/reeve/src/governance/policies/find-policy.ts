@@ -5,7 +5,7 @@ import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
 import { findSeat, seatIn, type Seat } from '../standing.ts'
 
-/** What may be done with every policy and policy set of an organization alike. */
+/** Permissions that apply to all policies and policy sets of an organization. */
 export type PolicyRight = 'read' | 'update'
 
 const PERMISSION_OF = {
@@ -13,7 +13,7 @@ const PERMISSION_OF = {
   update: 'can-update-policies',
 } as const satisfies Record<PolicyRight, string>
 
-/** The organization, for somebody who has the right on its policies. */
+/** Returns the organization if the caller has the permission on its policies. */
 export function findPolicySeat(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -22,7 +22,7 @@ export function findPolicySeat(
   return withRight(findSeat(context, caller, organizationName), right)
 }
 
-/** The same for an organization whose id stands in a row. */
+/** Like findPolicySeat, for the ID of an organization. */
 export function policySeatIn(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -39,12 +39,12 @@ function withRight(
   return organizationPermissions(seat.value.standing)[PERMISSION_OF[right]] ? seat : err(UNSEEN)
 }
 
-/** A policy that the caller may know of. */
+/** A policy visible to the caller. */
 export interface SeenPolicy extends Seat {
   readonly policy: RunPolicyRow
 }
 
-/** The policy, for somebody who has the right on it. */
+/** Returns the policy if the caller has the permission on it. */
 export function findPolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -16,7 +16,7 @@ import { decideLevel } from './enforcement.ts'
 import { findPolicy, findPolicySeat, type SeenPolicy } from './find-policy.ts'
 import { rediagnosed } from './policy-code.ts'
 
-/** The record only; its code is uploaded afterwards. */
+/** Creates the record only; its code is uploaded separately. */
 export async function createPolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -52,7 +52,7 @@ export async function createPolicy(
     name,
     description: attributes.description || null,
     kind,
-    // What is sent for a native policy is ignored.
+    // The query of a native policy is ignored.
     query: kind === 'opa' ? (attributes.query ?? null) : null,
     enforcementLevel: level.value,
     createdMs: nowMs,
@@ -75,12 +75,12 @@ function levelOf({ name, kind = 'native', enforce, ...rest }: NewAttributes) {
   return decideLevel({ name, kind, enforce, level: rest['enforcement-level'] })
 }
 
-/** What of a new policy can be said to be wrong although other attributes of it are. */
+/** Returns the problems of a new policy that can be found although other attributes are invalid. */
 export function draftPolicyProblems(
   attributes: Partial<NewAttributes>,
   isSound: (...names: readonly (keyof NewAttributes)[]) => boolean,
 ): readonly AttributeProblem[] {
-  // Without a name there is no file that a path could be.
+  // The file name that a path is compared with is derived from the name.
   const draft = { ...attributes, name: attributes.name ?? '' }
   const isFileKnown = attributes.enforce === undefined || isSound('name')
   const isLevelled = isSound('kind', 'enforcement-level', 'enforce') && isFileKnown
@@ -124,7 +124,7 @@ interface SetsWish {
   readonly ids: readonly string[]
 }
 
-/** The sets that a new policy goes into, and what is wrong with them. */
+/** Resolves the policy sets of a new policy, and returns their problems. */
 function setsOf(tables: Tables, { organizationId, kind, ids }: SetsWish) {
   const rows = new Map<string, PolicySetRow>()
   const problems: AttributeProblem[] = []
@@ -154,7 +154,7 @@ function joinChanges(
   })
 }
 
-/** Name and kind stay; the code is changed by an upload. */
+/** Updates a policy. Name and kind are immutable; code is changed by an upload. */
 export async function updatePolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -167,7 +167,7 @@ export async function updatePolicy(
   const checked = withAttributes(first.value.policy, attributes)
   if (!checked.ok) return checked
   const code = await rediagnosed(context, first.value.policy, checked.value)
-  // The code was read meanwhile: somebody else may have written the record.
+  // The record may have been changed while the code was read.
   const seen = findPolicy(context, caller, right)
   if (!seen.ok) return seen
   const { policy: before, organization } = seen.value
@@ -187,7 +187,7 @@ export async function updatePolicy(
   return ok({ ...seen.value, policy: written })
 }
 
-/** The record with what a PATCH says of it; what is omitted stays. */
+/** Applies a PATCH to the record; omitted attributes are unchanged. */
 function withAttributes(
   before: RunPolicyRow,
   attributes: NonNullable<v2.RunPolicyUpdateRequest['data']['attributes']>,
@@ -215,7 +215,7 @@ function withAttributes(
   })
 }
 
-/** The same value is accepted, another one is not. */
+/** The current value is accepted, any other is rejected. */
 function fixedProblems(
   before: RunPolicyRow,
   { name, kind }: { readonly name?: string; readonly kind?: string },
@@ -228,7 +228,7 @@ function fixedProblems(
   ]
 }
 
-/** It leaves its sets, which stay. */
+/** Deletes a policy and removes it from its sets, which remain. */
 export async function deletePolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -22,11 +22,11 @@ import { findPolicy, type SeenPolicy } from './find-policy.ts'
 export interface CodeUpload {
   readonly policyId: string
   readonly bytes: Uint8Array
-  /** Code that does not parse is refused instead of kept with what was found. */
+  /** Rejects code that does not compile, instead of storing it with its diagnostics. */
   readonly isStrict: boolean
 }
 
-/** The bytes are kept as they were sent. */
+/** Stores the bytes unchanged. */
 export async function uploadPolicyCode(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -42,13 +42,13 @@ export async function uploadPolicyCode(
   const diagnostics = await diagnosePolicy(context, tried, origin)
   if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
     return err({ code: 'unprocessable', detail: diagnosticsText(diagnostics) })
-  // The code was read meanwhile: somebody else may have written the record.
+  // The record may have been changed while the code was compiled.
   const seen = findPolicy(context, caller, right)
   if (!seen.ok) return seen
   const { policy: before, organization } = seen.value
   const sha256 = sha256Of(bytes)
   const nowMs = context.clock.nowMs()
-  // The same text again is no version of its own.
+  // Uploading the same text again creates no new version.
   const known = before.code?.sha256 === sha256 ? before.code.id : undefined
   const codeId = known ?? newId(context.ids, 'policy-versions')
   const code: PolicyCode = { id: codeId, bytes: bytes.length, sha256, diagnostics }
@@ -77,7 +77,7 @@ export async function uploadPolicyCode(
   return ok({ ...seen.value, policy })
 }
 
-/** The code as text; else why it is none. */
+/** Decodes the code, or returns why it is not text. */
 function codeText(bytes: Uint8Array): Result<string, string> {
   if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
   if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
@@ -88,7 +88,7 @@ function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Whether the text is stored already, for whatever policy. */
+/** Reports whether the text is stored already, for any policy. */
 export function isKept(tables: Tables, sha256: string): boolean {
   return tables.policy_codes.countIn('blob', policyCodeKey(sha256)) > 0
 }
@@ -100,14 +100,14 @@ export function diagnosticsText(diagnostics: readonly v2.PolicyDiagnostic[]): st
     .join('; ')
 }
 
-/** Of the uploads of a policy the last few are kept; one more is coming. */
+/** Returns the versions of a policy to delete before another one is added. */
 function forgotten(tables: Tables, policyId: string) {
   return policyVersions(tables, policyId)
     .slice(v2.POLICY_VERSIONS_KEPT_MAX - 1)
     .map(({ id }) => remove('policy_codes', id))
 }
 
-/** The kept uploads of a policy, newest first. */
+/** Returns the stored versions of a policy, newest first. */
 export function policyVersions(tables: Tables, policyId: string): readonly PolicyCodeRow[] {
   const { policy_codes: codes } = tables
   return [...codes.keysIn('owner', policyId)]
@@ -116,14 +116,14 @@ export function policyVersions(tables: Tables, policyId: string): readonly Polic
     .map(({ key }) => codes.get(key))
 }
 
-/** One upload of a policy with its bytes. */
+/** One version of a policy with its bytes. */
 export interface DownloadedCode extends SeenPolicy {
   readonly sha256: string
-  /** Read only when they are needed. */
+  /** Reads the bytes on demand. */
   readonly read: () => Promise<Uint8Array | undefined>
 }
 
-/** The newest upload of a policy, or the one that is named. */
+/** Returns the newest version of a policy, or the given one. */
 export function findPolicyCode(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -137,14 +137,14 @@ export function findPolicyCode(
   if (row === undefined || row.ownerId !== policyId) return err(UNSEEN)
   const { sha256 } = row
   const read = async (): Promise<Uint8Array | undefined> => {
-    // A row is there a little before the blob that it names.
+    // A row becomes visible slightly before its blob is durable.
     await store.settled()
     return await store.readBlob(policyCodeKey(sha256))
   }
   return ok({ ...seen.value, sha256, read })
 }
 
-/** The code of a record that changed: what an engine finds depends on the query as well. */
+/** Compiles the code of a changed record again, because the diagnostics depend on the query too. */
 export async function rediagnosed(
   context: GovernanceContext,
   before: RunPolicyRow,
@@ -153,7 +153,7 @@ export async function rediagnosed(
   const { code } = before
   if (code === null || before.query === after.query) return code
   const text = await readPolicyCode(context.store, code.sha256)
-  // Somebody else replaced it meanwhile, with findings of its own.
+  // The code was replaced concurrently, with diagnostics of its own.
   if (text === undefined) return code
   const origin = { tenant: organizationTenant(after.organizationId) }
   return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }, origin) }

@@ -81,7 +81,7 @@ function selector(key: string, value: string | null, isExclude = false): v2.TagS
   return { 'tag-key': key, 'tag-value': value, 'is-exclude': isExclude }
 }
 
-/** One project with a workspace and a namespace, and whatever else a test writes. */
+/** One project with a workspace and a namespace, and the rows that a test adds. */
 async function aWorld(...changes: readonly Change[]) {
   const { store } = await aStore()
   const write = (more: readonly Change[]): void =>
@@ -98,7 +98,7 @@ async function aWorld(...changes: readonly Change[]) {
 const named = (sets: readonly { readonly id: string }[]): readonly string[] =>
   sets.map(({ id }) => id)
 
-/** What applies to the workspace, and what to the namespace. */
+/** Sets that apply to the workspace, and to the namespace. */
 const CASES: readonly {
   readonly name: string
   readonly changes: readonly Change[]
@@ -375,7 +375,7 @@ const randomSet: fc.Arbitrary<RandomSet> = fc.record({
   ),
 })
 
-/** The same rule written simply, over one set. */
+/** Reference implementation of the rule for one set. */
 function applies({ global, relations, selectors }: RandomSet, tags: ReadonlyMap<string, string>) {
   const has = (relation: PolicySetRelation): boolean => relations.includes(relation)
   const hit = (isExclude: boolean): boolean =>

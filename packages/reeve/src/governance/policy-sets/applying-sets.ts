@@ -19,17 +19,17 @@ export interface AppliedPolicy {
   readonly id: string
   readonly name: string
   readonly kind: v2.PolicyKind
-  /** What an `opa` policy is asked. */
+  /** Query of an `opa` policy. */
   readonly query: string | null
   readonly level: v2.EnforcementLevel
   readonly description: string | null
-  /** Names the code: give it to `readPolicyCode`. Equal hashes are equal texts. */
+  /** Hash of the code, for `readPolicyCode`. Equal hashes mean equal texts. */
   readonly codeHash: string
-  /** What the policy is given: the set's parameters, and in a version its own values. */
+  /** Parameters of the set, which override the values in its version. */
   readonly params: PlainObject
 }
 
-/** A policy set that applies to a subject, with everything that is needed to ask it. */
+/** A policy set that applies to a subject, with everything needed to evaluate it. */
 export interface AppliedSet {
   readonly id: string
   readonly organizationId: string
@@ -38,27 +38,27 @@ export interface AppliedSet {
   readonly kind: v2.PolicyKind
   readonly overridable: boolean
   readonly params: PlainObject
-  /** Values of sensitive parameters: nobody is shown them. */
+  /** Values of sensitive parameters, which must be redacted in outputs. */
   readonly secrets: readonly PlainObject[string][]
-  /** By name. */
+  /** Sorted by name. */
   readonly policies: readonly AppliedPolicy[]
 }
 
-/** What is read to find sets; sensitive parameters are opened for policies alone. */
+/** Dependencies of the search for sets; sensitive parameters are decrypted only for evaluation. */
 export interface PolicySource {
   readonly store: Pick<Store, 'tables'>
   readonly sealer: Pick<SecretKeeper, 'open'>
 }
 
-/** Whether any set could apply to anything. Costs nothing, for where there are no policies. */
+/** Reports whether any policy set exists. Fast path for installations without policies. */
 export function hasPolicies(tables: Tables): boolean {
   return tables.policy_sets.size > 0
 }
 
 /**
- * The sets that guard job submissions in a namespace, by name: those that name it, and those of the
- * project that it belongs to. A namespace in no project is in no organization, so no global set
- * reaches it; of one that was given to an organization no other has a say.
+ * Returns the sets that apply to job submissions in a namespace, by name: sets attached to it or to
+ * its project. A namespace without a project belongs to no organization, so no global set applies;
+ * a namespace of an organization is not subject to sets of others.
  */
 export function setsForNamespace(source: PolicySource, namespace: string): readonly AppliedSet[] {
   const { tables } = source.store
@@ -73,7 +73,7 @@ export function setsForNamespace(source: PolicySource, namespace: string): reado
   return applied(source, place, direct)
 }
 
-/** The sets that guard runs in a workspace, by name. */
+/** Returns the sets that apply to runs in a workspace, by name. */
 export function setsForWorkspace(source: PolicySource, workspaceId: string): readonly AppliedSet[] {
   const { tables } = source.store
   const workspace = tables.workspaces.find(workspaceId)
@@ -84,25 +84,25 @@ export function setsForWorkspace(source: PolicySource, workspaceId: string): rea
   return applied(source, place, membersOf(tables, 'workspaces', workspaceId))
 }
 
-/** Whether the organization of a set wants to be told why its policies are passed over. */
+/** Reports whether the organization of a set requires a comment for overrides. */
 export function needsOverrideComment(tables: Tables, setId: string): boolean {
   const set = tables.policy_sets.find(setId)
   if (set === undefined) return false
   return tables.organizations.find(set.organizationId)?.requireOverrideComment ?? false
 }
 
-/** Where something is that sets can apply to. */
+/** Location of a subject to which sets can apply. */
 interface Place {
   readonly organizationId: string
   readonly projectId: string
   readonly workspaceId: string | undefined
-  /** Its effective bindings. */
+  /** Its effective tag bindings. */
   readonly tags: readonly TagBindingRow[]
 }
 
 /**
- * Included and not excluded. Looked up from the place, so that it costs what applies and not what
- * there is; only the sets of an organization that go by tags are all asked.
+ * Returns sets that include the place and do not exclude it. They are looked up from the place, so
+ * the cost depends on the result; only sets with tag selectors are all checked.
  */
 function applied(
   source: PolicySource,
@@ -141,7 +141,7 @@ function broadSets(
   return tables.policy_sets.rowsIn('broad', broadSetGroup(organizationId, scope))
 }
 
-/** Exclusions win over every form of inclusion. */
+/** Exclusions take precedence over every form of inclusion. */
 function isExcluded(tables: Tables, set: PolicySetRow, place: Place): boolean {
   const has = (relation: 'workspace-exclusions' | 'project-exclusions', id: string): boolean =>
     tables.policy_set_members.has(`${policySetMemberGroup(set.id, relation)}!${id}`)
@@ -153,7 +153,7 @@ function isExcluded(tables: Tables, set: PolicySetRow, place: Place): boolean {
   )
 }
 
-/** Without a value a selector takes the key with any value. */
+/** A selector without a value matches any value of the key. */
 function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: boolean): boolean {
   return set.tagSelectors.some(
     (selector) =>
@@ -166,7 +166,7 @@ function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: b
   )
 }
 
-/** A set as it would apply, wherever it does. */
+/** Returns a set in the form in which it applies to any subject. */
 export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): AppliedSet {
   const { tables } = store
   const own = tables.policy_set_parameters.rowsIn('set', set.id).map((row) => ({
@@ -188,7 +188,7 @@ export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): 
     set.currentVersionId === null ? undefined : tables.policy_set_versions.get(set.currentVersionId)
   if (version === undefined)
     return { ...known, params: given, policies: recordedPolicies(tables, set, given) }
-  // What is set over the API is nearer than what the archive says.
+  // Parameters set over the API override those in the archive.
   const params = { ...plainObject(version.params), ...given }
   const policies = version.policies.map((policy): AppliedPolicy => ({
     id: `${version.id}/${policy.name}`,
@@ -203,7 +203,7 @@ export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): 
   return { ...known, params, policies }
 }
 
-/** A policy whose code was never uploaded has no rule yet, so it is not asked. */
+/** A policy without uploaded code has no rules, so it is not evaluated. */
 function recordedPolicies(
   tables: Tables,
   set: PolicySetRow,
@@ -221,16 +221,16 @@ function recordedPolicies(
 }
 
 function plainObject(data: Readonly<Record<string, unknown>>): PlainObject {
-  // It was stored as JSON, which holds nothing but plain data.
+  // Stored as JSON, so it is plain data.
   return data as PlainObject
 }
 
-/** The text of a policy, by the hash that its set gives; undefined when nobody has it any more. */
+/** Returns the code of a policy by the hash in its set; undefined if it was deleted. */
 export async function readPolicyCode(
   store: Pick<Store, 'readBlob' | 'settled'>,
   codeHash: string,
 ): Promise<string | undefined> {
-  // Rows are there a little before the blobs that they name.
+  // Rows become visible slightly before their blobs are durable.
   await store.settled()
   const bytes = await store.readBlob(policyCodeKey(codeHash))
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes)

@@ -5,12 +5,12 @@ import type { GovernanceContext } from '../context.ts'
 import { policySeatIn, type PolicyRight } from '../policies/find-policy.ts'
 import type { Seat } from '../standing.ts'
 
-/** A policy set that the caller may know of. */
+/** A policy set visible to the caller. */
 export interface SeenPolicySet extends Seat {
   readonly set: PolicySetRow
 }
 
-/** The policy set, for somebody who has the right on it. */
+/** Returns the policy set if the caller has the permission on it. */
 export function findPolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -3,10 +3,10 @@ import type { PlainObject } from '../../policy/index.ts'
 
 type PlainValue = PlainObject[string]
 
-/** A value that reads as JSON is given to policies as that, another one as text. */
+/** Returns the JSON value of a text, or the text itself if it is not JSON. */
 export function parameterValue(text: string): PlainValue {
   try {
-    // JSON is plain data.
+    // JSON values are plain data.
     const value = JSON.parse(text) as PlainValue
     return isShallow(value) ? value : text
   } catch (thrown) {
@@ -15,7 +15,7 @@ export function parameterValue(text: string): PlainValue {
   }
 }
 
-/** Whoever walks the value must come to its end. */
+/** Limits the depth, because policies may traverse the value recursively. */
 function isShallow(value: PlainValue): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

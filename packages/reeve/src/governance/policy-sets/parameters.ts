@@ -49,7 +49,7 @@ export function findParameter(
   return ok({ ...seen.value, parameter })
 }
 
-/** A missing value is an empty one. A sensitive one is sealed at once. */
+/** Creates a parameter. A missing value is empty. A sensitive value is encrypted immediately. */
 export async function createParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -97,7 +97,10 @@ function takenProblems(
     : [{ pointer: '/data/attributes/key', detail: 'Key has already been taken' }]
 }
 
-/** What is sensitive stays so; the rest of such a request still works. */
+/**
+ * Updates a parameter. A sensitive parameter stays sensitive; other changes of such a request still
+ * apply.
+ */
 export async function updateParameter(
   context: GovernanceContext,
   caller: GovernanceCaller,

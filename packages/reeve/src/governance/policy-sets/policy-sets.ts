@@ -24,7 +24,7 @@ import { mixedProblems } from './tag-selectors.ts'
 
 type SetRelationships = NonNullable<v2.PolicySetUpdateRequest['data']['relationships']>
 
-/** With its policies and where it applies: all or nothing. */
+/** Creates a set with its policies and attachments, atomically. */
 export async function createPolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -61,7 +61,7 @@ export async function createPolicySet(
   return ok({ ...seat.value, set: set.value })
 }
 
-/** A set before anything is said of it. */
+/** Returns a set with default attributes. */
 function emptySet(
   { ids, clock }: GovernanceContext,
   organizationId: string,
@@ -97,7 +97,7 @@ function namedMembers(relationships: SetRelationships): readonly NamedMembers[] 
   })
 }
 
-/** Each relationship that is there is replaced as a whole. */
+/** Updates a set. Each relationship in the request is replaced as a whole. */
 export async function updatePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -133,7 +133,7 @@ export async function updatePolicySet(
   return ok({ ...seen.value, set: after })
 }
 
-/** Turning `global` on drops the attachments; those that are named were replaced already. */
+/** Setting `global` removes the attachments, except those that the request has already replaced. */
 function droppedMembers(
   tables: Tables,
   set: PolicySetRow,
@@ -145,7 +145,7 @@ function droppedMembers(
   )
 }
 
-/** Adds members to one relationship of a set, or takes them out: all or none. */
+/** Adds members to one relationship of a set, or removes them, atomically. */
 export async function changeSetMembers(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -175,7 +175,7 @@ export async function changeSetMembers(
   return ok(undefined)
 }
 
-/** The policies of a deleted set stay. */
+/** Deletes a set; its policies remain. */
 export async function deletePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,

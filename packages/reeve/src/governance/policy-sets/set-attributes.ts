@@ -6,12 +6,12 @@ import { normalSelectors, scopingOf, selectorProblems } from './tag-selectors.ts
 
 export type SetAttributes = NonNullable<v2.PolicySetUpdateRequest['data']['attributes']>
 
-/** The version of the tool that a set is evaluated with, unless one is named. */
+/** Default tool version of a set. */
 const TOOL_VERSION_DEFAULT = 'latest'
 
 /**
- * A set with what a request says of its attributes; what is omitted stays. Fails with every rule
- * that it breaks.
+ * Applies the attributes of a request to a set; omitted ones are unchanged. Returns all violations
+ * on failure.
  */
 export function withAttributes(
   tables: Tables,
@@ -34,7 +34,7 @@ function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
   const agentEnabled = attributes['agent-enabled'] ?? before.agentEnabled
   const given = attributes['tag-selectors']
   const selectors = given === undefined ? before.tagSelectors : normalSelectors(given)
-  // Turning `global` on drops what says where the set applies, unless the request says it.
+  // Setting `global` removes tag selectors, unless the request contains some.
   const isWidened = global && !before.global && given === undefined
   const tagSelectors = isWidened ? selectors.filter((one) => one['is-exclude']) : selectors
   const path = attributes['policies-path']
@@ -53,8 +53,8 @@ function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
 }
 
 /**
- * Both mean nothing for a native set that no agent evaluates: existing clients name a version
- * there nevertheless, and it is dropped.
+ * Neither applies to a native set that no agent evaluates. Existing clients send a version
+ * nevertheless, which is dropped.
  */
 function toolSettings(
   { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,

@@ -1,11 +1,11 @@
 import type { AttributeProblem, PolicySetRelation, PolicySetRow } from '../../model/index.ts'
 import { policySetMemberGroup, put, remove, type Change, type Tables } from '../../state/index.ts'
 
-/** The relationships that say where a set applies; a global one has none of them. */
+/** Relationships that attach a set; a global set has none of them. */
 export const ATTACHMENTS = ['projects', 'workspaces', 'namespaces'] as const
 export type Attachment = (typeof ATTACHMENTS)[number]
 
-/** Every relationship that a request can write, in the order of its schema. */
+/** All writable relationships, in the order of the schema. */
 export const SET_RELATIONS = [
   ...ATTACHMENTS,
   'workspace-exclusions',
@@ -17,11 +17,11 @@ export const SET_RELATIONS = [
 export interface NamedMembers {
   readonly relation: PolicySetRelation
   readonly ids: readonly string[]
-  /** Where the list stands in the request. */
+  /** JSON pointer to the list in the request. */
   readonly pointer: string
 }
 
-/** Ids of the members of a relationship, in their order. */
+/** Returns the member IDs of a relationship, in order. */
 export function setMembers(
   tables: Tables,
   policySetId: string,
@@ -40,14 +40,14 @@ export function countMembers(
   return tables.policy_set_members.countIn('relation', policySetMemberGroup(policySetId, relation))
 }
 
-/** Where members are looked for, and what whoever names them may. */
+/** Context in which member IDs are validated. */
 interface Naming {
   readonly tables: Tables
   /** See `mayGiveNamespaces`. */
   readonly givesNamespaces: boolean
 }
 
-/** What the set's own state forbids, and what each id lacks. */
+/** Returns the problems of adding members: those of the set's state, and those of each ID. */
 export function memberProblems(
   { tables, givesNamespaces }: Naming,
   set: PolicySetRow,
@@ -57,7 +57,7 @@ export function memberProblems(
   const refused = wholeProblem(set, relation)
   if (refused !== undefined) return [{ pointer, detail: refused }]
   return ids.flatMap((id, i) => {
-    // Who is a member already may stay one.
+    // Existing members are always accepted.
     if (tables.policy_set_members.has(memberKey(set.id, relation, id))) return []
     const detail = ID_CHECKS[relation]({ tables, givesNamespaces, set, id })
     return detail === undefined ? [] : [{ pointer: `${pointer}/${i}`, detail }]
@@ -86,7 +86,10 @@ interface IdCheck extends Naming {
   readonly id: string
 }
 
-/** Why an id cannot be a member; undefined when it can. What is elsewhere does not exist. */
+/**
+ * Returns why an ID cannot be a member; undefined if it can. Objects of other organizations are
+ * reported as unknown.
+ */
 const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string | undefined>> = {
   policies: ({ tables, set, id }) => {
     const policy = tables.run_policies.find(id)
@@ -101,7 +104,10 @@ const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string |
   namespaces: namespaceProblem,
 }
 
-/** One that was given to the organization, see `addProjectNamespaces`; the others are not told. */
+/**
+ * Only namespaces that were assigned to the organization are known (`addProjectNamespaces`); others
+ * are reported as unknown.
+ */
 function namespaceProblem({ tables, givesNamespaces, set, id }: IdCheck): string | undefined {
   const owner = tables.project_namespaces.find(id)?.organizationId
   if (owner === set.organizationId) return undefined
@@ -126,7 +132,7 @@ function workspaceProblem({ tables, set, id }: IdCheck): string | undefined {
 
 type MemberIds = Pick<NamedMembers, 'relation' | 'ids'>
 
-/** Adds members; those that are there stay as they are. */
+/** Adds members; existing ones are unchanged. */
 export function addMembers(
   tables: Tables,
   { id: policySetId, organizationId }: PolicySetRow,
@@ -139,7 +145,7 @@ export function addMembers(
     )
 }
 
-/** Takes members out; ids that were none are ignored. */
+/** Removes members; unknown IDs are ignored. */
 export function removeMembers(
   tables: Tables,
   { id: policySetId }: PolicySetRow,
@@ -151,7 +157,7 @@ export function removeMembers(
     .map((key) => remove('policy_set_members', key))
 }
 
-/** Makes these the only members of the relationship. */
+/** Replaces the members of the relationship. */
 export function replaceMembers(
   tables: Tables,
   set: PolicySetRow,

@@ -15,7 +15,7 @@ import { ATTACHMENTS, countMembers } from './set-members.ts'
 
 type NewSelectors = readonly v2.NewTagSelector[]
 
-/** With the values that may be omitted, each once. */
+/** Returns distinct selectors with defaults for omitted members. */
 export function normalSelectors(given: NewSelectors): readonly v2.TagSelector[] {
   const selectors = given.map((one) => ({
     'tag-key': one['tag-key'],
@@ -29,7 +29,7 @@ function selectorKey(selector: v2.TagSelector): string {
   return JSON.stringify([selector['tag-key'], selector['tag-value'], selector['is-exclude']])
 }
 
-/** A global set applies everywhere already, so it can only leave things out by tags. */
+/** A global set applies everywhere, so its selectors can only exclude. */
 export function selectorProblems(
   set: Pick<PolicySetRow, 'global'>,
   given: NewSelectors,
@@ -41,17 +41,17 @@ export function selectorProblems(
 
 interface MixedCheck {
   readonly pointer: string
-  /** Relationships that the same request replaces: what is in them now does not count. */
+  /** Relationships that the same request replaces, whose current members are ignored. */
   readonly replaced: ReadonlySet<PolicySetRelation>
 }
 
-/** What names projects or workspaces does not go by tags as well. */
+/** A set with project or workspace attachments cannot have tag selectors too. */
 export function mixedProblems(
   tables: Tables,
   set: PolicySetRow,
   { pointer, replaced }: MixedCheck,
 ): readonly AttributeProblem[] {
-  // A global set has no attachments, or is about to lose them.
+  // A global set has no attachments, or loses them with this request.
   if (set.global || set.tagSelectors.length === 0) return []
   const isMixed = ATTACHMENTS.some(
     (relation) => !replaced.has(relation) && countMembers(tables, set.id, relation) > 0,
@@ -62,12 +62,12 @@ export function mixedProblems(
 
 const MIXED_HERE: MixedCheck = { pointer: '/data', replaced: new Set() }
 
-/** A set that has selectors goes by tags. */
+/** Returns the scoping of a set: by tags if it has selectors. */
 export function scopingOf(selectors: readonly v2.TagSelector[]): PolicySetRow['scopingType'] {
   return selectors.length > 0 ? 'tag' : 'explicit'
 }
 
-/** Adds tag selectors to a set, or takes them away. */
+/** Adds or removes tag selectors of a set. */
 export async function changeTagSelectors(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -30,11 +30,11 @@ export interface SeenVersion extends SeenPolicySet {
 }
 
 export interface NewVersion extends SeenVersion {
-  /** For the URL of the upload. */
+  /** Key in the upload URL. */
   readonly uploadKey: string
 }
 
-/** The kept versions of a set, newest first. */
+/** Returns the stored versions of a set, newest first. */
 export function setVersions(tables: Tables, policySetId: string): readonly PolicySetVersionRow[] {
   const { policy_set_versions: versions } = tables
   return [...versions.keysIn('set', policySetId)]
@@ -55,7 +55,7 @@ export function findVersion(
   return seen.ok ? ok({ ...seen.value, version }) : seen
 }
 
-/** Pending until its archive is there. */
+/** Creates a version, which is pending until its archive is uploaded. */
 export async function createVersion(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -94,7 +94,7 @@ export async function createVersion(
   return ok({ ...seen.value, set, version, uploadKey })
 }
 
-/** The oldest versions make room for a new one; the one in use stays. */
+/** Returns the oldest versions to delete before another one is added; the current one is kept. */
 function forgotten(tables: Tables, set: PolicySetRow): readonly Change[] {
   return setVersions(tables, set.id)
     .filter(({ id }) => id !== set.currentVersionId)
@@ -105,7 +105,7 @@ function forgotten(tables: Tables, set: PolicySetRow): readonly Change[] {
     ])
 }
 
-/** Takes the archive of the version whose upload URL has this key. */
+/** Stores the archive of the version with this upload key. */
 export async function uploadVersionByKey(
   context: GovernanceContext,
   sender: GovernanceCaller,
@@ -119,8 +119,9 @@ export async function uploadVersionByKey(
 }
 
 /**
- * Takes the archive of a version. One that cannot be unpacked is refused and changes nothing; what
- * is wrong inside makes the version `errored`, and the set goes on with the one it has.
+ * Stores the archive of a version. An archive that cannot be unpacked is rejected without changes.
+ * An archive with invalid content makes the version `errored`, and the set keeps its current
+ * version.
  */
 export async function uploadVersion(
   context: GovernanceContext,
@@ -132,7 +133,7 @@ export async function uploadVersion(
   const read = await loadVersion(context, first.value.set, bytes)
   if (!read.ok && read.error.kind === 'unreadable')
     return err({ code: 'unprocessable', detail: read.error.message })
-  // It took a while: somebody else may have been faster.
+  // The version may have been uploaded concurrently meanwhile.
   const seen = findPending(context, caller, versionId)
   if (!seen.ok) return seen
   const { tables } = context.store
@@ -194,7 +195,7 @@ function errored(before: PolicySetVersionRow, text: string, nowMs: number): Poli
   return { ...before, status: 'errored', statusMs, updatedMs: nowMs, error }
 }
 
-/** Of a long story the beginning is kept. */
+/** Maximum stored length of an error message. */
 const ERROR_CHARS_MAX = 4096
 
 interface Use {
@@ -203,7 +204,7 @@ interface Use {
   readonly nowMs: number
 }
 
-/** The newest ready version is the one in use; with it the set has no policy records any more. */
+/** Makes the newest ready version the current one; the set then has no policy records any more. */
 function useChanges({ store }: GovernanceContext, { set, version, nowMs }: Use): readonly Change[] {
   const { tables } = store
   const created = (id: string): number => tables.policy_set_versions.createIndexOf(id) ?? 0

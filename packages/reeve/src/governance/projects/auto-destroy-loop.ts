@@ -9,10 +9,10 @@ import type { GovernanceHost } from '../context.ts'
 import { queuedRun } from '../runs/queued-run.ts'
 import { executesHere } from '../workspaces/find-workspace.ts'
 
-/** Durations are hours at least; a minute late is not late. */
+/** Interval of rounds. Durations are at least hours, so a minute's delay is acceptable. */
 const MARK_EVERY_MS = 60_000
 
-/** Marked in one commit; the rest waits for the next one. */
+/** Workspaces marked in one commit; the rest follow in the next round. */
 const MARKED_MAX = 500
 
 export interface AutoDestroyLog {
@@ -30,16 +30,16 @@ interface Deadline {
 }
 
 /**
- * Destroys what workspaces keep when their time has come: the status becomes `destroying`, the time
- * is spent, and a run is queued that destroys everything and confirms itself. Where runs execute
- * elsewhere, or nothing was ever uploaded, the event stream tells the change and nothing is queued:
- * whoever keeps the infrastructure destroys it.
+ * Destroys workspaces whose auto-destroy deadline has passed: the status becomes `destroying`, the
+ * deadline is cleared, and an auto-applied destroy run is queued. If runs execute elsewhere or
+ * nothing was uploaded, no run is queued; the event stream reports the change, and an external
+ * executor destroys the infrastructure.
  *
- * The deadlines are kept in order beside the table, so that a round costs what is due.
+ * The deadlines are kept in a sorted index, so that a round costs as much as there is due.
  */
 export class AutoDestroyLoop {
   readonly #options: AutoDestroyLoopOptions
-  /** Undefined until a round needs it, and after the store took writes back. */
+  /** Built on first use, and again after the store rolled back writes. */
   #deadlines: SortedList<Deadline> | undefined
   #cancelTimer: () => void = () => undefined
 
@@ -64,7 +64,7 @@ export class AutoDestroyLoop {
     this.#cancelTimer()
   }
 
-  /** One round; also what the tests call. */
+  /** Performs one round; also called by tests. */
   mark(): void {
     const { context, log } = this.#options
     const { store, clock } = context
@@ -77,13 +77,15 @@ export class AutoDestroyLoop {
           store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
       }
     } catch (thrown) {
-      // The storage has failed: the next start marks them.
+      // The storage failed; the next start marks them.
       if (!(thrown instanceof Fault)) throw thrown
       log.warn({ err: errorMessage(thrown) }, 'due workspaces could not be marked')
     }
   }
 
-  /** The first of those whose time has come. A marked one has no time, so it is not due again. */
+  /**
+   * Returns the first due workspaces. A marked one has no deadline, so it is not returned again.
+   */
   #due(nowMs: number, waiting: ReadonlySet<string>): readonly string[] {
     const due: string[] = []
     for (const { atMs, id } of this.#ready().ascending()) {
@@ -109,7 +111,7 @@ export class AutoDestroyLoop {
     for (const one of deadlineOf(after)) deadlines.add(one)
   }
 
-  /** Nothing where its run cannot be queued now: the next round tries again. */
+  /** Returns no changes if the run cannot be queued now; the next round retries. */
   #marked(id: string, { nowMs, waiting }: MarkingRound): readonly Change[] {
     const { context, log } = this.#options
     const row = context.store.tables.workspaces.get(id)
@@ -135,7 +137,7 @@ interface MarkingRound {
   readonly waiting: Set<string>
 }
 
-/** The rows of the run that destroys a workspace: none where something else destroys it. */
+/** Returns the rows of the destroy run; none if an external executor destroys the workspace. */
 function destroyRun(
   context: GovernanceHost,
   workspace: WorkspaceRow,

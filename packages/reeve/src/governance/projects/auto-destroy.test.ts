@@ -5,7 +5,7 @@ import { afterApply, withDeadline, withDuration } from './auto-destroy.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Only what auto-destroy looks at; a test names what it is about. */
+/** A workspace with only the fields that auto-destroy reads. */
 function aWorkspace(fields: Partial<WorkspaceRow> = {}): WorkspaceRow {
   return {
     id: 'ws-1',

@@ -5,14 +5,15 @@ import type { GovernanceContext } from '../context.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Milliseconds of `14d` or `8h`; the schema has checked the form. */
+/** Converts `14d` or `8h` to milliseconds; the schema has validated the format. */
 function durationMs(duration: string): number {
   const hours = Number.parseInt(duration, 10) * (duration.endsWith('d') ? 24 : 1)
   return hours * HOUR_MS
 }
 
 /**
- * A workspace under another duration: inactivity counts from its last change. No duration, no time.
+ * Sets another inactivity duration, counted from the last change. Without a duration there is no
+ * deadline.
  */
 export function withDuration(workspace: WorkspaceRow, duration: string | null): WorkspaceRow {
   if (duration === workspace.autoDestroyActivityDuration) return workspace
@@ -22,15 +23,15 @@ export function withDuration(workspace: WorkspaceRow, duration: string | null): 
   )
 }
 
-/** A workspace that is to be destroyed at this time, or at none. */
+/** Sets the auto-destroy deadline, or clears it. */
 export function withDeadline(workspace: WorkspaceRow, atMs: number | null): WorkspaceRow {
   const autoDestroyStatus = atMs === null ? null : 'scheduled'
   return { ...workspace, autoDestroyAtMs: atMs, autoDestroyStatus }
 }
 
 /**
- * A workspace after an apply was reported. A change restarts the clock; what was destroyed waits
- * for the next change; of a destruction that failed, the status tells it.
+ * Returns a workspace after an apply was reported. A change restarts the clock; a destroyed
+ * workspace waits for its next change; a failed destruction is reported by the status.
  */
 export function afterApply(
   workspace: WorkspaceRow,
@@ -44,14 +45,14 @@ export function afterApply(
   const changed = { ...workspace, latestChangeMs: nowMs }
   if (run.isDestroy) return { ...changed, autoDestroyAtMs: null, autoDestroyStatus: 'destroyed' }
   const duration = workspace.autoDestroyActivityDuration
-  // A time that was set directly is not moved by activity.
+  // A deadline that was set directly is unaffected by activity.
   return duration === null ? changed : withDeadline(changed, nowMs + durationMs(duration))
 }
 
 /**
- * A workspace after the run ended that was queued to destroy it and has applied nothing. Without
- * changes nothing was left to destroy. Whoever cancels or discards the run is active: the duration
- * counts from now.
+ * Returns a workspace after its destroy run ended without applying anything. If there were no
+ * changes, nothing was left to destroy. Canceling or discarding the run counts as activity, so the
+ * duration restarts.
  */
 export function afterDestroyAttempt(
   workspace: WorkspaceRow,
@@ -66,7 +67,7 @@ export function afterDestroyAttempt(
   return withDeadline(workspace, duration === null ? null : nowMs + durationMs(duration))
 }
 
-/** All workspaces of the project get its duration, unless an override was configured earlier. */
+/** Applies the project's duration to all its workspaces without an override. */
 export function inheritDuration(
   { store, clock }: GovernanceContext,
   { id, autoDestroyActivityDuration: duration }: ProjectRow,

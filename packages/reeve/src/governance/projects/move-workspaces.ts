@@ -13,7 +13,7 @@ import { findProject, rightsOnProject, type SeenProject } from '../standing.ts'
 import { memberEnd } from '../variable-sets/set-members.ts'
 import { withDuration } from './auto-destroy.ts'
 
-/** The project, for somebody who may move workspaces into it. */
+/** Returns the project if the caller may move workspaces into it. */
 export function findDestination(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -23,7 +23,10 @@ export function findDestination(
   return seen.ok && !seen.value.rights.moveWorkspace ? err(UNSEEN) : seen
 }
 
-/** All or none; who may not is told the ids, found or not. */
+/**
+ * Moves all workspaces or none. The error lists the IDs that the caller may not move, whether or
+ * not they exist.
+ */
 export async function moveWorkspaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -49,7 +52,7 @@ export async function moveWorkspaces(
   return ok(undefined)
 }
 
-/** A workspace of the same organization that the caller may take out of its project. */
+/** Returns a workspace of the same organization that the caller may move out of its project. */
 function findMovable(
   context: GovernanceContext,
   destination: SeenProject,
@@ -62,7 +65,7 @@ function findMovable(
   return rightsOnProject(context, destination, source).moveWorkspace ? row : undefined
 }
 
-/** What a move of one workspace writes. */
+/** Returns the changes that move one workspace. */
 function moveChanges(
   context: GovernanceContext,
   before: WorkspaceRow,
@@ -73,7 +76,9 @@ function moveChanges(
   return [put('workspaces', workspace), ...movedAccesses(context, workspace)]
 }
 
-/** A workspace in another project: an inherited duration is the one of that project. */
+/**
+ * Returns a workspace in another project; an inherited duration is replaced by that of the project.
+ */
 export function inProject(before: WorkspaceRow, project: ProjectRow): WorkspaceRow {
   const moved = { ...before, projectId: project.id }
   return before.inheritsProjectAutoDestroy
@@ -82,8 +87,8 @@ export function inProject(before: WorkspaceRow, project: ProjectRow): WorkspaceR
 }
 
 /**
- * Accesses to a workspace name the project that they show (governance tables, `teamProject`).
- * Variable sets of its former project do not apply to it any more.
+ * Returns the changes to rows that depend on the project: team accesses contain its ID, and
+ * variable sets of the former project no longer apply.
  */
 export function movedAccesses(
   { store }: GovernanceContext,

@@ -13,9 +13,9 @@ interface NamespaceChange {
 }
 
 /**
- * Policies read the jobs that they guard and can refuse them, and anybody may have an organization:
- * so it is given a namespace by the site administrator, who also says who may use it on `/v1`.
- * Where everybody may use everything there, nothing is won by that.
+ * Only the site administrator may assign a namespace to a project: the organization's policies can
+ * read and reject its jobs, and any user may create an organization. With ACLs disabled anyone may,
+ * because all callers have full access to `/v1`.
  */
 export function mayGiveNamespaces(
   { aclEnabled }: Pick<GovernanceContext, 'aclEnabled'>,
@@ -25,9 +25,9 @@ export function mayGiveNamespaces(
 }
 
 /**
- * Jobs of a namespace that leaves are guarded by no policy of the organization any more: that is
- * for who manages its policies, and for whom the namespace came from. Who manages projects alone
- * could else pass by every set.
+ * Reports whether the caller may remove namespaces from a project: the organization's policies no
+ * longer apply to their jobs then. It requires permission to manage policies, or to assign
+ * namespaces; otherwise users who manage projects could bypass all sets.
  */
 export function mayReleaseNamespaces(
   context: Pick<GovernanceContext, 'aclEnabled'>,
@@ -39,7 +39,7 @@ export function mayReleaseNamespaces(
   )
 }
 
-/** The policy sets of the project guard the namespaces that belong to it. */
+/** Adds namespaces to a project, whose policy sets then apply to them. */
 export async function addProjectNamespaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -54,7 +54,7 @@ export async function addProjectNamespaces(
     const pointer = `/data/${i}/id`
     const owner = tables.project_namespaces.find(name)?.projectId
     if (owner === projectId) return
-    // Which namespaces there are is not told to who may not add them.
+    // Callers without permission do not learn which namespaces exist.
     if (!mayGiveNamespaces(context, caller))
       problems.push({
         pointer,
@@ -80,7 +80,7 @@ export async function addProjectNamespaces(
   return ok(undefined)
 }
 
-/** Sets of other organizations that named a namespace while it was nobody's, or theirs. */
+/** Returns memberships of sets of other organizations, from before the namespace was assigned. */
 function foreignMembers(
   { policy_set_members: members }: Tables,
   namespace: string,
@@ -91,14 +91,14 @@ function foreignMembers(
     .map((key) => remove('policy_set_members', key))
 }
 
-/** The project is no secret to who may change it, so this is no 404. */
+/** The project is visible to callers who may change it, so this is not a 404. */
 export const NOT_RELEASED: GovernanceRefusal = {
   code: 'forbidden',
   detail:
     'Not authorized to take namespaces out of the project: it takes the permission to manage policies',
 }
 
-/** Namespaces that were not members are ignored. */
+/** Removes namespaces from a project; those that were not members are ignored. */
 export async function removeProjectNamespaces(
   context: GovernanceContext,
   caller: GovernanceCaller,

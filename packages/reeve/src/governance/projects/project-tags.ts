@@ -7,7 +7,7 @@ import { findProject, type SeenProject } from '../standing.ts'
 import { tagOwner } from './projects.ts'
 import { planTags, tagProblems, type NewTags } from './tags.ts'
 
-/** The project, for somebody who may change its tags in this way. */
+/** Returns the project if the caller may change its tags in this way. */
 export function findTaggableProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -16,12 +16,12 @@ export function findTaggableProject(
   const seen = findProject(context, caller, projectId)
   if (!seen.ok) return seen
   const { manageTags, replaceTags } = seen.value.rights
-  // Who may add may not always take away.
+  // Permission to add tags does not include permission to remove them.
   return (isWholeSet ? replaceTags : manageTags) ? seen : err(UNSEEN)
 }
 
 /**
- * With `isWholeSet` they become exactly these. Gives the bindings that were named, in their order.
+ * Adds tag bindings; with `isWholeSet` replaces all. Returns the bindings of the request, in order.
  */
 export async function changeProjectTags(
   context: GovernanceContext,

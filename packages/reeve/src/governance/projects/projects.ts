@@ -28,7 +28,7 @@ import { mayBind, planTags, tagProblems, type NewTags } from './tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
-/** The organization, for somebody who may create projects in it. */
+/** Returns the organization if the caller may create projects in it. */
 export function findProjectMaker(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -39,7 +39,7 @@ export function findProjectMaker(
   return organizationPermissions(seat.value.standing)['can-create-project'] ? seat : err(UNSEEN)
 }
 
-/** One bad tag, and nothing is created. */
+/** Creates a project with its tags, atomically. */
 export async function createProject(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -78,14 +78,14 @@ export async function createProject(
   return ok({ ...seat.value, project, rights: rightsOnProject(context, seat.value, project) })
 }
 
-/** Whose tags a project's tags are. */
+/** Returns the owner of a project's tags. */
 export function tagOwner({ id, organizationId }: ProjectRow) {
   return { ownerType: 'project', ownerId: id, organizationId } as const
 }
 
 interface ProjectWish {
   readonly organizationId: string
-  /** Of the project that is changed; undefined for a new one. */
+  /** ID of an existing project; undefined for a new one. */
   readonly projectId?: string
   readonly attributes: NonNullable<v2.ProjectUpdateRequest['data']['attributes']>
   readonly tags: NewTags
@@ -110,8 +110,8 @@ function projectProblems(
 }
 
 /**
- * What is omitted stays; tag bindings that are there replace the whole set; a new duration goes to
- * the workspaces in the same commit.
+ * Updates a project. Omitted attributes are unchanged; tag bindings, if present, replace the whole
+ * set; a new duration is applied to the workspaces in the same commit.
  */
 export async function updateProject(
   context: GovernanceContext,
@@ -167,8 +167,8 @@ function changed(
 }
 
 /**
- * A project with workspaces or namespaces stays, unless it is deleted by force; who may not force
- * is told so (403), because the project is no secret to who may delete it.
+ * Deletes a project. If it has workspaces or namespaces, this requires force. A caller without
+ * permission to force gets 403 rather than 404, because it can see the project.
  */
 export async function deleteProject(
   context: GovernanceContext,

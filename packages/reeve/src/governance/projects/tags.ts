@@ -5,25 +5,25 @@ import { put, remove, scopedKey, type Change, type Tables } from '../../state/in
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 
-/** Whose tags these are: a project or a workspace. */
+/** Owner of tags: a project or a workspace. */
 export type TagOwner = Pick<TagBindingRow, 'ownerType' | 'ownerId' | 'organizationId'>
 
 export type NewTags = readonly v2.NewTagBinding[]
 
-/** The bindings of a project or workspace itself, by key. */
+/** Returns the bindings of a project or workspace itself, by key. */
 export function tagsOf(tables: Tables, ownerId: string): readonly TagBindingRow[] {
   return tables.tag_bindings.rowsIn('owner', ownerId)
 }
 
-/** What a change of tags writes, and the bindings that the request named, in its order. */
+/** Changes of tags, and the bindings of the request in order. */
 export interface TagChange {
   readonly changes: readonly Change[]
   readonly named: readonly TagBindingRow[]
 }
 
 /**
- * Adds bindings and changes values; a key that is there keeps its id and time. With `isWholeSet`
- * what is not named goes.
+ * Adds bindings and changes values; an existing key keeps its ID and time. With `isWholeSet` all
+ * other bindings are deleted.
  */
 export function planTags(
   context: GovernanceContext,
@@ -53,7 +53,10 @@ export function planTags(
   }
 }
 
-/** Who may add may not always take away. */
+/**
+ * Reports whether the caller may make the change: permission to add tags does not include
+ * permission to remove them.
+ */
 export function mayBind(
   tables: Tables,
   ownerId: string,
@@ -70,8 +73,8 @@ export interface TagRights {
 }
 
 /**
- * What the schema cannot say of tags: reserved prefixes, a key given twice, too many in all.
- * `pointer` is where the list stands in the request.
+ * Returns problems of tags that the schema cannot express: reserved prefixes, duplicate keys, too
+ * many tags. `pointer` is the JSON pointer to the list in the request.
  */
 export function tagProblems(
   tables: Tables,
@@ -92,7 +95,7 @@ export function tagProblems(
   return problems
 }
 
-/** The part of it that is about the keys alone; those that are undefined are not looked at. */
+/** Returns the problems of the keys alone; undefined keys are skipped. */
 export function tagKeyProblems(
   keys: readonly (string | undefined)[],
   pointer: string,
@@ -115,18 +118,20 @@ function isReserved(key: string): boolean {
   return v2.RESERVED_TAG_PREFIXES.some((prefix) => folded.startsWith(prefix))
 }
 
-/** A binding as it takes effect, and the project it comes from if it is inherited. */
+/** An effective binding, with the project that it is inherited from, if any. */
 export interface EffectiveTag {
   readonly binding: TagBindingRow
   readonly inheritedFrom: string | undefined
 }
 
-/** Both lists of a project are the same. */
+/** Returns the effective bindings of a project, which are its own. */
 export function projectEffectiveTags(tables: Tables, projectId: string): readonly EffectiveTag[] {
   return tagsOf(tables, projectId).map((binding) => ({ binding, inheritedFrom: undefined }))
 }
 
-/** A workspace's own binding hides the inherited one of the same key. */
+/**
+ * Returns the effective bindings of a workspace; its own override inherited ones with the same key.
+ */
 export function workspaceEffectiveTags(
   tables: Tables,
   workspace: { readonly id: string; readonly projectId: string },

@@ -15,12 +15,12 @@ import { newId } from '../ids.ts'
 import { organizationPermissions } from '../permissions.ts'
 import { findSeat, seatIn, type Seat } from '../standing.ts'
 
-/** A reserved key and the organization it is in. */
+/** A reserved tag key with its organization. */
 export interface SeenTagKey extends Seat {
   readonly tagKey: ReservedTagKeyRow
 }
 
-/** Every member may read them. By key. */
+/** Lists the reserved tag keys, by key; every member may read them. */
 export function listReservedTagKeys(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -38,7 +38,7 @@ export function listReservedTagKeys(
   return ok({ keys: keys.map((id) => ({ ...seat.value, tagKey: table.get(id) })), total })
 }
 
-/** The organization, for somebody who may manage its tag keys. */
+/** Returns the organization if the caller may manage its tag keys. */
 export function findTagKeyManager(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -84,7 +84,7 @@ export async function createReservedTagKey(
   return ok({ ...seat.value, tagKey })
 }
 
-/** Case counts, as in bindings. */
+/** Keys are case-sensitive, as in bindings. */
 function findTaken(
   { store }: GovernanceContext,
   { id, organizationId, key }: ReservedTagKeyRow,
@@ -94,7 +94,7 @@ function findTaken(
   return invalid('/data/attributes/key', 'Key has already been taken')
 }
 
-/** A reserved key, for somebody who may manage it. */
+/** Returns a reserved tag key if the caller may manage it. */
 export function findManagedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -107,7 +107,9 @@ export function findManagedTagKey(
   return manages(seat.value) ? ok({ ...seat.value, tagKey }) : err(UNSEEN)
 }
 
-/** Not retroactive: overrides that are there stay until they are removed. */
+/**
+ * Updates a reserved tag key. Not retroactive: existing overrides remain until they are removed.
+ */
 export async function updateReservedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -135,7 +137,7 @@ export async function updateReservedTagKey(
   return ok({ ...seen.value, tagKey })
 }
 
-/** Bindings with the key stay. */
+/** Deletes a reserved tag key; bindings with the key remain. */
 export async function deleteReservedTagKey(
   context: GovernanceContext,
   caller: GovernanceCaller,

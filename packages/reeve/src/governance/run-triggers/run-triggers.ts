@@ -21,7 +21,7 @@ import {
   type SeenWorkspace,
 } from '../workspaces/find-workspace.ts'
 
-/** A run trigger with its two ends. */
+/** A run trigger with its source and target workspace. */
 export interface SeenRunTrigger {
   readonly trigger: RunTriggerRow
   readonly workspace: WorkspaceRow
@@ -34,8 +34,9 @@ interface RunTriggerList {
 }
 
 /**
- * The run triggers of a workspace, oldest first. A source is named to everybody who may read what
- * it sets off; a workspace that a source sets off, only to those who may read it.
+ * Lists the run triggers of a workspace, oldest first. Inbound triggers show their source to
+ * everyone who may read the workspace; outbound triggers are listed only if the caller may read
+ * their target.
  */
 export function listRunTriggers(
   context: GovernanceContext,
@@ -111,7 +112,7 @@ export async function createRunTrigger(
 
 const SOURCE_POINTER = '/data/relationships/sourceable'
 
-/** One that the caller may not read is told like one that is not there. */
+/** A source that the caller may not read is reported like an unknown one. */
 function findSource(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -11,8 +11,9 @@ import { executesHere } from '../workspaces/find-workspace.ts'
 type Host = Pick<GovernanceHost, 'store' | 'ids' | 'clock' | 'sealer'>
 
 /**
- * What is written with the end of an applied run: a run in each workspace that its workspace sets
- * off. Nothing keeps the apply from ending, so a trigger that cannot queue a run says why.
+ * Returns the changes committed with an applied run: a run in each workspace that is triggered by
+ * its workspace. An apply must not fail because of a trigger, so a trigger that cannot queue a run
+ * records the reason.
  */
 export function triggeredRows(host: Host, applied: RunRow): readonly Change[] {
   const { tables } = host.store
