@@ -26,7 +26,7 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
 const CHECKED: readonly RegExp[] = [
   /^packages\/(?:contract|go-template|hcl|kit|native-policy|rego|sdk)\//,
   /^packages\/reeve\/(?:bench|sim|fuzz|native)\//,
-  /^packages\/reeve\/src\/(?:acl|compat|infrastructure|jobspec|judging|lang|policy-tools|runner|threads|tls)\//,
+  /^packages\/reeve\/src\/(?:acl|compat|governance|infrastructure|jobspec|judging|lang|policy-tools|runner|threads|tls)\//,
   /^tools\//,
 ]
 

@@ -18,13 +18,13 @@ import {
   type Standing,
 } from './permissions.ts'
 
-/** An organization that the caller may know of, and what the caller is in it. */
+/** An organization visible to the caller, with the caller's role in it. */
 export interface Seat {
   readonly organization: OrganizationRow
   readonly standing: Standing
 }
 
-/** The organization of a name, if the caller may know of it. */
+/** Returns the organization with this name if it is visible to the caller. */
 export function findSeat(
   context: GovernanceContext,
   caller: CallerIdentity,
@@ -35,7 +35,7 @@ export function findSeat(
   return id === undefined ? err(UNSEEN) : seatIn(context, caller, id)
 }
 
-/** The same for an organization whose id stands in a row. */
+/** Like findSeat, for the ID of an organization. */
 export function seatIn(
   context: GovernanceContext,
   caller: CallerIdentity,
@@ -45,7 +45,7 @@ export function seatIn(
   if (organization === undefined) return err(UNSEEN)
   const standing = standingIn(context, caller, organization)
   if (!standing.isMember) return err(UNSEEN)
-  // Only who is a member is told, so it says nothing about other organizations.
+  // Only members get this error, so it reveals nothing about other organizations.
   if (caller.kind === 'user' && !organization.userTokensEnabled)
     return err({ code: 'token-refused' })
   return ok({ organization, standing })
@@ -67,7 +67,7 @@ export function standingIn(
     case 'user':
       return ofMember(context, caller.userId, organization)
     default:
-      // A token for the audit trail sees nothing else.
+      // An audit trail token sees nothing else.
       return STRANGER
   }
 }
@@ -80,7 +80,7 @@ function ofMember(
   const { organization_memberships: memberships, team_memberships: inTeams } = context.store.tables
   const pair = scopedKey(organization.id, userId)
   const [id] = memberships.keysIn('pair', pair)
-  // An invitation that was not accepted gives nothing.
+  // A pending invitation grants nothing.
   if (id === undefined || memberships.get(id).status !== 'active') return STRANGER
   const teamIds = new Set(inTeams.rowsIn('user', pair).map(({ teamId }) => teamId))
   return ofTeams(context, organization, teamIds)
@@ -103,7 +103,7 @@ function ofTeams(
   }
 }
 
-/** What the caller may do with a project. */
+/** Returns the permissions of the caller on a project. */
 export function rightsOnProject(
   context: GovernanceContext,
   { organization, standing }: Seat,
@@ -121,7 +121,7 @@ function accessesTo(
   { teamIds, isOwner }: Standing,
   projectId: string,
 ): Pick<ProjectFacts, 'accesses' | 'hasWorkspaceAccess'> {
-  // Owners need none, and a site administrator is in no team.
+  // Owners need no access, and a site administrator is in no team.
   if (isOwner) return { accesses: [], hasWorkspaceAccess: false }
   const { team_projects: teamProjects, team_workspaces: teamWorkspaces } = store.tables
   const ids = [...teamIds]
@@ -134,10 +134,10 @@ function accessesTo(
 }
 
 /**
- * The projects on which the caller has all these rights; undefined when it is every project of the
- * organization. Decided by `projectRights` alone, so a list never disagrees with its items. Costs
- * what the caller's teams were given project by project, not what the organization has, and is
- * remembered until accesses change.
+ * Returns the projects on which the caller has all these permissions; undefined if these are all
+ * projects of the organization. `projectRights` alone decides, so that lists agree with their
+ * items. The cost depends on the accesses of the caller's teams rather than the size of the
+ * organization, and the result is cached until accesses change.
  */
 export function projectsWith(
   context: GovernanceContext,
@@ -157,7 +157,7 @@ export function projectsWith(
   )
 }
 
-/** Everything that the decision depends on, besides the rows that `versionOf` watches. */
+/** Cache key with all inputs of the decision, besides the rows that `versionOf` watches. */
 function scopeKey({ organization, standing }: Seat, rights: readonly ProjectRight[]): string {
   return [organization.id, ...standing.teamIds, '!', ...standing.access, '!', ...rights].join(' ')
 }
@@ -189,7 +189,7 @@ function decideProjects(
   return found
 }
 
-/** A project that the caller may read, with what else it may do with it. */
+/** A project that the caller may read, with the caller's permissions on it. */
 export interface SeenProject extends Seat {
   readonly project: ProjectRow
   readonly rights: ProjectRights
@@ -208,7 +208,7 @@ export function findProject(
   return rights.read ? ok({ ...seat.value, project, rights }) : err(UNSEEN)
 }
 
-/** The project, for somebody who may change it. */
+/** Returns the project if the caller may change it. */
 export function findChangeableProject(
   context: GovernanceContext,
   caller: CallerIdentity,

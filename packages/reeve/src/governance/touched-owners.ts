@@ -1,9 +1,8 @@
 import { put, type Change, type Tables } from '../state/index.ts'
 
 /**
- * What the rows of a write belong to, where the write does not hold it itself: a tag that changes
- * is a change of its project. Written again as they are, in the same commit, so that whoever
- * follows the record hears of it.
+ * Rewrites the parent project, workspace or policy set of changed child rows in the same commit, so
+ * that the parent emits an event: a changed tag is a change of its project.
  */
 export function touchedOwners(tables: Tables, changes: readonly Change[]): readonly Change[] {
   const written = new Set(changes.map((change) => `${change.table} ${idOf(change)}`))
@@ -64,7 +63,7 @@ function writtenAgain(tables: Tables, { table, id }: Owner): Change | undefined 
   }
 }
 
-/** The id of a governed record; of a deletion, its key, which is the same. */
+/** Returns the ID of a governance record; for a deletion the key, which is the same. */
 function idOf(change: Change): string {
   if (change.row === undefined) return change.key
   const id: unknown = Reflect.get(change.row, 'id')

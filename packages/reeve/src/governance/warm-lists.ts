@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { ListIndex } from './list-index.ts'
 import type { TableName } from '../state/index.ts'
 
-/** A list as whoever gets it ready sees it. */
+/** A list, as seen by the warmer. */
 type WarmList = Pick<ListIndex<TableName>, 'isReady' | 'takeTurn'>
 
 /**
- * Gets lists ready after a start, a turn at a time: a hundred thousand rows take seconds, and
- * whoever asks for anything else must not wait for them.
+ * Builds the list indexes after a start in small turns: a hundred thousand rows take seconds, and
+ * other requests must not wait for them.
  */
 export class ListWarmer {
   readonly #lists: readonly WarmList[]
@@ -18,7 +18,7 @@ export class ListWarmer {
     this.#lists = lists
   }
 
-  /** Undefined when all are ready. All who ask wait for the same work. */
+  /** Undefined if all are complete. Concurrent callers share the same work. */
   warm(): Promise<void> | undefined {
     if (this.#lists.every(({ isReady }) => isReady)) return undefined
     this.#running ??= this.#run().finally(() => {
@@ -27,7 +27,7 @@ export class ListWarmer {
     return this.#running
   }
 
-  /** What is not ready then is made so by whoever asks for it. */
+  /** Stops building. The first request that needs an incomplete index finishes it synchronously. */
   stop(): void {
     this.#isStopped = true
   }

@@ -13,7 +13,7 @@ import { newRunRows, queuedRun, roomForRun, type NewRun } from './queued-run.ts'
 
 type RunData = v2.RunCreateRequest['data']
 
-/** The run waits for its plan. */
+/** Creates a run that waits for its plan upload. */
 export async function createRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -31,7 +31,7 @@ export async function createRun(
       attributes,
       configurationId,
     })
-  // A lock keeps out what would change something.
+  // A lock rejects runs that could change the infrastructure.
   if (workspace.lock !== null && attributes['plan-only'] !== true)
     return err({
       code: 'unprocessable',
@@ -53,8 +53,9 @@ export async function createRun(
 }
 
 /**
- * Who may only plan neither queues a destruction nor a run that applies itself; `can-queue-apply`
- * and `can-queue-destroy` of a workspace say the same.
+ * Returns the permission that a run requires. Permission to plan alone allows neither a destroy run
+ * nor an auto-applied one, in agreement with `can-queue-apply` and `can-queue-destroy` of the
+ * workspace.
  */
 function rightFor(attributes: RunAttributes): WorkspaceRight {
   const isLook = attributes['plan-only'] === true || attributes['save-plan'] === true
@@ -67,7 +68,7 @@ interface RunWish {
   readonly attributes: RunAttributes
 }
 
-/** A run that is planned and applied here; it waits in the queue of its workspace. */
+/** Creates a run that this service plans and applies; it waits in the queue of its workspace. */
 async function createExecutedRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -108,7 +109,7 @@ function requestedRun(
     workspace,
     attributes,
     author: { userId: caller.userId, username: callerName(context, caller) },
-    // Somebody who may only plan waits for somebody who may apply.
+    // A run of a caller without permission to apply must be confirmed by one who has it.
     autoApply: rights.queueApply && (attributes['auto-apply'] ?? workspace.autoApply),
   }
 }

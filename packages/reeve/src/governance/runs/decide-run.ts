@@ -19,7 +19,7 @@ export interface Decision {
   readonly comment: string | null
 }
 
-/** Where a decision leads, and when it can be taken (else 409). */
+/** Resulting status of each decision, and the statuses in which it is allowed (otherwise 409). */
 const DECISIONS = {
   apply: { to: 'confirmed', isPossible: isConfirmable, when: 'waits for confirmation' },
   discard: { to: 'discarded', isPossible: isDiscardable, when: 'waits for a decision' },
@@ -79,7 +79,7 @@ async function writeDecision(
   })
 }
 
-/** The run, for somebody who may decide about it; whoever made a run may also cancel it. */
+/** Returns the run if the caller may decide about it; its creator may also cancel it. */
 export function findDecidable(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -94,7 +94,7 @@ export function findDecidable(
     : findRun(context, caller, { runId, right: 'queueApply' })
 }
 
-/** The executor tells how the apply of a confirmed run ended. */
+/** Records the result that an external executor reports for the apply of a confirmed run. */
 export async function reportRun(
   context: GovernanceContext,
   caller: GovernanceCaller,

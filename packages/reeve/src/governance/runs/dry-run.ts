@@ -19,13 +19,13 @@ import { inspectedPlan } from './upload-plan.ts'
 export interface PlanQuestion {
   readonly workspaceId: string
   readonly plan: JsonBytes
-  /** What policies may ask of a run; what is absent is filled from the workspace. */
+  /** Run attributes for policies; absent ones are taken from the workspace. */
   readonly run: JsonBytes | undefined
-  /** All sets that apply to the workspace when undefined. */
+  /** All sets that apply to the workspace if undefined. */
   readonly policySets: readonly string[] | undefined
 }
 
-/** Nothing is stored. */
+/** Evaluates policies for a workspace without storing anything. */
 export async function evaluateWorkspacePolicies(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -47,7 +47,7 @@ export async function evaluateWorkspacePolicies(
   return ok(await judgeSets(context, sets.value, { plan: plan.value.bytes, run, origin }))
 }
 
-/** Sets that do not apply to the workspace are for those who may read policies. */
+/** Sets that do not apply to the workspace require permission to read policies. */
 function chosenSets(
   context: GovernanceContext,
   seen: SeenWorkspace,
@@ -70,7 +70,7 @@ function chosenSets(
   return ok(chosen)
 }
 
-/** A run that is none yet: whoever asks would make it now. */
+/** Returns a hypothetical run, as if the caller created it now. */
 function askedRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -93,7 +93,7 @@ function askedRun(
   return { ...assumed, ...given, ...workspaceSubject(context, seen.workspace) }
 }
 
-/** Tests a set again on the stored plan of a run. */
+/** Evaluates a set for the stored plan of a past run. */
 export async function evaluatePolicySet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -109,7 +109,7 @@ export async function evaluatePolicySet(
   const seen = findRun(context, caller, { runId, right: 'read' })
   if (!seen.ok) return seen
   const { run, plan: stored } = seen.value
-  // Another organization's run is not for these policies.
+  // A run of another organization is reported as unknown.
   if (run.organizationId !== set.value.organization.id) return err(UNSEEN)
   const plan = await readStoredBytes(context, stored)
   if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })

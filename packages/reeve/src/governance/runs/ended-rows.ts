@@ -4,7 +4,7 @@ import { checkOf, evaluationsOf, stageOf } from './find-run.ts'
 import { codePins } from './run-end.ts'
 import { stamped } from './run-states.ts'
 
-/** Whatever of a run was not over is over with it. */
+/** Cancels the run's unfinished plan, policy check, task stage and evaluations. */
 export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
   const changes: Change[] = []
   const plan = tables.run_plans.get(run.planId)
@@ -18,10 +18,10 @@ export function endedRows(tables: Tables, run: RunRow, nowMs: number): readonly 
   if (stage === undefined) return changes
   if (stage.status === 'running')
     changes.push(put('task_stages', { ...canceled(stage, nowMs), updatedMs: nowMs }))
-  // It was announced with the run, and its plan never came.
+  // The stage was created with the run, but its plan never arrived.
   else if (stage.status === 'pending')
     changes.push(put('task_stages', { ...unreached(stage, nowMs), updatedMs: nowMs }))
-  // Nobody can override it any more.
+  // An ended run cannot be overridden any more.
   else if (stage.status === 'awaiting_override') {
     const statusMs = stamped(stage.statusMs, 'failed', nowMs)
     changes.push(put('task_stages', { ...stage, status: 'failed', statusMs, updatedMs: nowMs }))

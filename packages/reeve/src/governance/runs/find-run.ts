@@ -15,7 +15,7 @@ import type { GovernanceContext } from '../context.ts'
 import type { WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
 
-/** A run that the caller may read, with its plan and what else it may do in the workspace. */
+/** A run that the caller may read, with its plan and the caller's permissions on the workspace. */
 export interface SeenRun extends SeenWorkspace {
   readonly run: RunRow
   readonly plan: RunPlanRow
@@ -23,11 +23,11 @@ export interface SeenRun extends SeenWorkspace {
 
 export interface RunWish {
   readonly runId: string
-  /** What the caller must be allowed in the workspace. */
+  /** Permission that the caller needs on the workspace. */
   readonly right: WorkspaceRight
 }
 
-/** Who reads a workspace reads its runs. */
+/** Returns a run; read access to a workspace includes its runs. */
 export function findRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -41,7 +41,7 @@ export function findRun(
   return seen.ok ? ok({ ...seen.value, run, plan: plans.get(run.planId) }) : seen
 }
 
-/** The run of something that has its id. */
+/** Returns the run that the ID belongs to. */
 function findOwner(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -120,24 +120,24 @@ function refusalOf(seen: Result<unknown, GovernanceRefusal>): GovernanceRefusal 
   return seen.ok ? UNSEEN : seen.error
 }
 
-/** The check of a run; undefined where none is made. */
+/** Returns the policy check of a run; undefined if there is none. */
 export function checkOf(tables: Tables, runId: string): PolicyCheckRow | undefined {
   return tables.policy_checks.rowsIn('run', runId)[0]
 }
 
-/** The stage of a run; undefined where none is made. */
+/** Returns the task stage of a run; undefined if there is none. */
 export function stageOf(tables: Tables, runId: string): TaskStageRow | undefined {
   return tables.task_stages.rowsIn('run', runId)[0]
 }
 
-/** The evaluations of a stage: one for each kind, `opa` after `native`. */
+/** Returns the evaluations of a stage: one per kind, `native` before `opa`. */
 export function evaluationsOf(tables: Tables, stageId: string): readonly PolicyEvaluationRow[] {
   return tables.policy_evaluations
     .rowsIn('stage', stageId)
     .toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
 }
 
-/** What the sets of an evaluation said, by their names. */
+/** Returns the outcomes of the sets of an evaluation, by name. */
 export function outcomesOf(tables: Tables, evaluationId: string): readonly PolicySetOutcomeRow[] {
   return tables.policy_set_outcomes
     .rowsIn('evaluation', evaluationId)

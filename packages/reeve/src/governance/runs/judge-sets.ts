@@ -15,7 +15,7 @@ import type { GovernanceContext } from '../context.ts'
 import { readPolicyCode, type AppliedPolicy } from '../policy-sets/applying-sets.ts'
 import type { FrozenSet } from './frozen-sets.ts'
 
-/** Of what one policy gives so much is kept. */
+/** Stored outputs of one policy. */
 const OUTPUTS_MAX = 100
 const FINDINGS_MAX = 100
 export const OUTPUT_CHARS_MAX = 64 * 1024
@@ -24,14 +24,14 @@ const MESSAGE_CHARS_MAX = 2_000
 type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
 
 export interface JudgedPlan {
-  /** JSON that was inspected: it is parsed where policies are evaluated. */
+  /** Validated JSON; it is parsed where policies are evaluated. */
   readonly plan: Uint8Array
-  /** What policies may ask of the run. */
+  /** Attributes of the run for policies. */
   readonly run: PlainObject
   readonly origin: AskingOrigin
 }
 
-/** Asks every policy of every set about a plan. A policy in two sets is asked twice. */
+/** Evaluates every policy of every set for a plan. A policy in two sets is evaluated twice. */
 export async function judgeSets(
   context: Judging,
   sets: readonly FrozenSet[],
@@ -53,28 +53,28 @@ export async function judgeSets(
   return sets.map((set) => judgedSet(set, said, secretsOf(set)))
 }
 
-/** Whoever reads a run may not be one who knows the sensitive parameters of its sets. */
+/** Users who may read a run may lack access to the sensitive parameters of its sets. */
 function secretsOf(set: FrozenSet): readonly string[] {
   const secrets = new Secrets()
   secrets.add(set.secrets)
-  // The longest first: one may be in another.
+  // Longest first, because one may contain another.
   return secrets.texts().toSorted((a, b) => b.length - a.length)
 }
 
-/** For `opa` what was not given is not there. */
+/** Removes absent attributes, which are undefined for `opa`. */
 function withoutUnset(run: PlainObject): PlainObject {
   const unset = ['target_addrs', 'replace_addrs'].filter((name) => run[name] === null)
   return Object.fromEntries(Object.entries(run).filter(([name]) => !unset.includes(name)))
 }
 
-/** One judgement for each policy; one whose code is gone fails closed. */
+/** Returns one judgement per policy. A policy whose code is missing fails closed. */
 async function askAll(
   { store, policyAsker }: Judging,
   policies: readonly AppliedPolicy[],
   { subject, origin }: { readonly subject: AskedSubject; readonly origin: AskingOrigin },
 ): Promise<readonly Judgement[]> {
   const codes = new Map<string, string | undefined>()
-  // A blob can be read when it is durable.
+  // A blob is readable once it is durable.
   await store.settled()
   for (const { codeHash } of policies)
     if (!codes.has(codeHash)) codes.set(codeHash, await readPolicyCode(store, codeHash))
@@ -112,7 +112,7 @@ function judgedSet(
   return { id, name, description, overridable, toolVersion, error: '', warnings, outcomes }
 }
 
-/** What is kept of a judgement; what is odd about it, and what of it was left out. */
+/** Limits the size of a judgement, and adds notes about omitted and unusual parts. */
 export function bounded(
   judgement: Judgement,
   secrets: readonly string[] = [],
@@ -124,7 +124,7 @@ export function bounded(
   let chars = 0
   for (const item of judgement.output.slice(0, OUTPUTS_MAX)) {
     const room = OUTPUT_CHARS_MAX - chars
-    // What was printed is one text: its beginning is kept, and counts as it is.
+    // Printed output is one text, which is truncated.
     const fitting = isPrinted(item) ? { print: truncateText(item.print, room) } : item
     chars += isPrinted(item)
       ? Math.min(item.print.length, room)
@@ -134,7 +134,7 @@ export function bounded(
   }
   const kept = { ...judgement, output, findings: judgement.findings.slice(0, FINDINGS_MAX) }
   const told = withoutSecrets(kept, secrets)
-  // Cut after secrets were taken out: part of one would not be known.
+  // Truncated after redaction, because a truncated secret would not be recognised.
   const findings = told.findings.map(boundedFinding)
   const left = judgement.output.length - output.length
   const unfound = judgement.findings.length - findings.length
@@ -146,7 +146,7 @@ export function bounded(
   return { judgement: { ...told, findings }, warning: parts.join('; ') }
 }
 
-/** Nothing but what was printed: an answer of a policy may have a field of that name too. */
+/** Distinguishes printed output from a policy result with a member of the same name. */
 function isPrinted(item: unknown): item is { readonly print: string } {
   if (typeof item !== 'object' || item === null || !('print' in item)) return false
   return typeof item.print === 'string' && Object.keys(item).length === 1

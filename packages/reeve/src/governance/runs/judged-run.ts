@@ -22,14 +22,14 @@ export interface JudgedRun {
   readonly run: RunRow
   readonly plan: RunPlanRow
   readonly sets: readonly FrozenSet[]
-  /** One for each of `sets`. */
+  /** One result for each of `sets`. */
   readonly judged: readonly JudgedSetRow[]
   readonly durationMs: number
 }
 
 type Host = Pick<GovernanceContext, 'store' | 'ids' | 'clock'>
 
-/** What is written when the policies of a run have spoken. */
+/** Returns the changes that record the result of a run's policy evaluation. */
 export function judgedRows(host: Host, given: JudgedRun): readonly Change[] {
   const { tables } = host.store
   const nowMs = host.clock.nowMs()
@@ -88,7 +88,7 @@ function judgedCheck(
   return { ...check, status, statusMs, durationMs, sets }
 }
 
-/** An evaluation with what each of its sets said. */
+/** Returns an evaluation with the outcome of each of its sets. */
 function evaluationRows(
   { ids }: Host,
   evaluation: PolicyEvaluationRow,
@@ -124,7 +124,7 @@ function evaluationRows(
   ]
 }
 
-/** What is written when the policies of a run could not be asked at all. */
+/** Returns the changes for a run whose policies could not be evaluated. */
 export function unaskedRows({ store, clock }: Host, run: RunRow): readonly Change[] {
   const { tables } = store
   const nowMs = clock.nowMs()

@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { JudgedSetRow, PolicyCheckRow } from '../../model/index.ts'
 import { verdictOf, weightOf } from '../../policy/index.ts'
 
-/** The heaviest failure decides. */
+/** Returns the status of a policy check, which the most severe failure decides. */
 export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['status'] {
   const { denials } = verdictOf(sets, false)
   if (denials.some(({ weight }) => weight === 'final')) return 'hard_failed'
@@ -10,7 +10,7 @@ export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['st
 }
 
 /**
- * The counters of a check. What errored counts as failed at its level. An override passes over the
+ * Counts the results of a check. Errors count as failures at their level. An override ignores the
  * result and does not change it.
  */
 export function checkResultOf(
@@ -40,7 +40,7 @@ export function checkResultOf(
   }
 }
 
-/** What the policies of one set said, as documents show it. */
+/** Returns the outcome of one set in its document form. */
 export function shownSet(set: Omit<JudgedSetRow, 'id'>): v2.PolicySetVerdict {
   return {
     outcomes: set.outcomes,
@@ -54,7 +54,7 @@ export function shownSet(set: Omit<JudgedSetRow, 'id'>): v2.PolicySetVerdict {
   }
 }
 
-/** Each outcome is counted once: one that errored is not among the failed. */
+/** Counts each outcome once: an error is not counted as a failure. */
 export function resultCountOf(
   sets: readonly Pick<JudgedSetRow, 'outcomes'>[],
 ): v2.PolicyResultCount {
@@ -69,13 +69,16 @@ export function resultCountOf(
   }
 }
 
-/** A mandatory policy that does not pass, then what kept a set from it. */
+/** Failed if a mandatory policy does not pass, or a set could not be evaluated. */
 export function evaluationStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
   if (!verdictOf(sets, false).isAllowed) return 'failed'
   return sets.some(({ error }) => error !== '') ? 'errored' : 'passed'
 }
 
-/** A stage waits for an override only where every set that stands in the way can be overridden. */
+/**
+ * Returns the status of a stage. It waits for an override only if every failed set can be
+ * overridden.
+ */
 export function stageStatusOf(
   sets: readonly JudgedSetRow[],
   mayPause: boolean,
@@ -86,7 +89,7 @@ export function stageStatusOf(
   return isOpen && mayPause ? 'awaiting_override' : 'failed'
 }
 
-/** All sets together, for a question that is asked once and not kept. */
+/** Returns the status of all sets of a dry run. */
 export function dryRunStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
   const { denials } = verdictOf(sets, false)
   if (denials.some(({ outcome }) => outcome.status === 'failed')) return 'failed'

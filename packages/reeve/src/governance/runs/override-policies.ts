@@ -26,7 +26,7 @@ import { runRows } from './execution/run-rows.ts'
 import { afterCheck, afterStage, mayGoOn } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
-/** Whether somebody with the right could override the check now. */
+/** Reports whether the check can be overridden now, given permission. */
 export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'check'>): boolean {
   return check.status === 'soft_failed' && run.status === 'policy_override'
 }
@@ -36,7 +36,7 @@ export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stag
   return stage.status === 'awaiting_override' && isPaused
 }
 
-/** This run only; who, when and why stay with the check. */
+/** Overrides a check for this run only; author, time and comment are recorded in the check. */
 export async function overrideCheck(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -66,20 +66,20 @@ export async function overrideCheck(
 
 const NOTHING = 'there is nothing to override'
 
-/** Why a failure that can be overridden is closed in this run. */
+/** Returns why an overridable failure cannot be overridden in this run. */
 function closedBy(run: RunRow): string {
   if (run.planOnly) return 'its run is plan-only, and nothing follows that an override could allow'
   if (!mayGoOn(run)) return 'its plan has no changes, which takes a run with allow-empty-apply'
   return `its run is ${run.status}`
 }
 
-/** Whether the stage would wait for an override if anything could follow it. */
+/** Reports whether the stage would wait for an override if the run could continue after it. */
 function wouldWait({ store }: GovernanceContext, { id, override }: TaskStageRow): boolean {
   const sets = evaluationsOf(store.tables, id).flatMap((one) => outcomesOf(store.tables, one.id))
   return override === null && stageStatusOf(sets, true) === 'awaiting_override'
 }
 
-/** The same for the sets of a stage; then it is the check's turn. */
+/** Overrides the failed sets of a stage; then the check follows. */
 export async function overrideStage(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -110,7 +110,7 @@ export async function overrideStage(
   return ok({ ...seen.value, stage, run })
 }
 
-/** The evaluations that failed. */
+/** Returns the failed evaluations, marked as overridden. */
 function overridden(
   { store }: GovernanceContext,
   stage: TaskStageRow,
@@ -128,7 +128,7 @@ function overridden(
     )
 }
 
-/** The check was judged with the stage, on the same snapshot; now it counts. */
+/** The check was evaluated with the stage, on the same snapshot; its result takes effect now. */
 function afterOverride(
   { store }: GovernanceContext,
   before: RunRow,
@@ -144,7 +144,7 @@ function afterOverride(
   return { run, changes: [put('policy_checks', { ...check, status, statusMs })] }
 }
 
-/** Who, when and why; an organization may want the last from everybody. */
+/** Returns author, time and comment; an organization may require the comment. */
 function recordOf(
   context: GovernanceContext,
   caller: GovernanceCaller,

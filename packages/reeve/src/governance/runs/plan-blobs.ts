@@ -11,17 +11,17 @@ import {
   type Tables,
 } from '../../state/index.ts'
 
-/** The bytes of a plan in the commit that completes its upload. */
+/** Blob parts of a plan for the commit that completes its upload. */
 export interface StoredPlan {
   readonly changes: readonly Change[]
   readonly blobs: readonly { readonly key: string; readonly bytes: Uint8Array }[]
 }
 
 /**
- * Stores all of a large plan but its last part, one part in each commit, so that commits of others
- * are written in between (decision 0081). Gives what is left for the commit that completes the
- * upload; until then nobody reads the parts. Undefined when `isWanted` says before a part that
- * nobody waits for the plan any more: then what was stored of it is removed.
+ * Stores all of a large plan but its last part, one part per commit, so that other commits are
+ * interleaved (decision 0081). Returns the rest for the commit that completes the upload; until
+ * then the parts are not readable. `isWanted` is checked before each part: if it returns false,
+ * stored parts are deleted and the result is undefined.
  */
 export async function storePlanParts(
   store: Store,
@@ -41,7 +41,7 @@ export async function storePlanParts(
     return undefined
   }
   const known = new Set(parts.map(({ row }) => row.id))
-  // An upload that was broken off may have been longer.
+  // A previous, aborted upload may have stored more parts.
   const left = [...store.tables.plan_parts.keysIn('plan', plan.id)].filter((id) => !known.has(id))
   const changes = [put('plan_parts', last.row), ...left.map((id) => remove('plan_parts', id))]
   return { changes, blobs: [last.blob] }
@@ -52,7 +52,7 @@ interface PlanPart {
   readonly blob: { readonly key: string; readonly bytes: Uint8Array }
 }
 
-/** None of a plan that fits into one commit. */
+/** Returns no parts for a plan that fits into one commit. */
 function partsOf(plan: RunPlanRow, bytes: Uint8Array): readonly PlanPart[] {
   const size = LIMITS.planPartBytes
   if (bytes.length <= size) return []
@@ -77,13 +77,13 @@ async function commit(
   changes: readonly Change[],
   blobs: StoredPlan['blobs'],
 ): Promise<void> {
-  // A part is no event, and the record of the audit log is that of the whole upload.
+  // A part emits no event; the audit log has one record for the whole upload.
   await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
 }
 
 /**
- * The plan as it was uploaded; undefined before that, and when it was deleted meanwhile. A large
- * one is in memory that threads share.
+ * Returns the plan as uploaded; undefined before that, and after deletion. A large one is in shared
+ * memory.
  */
 export async function readStoredBytes(
   { store }: { readonly store: Store },

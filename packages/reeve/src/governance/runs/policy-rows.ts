@@ -14,8 +14,8 @@ import { stamped } from './run-states.ts'
 type Host = Pick<GovernanceContext, 'ids' | 'clock' | 'store'>
 
 /**
- * The stage of a run before its plan. Clients that follow a run look for stages once, right after
- * they have created it: one that appeared later would never be shown.
+ * Returns the stage of a run before its plan. Clients list the stages once, right after they have
+ * created the run, so a stage that is created later would never be shown.
  */
 export function expectedStage(
   host: Host,
@@ -26,7 +26,7 @@ export function expectedStage(
   return staged.length === 0 ? [] : newStage(host, run, { sets: staged, status: 'pending' })
 }
 
-/** What callers can follow while the policies are asked. */
+/** Returns the rows that callers can poll while the policies are evaluated. */
 export function waitingRows(
   host: Host,
   run: RunRow,
@@ -79,7 +79,7 @@ function newStage(host: Host, run: RunRow, { sets, status }: NewStage): readonly
   ]
 }
 
-/** The stage was announced with the run; policies may have changed since. */
+/** The stage was created with the run; policies may have changed since. */
 function begunStage(
   host: Host,
   stage: TaskStageRow,
@@ -88,7 +88,7 @@ function begunStage(
   const nowMs = host.clock.nowMs()
   const kinds = kindsOf(sets)
   const known = evaluationsOf(host.store.tables, stage.id)
-  // Without a policy nothing is asked, and nobody would end the stage.
+  // Without policies there is no evaluation that would end the stage.
   const status = kinds.length === 0 ? 'passed' : 'running'
   const added = kinds.filter((kind) => known.every((one) => one.kind !== kind))
   return [

@@ -25,7 +25,7 @@ export interface NewRun {
   readonly autoApply: boolean
 }
 
-/** Who a run names as its creator. */
+/** Creator of a run. */
 export interface RunAuthor {
   readonly userId: string
   readonly username: string
@@ -79,7 +79,7 @@ export function newRunRows(
   return { run, plan }
 }
 
-/** Makes room for one more run: the oldest of those that have ended goes. */
+/** Deletes the oldest finished runs to make room for another run. */
 export function roomForRun(
   tables: Tables,
   workspaceId: string,
@@ -97,7 +97,7 @@ export function roomForRun(
 }
 
 export interface QueuedRunWish extends NewRun {
-  /** What it plans; as it will be when the run is written. */
+  /** Configuration to plan, as it will be when the run is written. */
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
 }
@@ -109,8 +109,8 @@ export interface QueuedRun {
 }
 
 /**
- * A run that is planned and applied here, and waits in the queue of its workspace; else why it
- * cannot be queued.
+ * Returns a run that this service plans and applies, waiting in the queue of its workspace, or why
+ * it cannot be queued.
  */
 export function queuedRun(host: Host, wish: QueuedRunWish): Result<QueuedRun, GovernanceRefusal> {
   const { workspace } = wish

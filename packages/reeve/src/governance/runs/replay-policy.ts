@@ -23,8 +23,8 @@ export interface PolicyReplay extends TriedChange {
 }
 
 /**
- * What a policy would have said of what has happened, page by page: each page judges a bounded
- * number of subjects and bytes, and says where the next one begins.
+ * Evaluates a policy for past runs or submissions. Each page evaluates a bounded number of subjects
+ * and bytes, and returns the start of the next one.
  */
 export async function replayPolicy(
   context: GovernanceContext,

@@ -12,19 +12,19 @@ import { runSubject } from './run-subject.ts'
 import { plain } from './try-policy.ts'
 import { readStoredBytes } from './plan-blobs.ts'
 
-/** Jobs that are looked at for their versions; those of larger namespaces are not all replayed. */
+/** Jobs whose versions are replayed; larger namespaces are truncated. */
 const JOBS_MAX = 20_000
 
-/** Something that happened, by which a policy can be tried. */
+/** A past event for which a policy can be evaluated. */
 export interface PastSubject {
   readonly type: (typeof v2.REPLAY_SUBJECTS)[number]
-  /** Orders it among the others: when it was written. */
+  /** Sort key: the index at which it was created. */
   readonly createIndex: number
   readonly key: string
   readonly from: 'runs' | 'job_versions' | 'policy_verdicts'
 }
 
-/** What can be replayed in an organization, the newest first. */
+/** Returns the subjects of an organization that can be replayed, newest first. */
 export function pastSubjects(
   tables: Tables,
   organizationId: string,
@@ -56,7 +56,7 @@ export function compareNewest(
   return b.createIndex - a.createIndex || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
 }
 
-/** The namespaces that the policies of an organization can reach. */
+/** Returns the namespaces that the policies of an organization can apply to. */
 function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<string> {
   const found = new Set(tables.project_namespaces.keysIn('organization', organizationId))
   for (const setId of tables.policy_sets.keysIn('organization', organizationId)) {
@@ -69,16 +69,19 @@ function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<strin
   return found
 }
 
-/** A past subject as policies see it. */
+/** A past subject in the form that policies receive. */
 export interface LoadedSubject {
   readonly subject: AskedSubject
   readonly shown: Pick<v2.ReplayedSubject, 'type' | 'id' | 'version'>
   readonly createdMs: number | null
-  /** What reading it has cost. */
+  /** Bytes read to load it. */
   readonly bytes: number
 }
 
-/** Undefined when there is nothing to judge: no plan, or not kept. */
+/**
+ * Loads a subject; undefined if there is nothing to evaluate, because it has no plan or was
+ * deleted.
+ */
 export async function loadSubject(
   context: GovernanceContext,
   past: PastSubject,
@@ -131,7 +134,7 @@ function loadVersion({ store }: GovernanceContext, key: string): LoadedSubject |
   }
 }
 
-/** What was denied, or passed over, as policies saw it then. */
+/** Loads a denied or overridden submission in the form that policies received. */
 async function loadDenied(
   { store }: GovernanceContext,
   key: string,
@@ -151,7 +154,7 @@ async function loadDenied(
   }
 }
 
-/** Who had asked, and the variables of that moment, are not kept. */
+/** The submitter and the variables of that time are not stored. */
 function jobSubject(
   namespace: string,
   job: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 import { filesEnd } from './execution/run-rows.ts'
 import { remove, type Change, type Tables } from '../../state/index.ts'
 
-/** Every table that holds something about runs. */
+/** All tables with data of runs. */
 const ABOUT_RUNS = [
   'run_plans',
   'plan_parts',
@@ -13,7 +13,7 @@ const ABOUT_RUNS = [
   'run_phases',
 ] as const
 
-/** Removes a run with everything about it; the plan's blob goes with its row. */
+/** Deletes a run with all its data; the plan's blob is deleted with its row. */
 export function runEnd(tables: Tables, runId: string): readonly Change[] {
   return [
     ...[...tables.run_plans.keysIn('run', runId)].flatMap((planId) => codePins(tables, planId)),
@@ -29,7 +29,7 @@ export function workspaceRunsEnd(tables: Tables, workspaceId: string): readonly 
   return [...tables.runs.keysIn('workspace', workspaceId)].flatMap((id) => runEnd(tables, id))
 }
 
-/** Lets go of the code that a plan kept for its policies. */
+/** Releases the policy code that a plan references. */
 export function codePins(tables: Tables, planId: string): readonly Change[] {
   return [...tables.policy_codes.keysIn('owner', planId)].map((key) => remove('policy_codes', key))
 }

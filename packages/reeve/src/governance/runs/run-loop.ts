@@ -14,18 +14,18 @@ import { runSubject } from './run-subject.ts'
 import { movedRun } from './run-states.ts'
 import { readStoredBytes } from './plan-blobs.ts'
 
-/** A run that nobody uploads a plan for may be this much late in ending. */
+/** Maximum delay in expiring a run without a plan upload. */
 const EXPIRE_EVERY_MS = 60_000
 
-/** Where too many questions wait for policies, a run waits a little longer. */
+/** Delay before a run is retried when the queue of policy evaluations is full. */
 const RETRY_AFTER_MS = 2_000
 
 const DONE = Promise.resolve()
 
-/** Time that one turn of an organization is worth: one with slower policies has fewer turns. */
+/** Evaluation time per turn of an organization: slower policies get fewer turns. */
 const TURN_MS = 50
 
-/** Ended in one commit; the rest waits for the next one. */
+/** Runs expired in one commit; the rest follow in the next round. */
 const EXPIRED_MAX = 200
 
 export interface RunLoopLog {
@@ -38,15 +38,15 @@ export interface RunLoopOptions {
 }
 
 /**
- * Asks the policies about plans that were uploaded, one run after the other, and ends runs whose
- * plan never came. Organizations are served in turn: one that uploads many plans,
- * or plans that take long, delays its own runs. What it has to do stands in the runs themselves, so
- * a server that starts goes on where the last one stopped.
+ * Evaluates policies for uploaded plans, one run after the other, and expires runs whose plan never
+ * arrived. Organizations are served round-robin, so many or slow plans delay only their own
+ * organization. All work is derived from the runs, so a restarted server continues where the
+ * previous one stopped.
  */
 export class RunLoop {
   readonly #context: GovernanceHost
   readonly #log: RunLoopLog
-  /** Ids of runs that wait, and the same as a set. */
+  /** IDs of pending runs, in a queue and as a set. */
   readonly #queue = new FairQueue<string>({
     // The runs are in memory already.
     itemsMax: Number.POSITIVE_INFINITY,
@@ -78,7 +78,7 @@ export class RunLoop {
     await this.#running
   }
 
-  /** Asks about everything that waits; also what the tests call. One round at a time. */
+  /** Evaluates all pending runs; also called by tests. Only one round runs at a time. */
   judge(): Promise<void> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined
@@ -86,14 +86,14 @@ export class RunLoop {
     return this.#running
   }
 
-  /** Ends the runs that have waited for their plan long enough. */
+  /** Expires the runs that have waited too long for their plan. */
   expire(): void {
     const { store, clock } = this.#context
     const nowMs = clock.nowMs()
     const late = store.tables.runs
       .rowsIn('status', 'pending')
-      // One that is executed here waits for its turn, however long that takes.
-      // One from further ahead was created by a clock that was ahead: nobody knows its age.
+      // An executed run waits for its turn without a limit. A creation time in the future comes
+      // from a server with a wrong clock, so the age is unknown.
       .filter(({ execution }) => execution === undefined)
       .filter(({ createdMs }) => Math.abs(nowMs - createdMs) >= v2.PLAN_UPLOAD_WAIT_MS_MAX)
     try {
@@ -110,17 +110,17 @@ export class RunLoop {
               ]),
         })
     } catch (thrown) {
-      // The storage has failed: the next start ends them.
+      // The storage failed; the next start expires them.
       if (!(thrown instanceof Fault)) throw thrown
       this.#log.warn({ err: errorMessage(thrown) }, 'runs without a plan could not be ended')
     }
   }
 
-  /** A commit only wakes it; it takes its work from the table. */
+  /** A commit only triggers a round; the work is read from the table. */
   #follow(): void {
     if (this.#stopped) return
     this.#cancelWatch = this.#context.store.watches.watch([{ table: 'runs' }], () => this.#follow())
-    // A round that is about to end may have looked already.
+    // The current round may be past its reads, so another one follows.
     void (this.#running ?? DONE).then(() => this.judge())
   }
 
@@ -141,7 +141,7 @@ export class RunLoop {
     }
   }
 
-  /** Whether the next one may be tried. */
+  /** Returns whether the next run may be tried. */
   async #settle(run: RunRow): Promise<boolean> {
     try {
       await this.#judgeRun(run).catch((thrown: unknown) => {
@@ -152,8 +152,8 @@ export class RunLoop {
       })
       return true
     } catch (thrown) {
-      // The storage has failed, or the server stops: the next start goes on. Too much at once
-      // passes: it is tried again.
+      // The storage failed or the server stops: the next start continues. An overload is transient
+      // and is retried.
       if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#judgeLater()
       this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'a run could not be settled')
       return false
@@ -165,7 +165,7 @@ export class RunLoop {
     this.#cancelRetry = this.#context.clock.after(RETRY_AFTER_MS, () => void this.judge())
   }
 
-  /** The run that has waited longest of the organization whose turn it is. */
+  /** Returns the oldest pending run of the organization whose turn it is. */
   #next(): RunRow | undefined {
     const { runs } = this.#context.store.tables
     this.#queueNew()
@@ -200,8 +200,8 @@ export class RunLoop {
     const origin = { tenant: organizationTenant(run.organizationId) }
     const subject = { plan: document, run: runSubject(this.#context, run), origin }
     const judged = await judgeSets(this.#context, sets, subject)
-    // To ask takes a while: somebody may have canceled it. What was asked while the server stops
-    // is asked again by the next one.
+    // The run may have been canceled during the evaluation. If the server stops, the next one
+    // repeats the evaluation.
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
     const durationMs = clock.nowMs() - startMs
     await store.commit({
@@ -211,7 +211,7 @@ export class RunLoop {
     }).durable
   }
 
-  /** Fails closed: a run whose policies cannot be asked does not go on. */
+  /** Fails closed: a run whose policies cannot be evaluated does not continue. */
   #giveUp({ id }: RunRow): void {
     const { store } = this.#context
     const run = store.tables.runs.find(id)

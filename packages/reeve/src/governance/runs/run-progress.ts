@@ -4,35 +4,38 @@ import type { PolicyCheckRow, RunRow, TaskStageRow } from '../../model/index.ts'
 type StageStatus = TaskStageRow['status']
 type CheckStatus = PolicyCheckRow['status']
 
-/** What is known about a run when its policies have spoken. */
+/** Facts about a run whose policies have been evaluated. */
 export interface RunFacts {
   readonly run: Pick<
     RunRow,
     'planOnly' | 'hasChanges' | 'allowEmptyApply' | 'autoApply' | 'execution'
   >
-  /** Undefined where no set is evaluated in a stage. */
+  /** Undefined if no set is evaluated in a stage. */
   readonly stage: StageStatus | undefined
-  /** What the check comes to when it is its turn; undefined where no set is checked. */
+  /** Result of the check when its turn comes; undefined if it has no sets. */
   readonly check: CheckStatus | undefined
 }
 
-/** Where a run goes next, and what becomes of the check on the way. */
+/** Next statuses of a run, and the effect on its check. */
 export interface RunProgress {
-  /** The statuses it passes, the last of which it stays in. */
+  /** Statuses in order; the run stays in the last one. */
   readonly path: readonly v2.RunStatus[]
   readonly check: CheckStatus | undefined
 }
 
-/** From the end of the plan, or from an override of the stage. First the stage, then the check. */
+/**
+ * Returns the progress after the plan, or after an override of the stage. The stage comes before
+ * the check.
+ */
 export function afterStage(facts: RunFacts): RunProgress {
   const { run, stage } = facts
   if (stage === 'awaiting_override')
     return {
-      // Clients that execute runs here know a status of its own for it.
+      // Clients that execute runs expect a separate status for it.
       path: [run.execution === undefined ? 'policy_override' : 'post_plan_awaiting_decision'],
       check: held(facts),
     }
-  // Of a speculative run the stage alone tells that it failed.
+  // A failed stage does not change the status of a speculative run.
   if (stage === 'failed' && !run.planOnly) return { path: ['errored'], check: lost(facts) }
   const checked = afterCheck(facts)
   if (facts.check === undefined)
@@ -40,7 +43,7 @@ export function afterStage(facts: RunFacts): RunProgress {
   return { ...checked, path: ['post_plan_completed', 'policy_checking', ...checked.path] }
 }
 
-/** From the check, or from an override of it. */
+/** Returns the progress from the check, or from an override of it. */
 export function afterCheck({ run, check }: Omit<RunFacts, 'stage'>): RunProgress {
   switch (check) {
     case 'hard_failed':
@@ -55,7 +58,10 @@ export function afterCheck({ run, check }: Omit<RunFacts, 'stage'>): RunProgress
   }
 }
 
-/** What follows when no policy is in the way: an end, an apply, or the wait for one. */
+/**
+ * Returns the statuses when no policy blocks the run: its end, an apply, or the wait for a
+ * confirmation.
+ */
 export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
   if (!mayGoOn(run)) return ['planned_and_finished']
   if (run.execution?.savePlan === true) return ['planned_and_saved']
@@ -63,8 +69,8 @@ export function afterPolicies(run: RunFacts['run']): readonly v2.RunStatus[] {
 }
 
 /**
- * Whether anything can follow the plan. Otherwise there is nothing to override for: a speculative
- * run and a plan without changes do not pause.
+ * Reports whether anything can follow the plan. Otherwise there is nothing to override: a
+ * speculative run and a plan without changes do not pause.
  */
 export function mayGoOn({ planOnly, hasChanges, allowEmptyApply }: RunFacts['run']): boolean {
   return !planOnly && (hasChanges || allowEmptyApply)

@@ -1,10 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import type { RunRow, StatusTimes } from '../../model/index.ts'
 
-/**
- * How a run goes through its statuses. What is not in this table does not happen; the last six end
- * a run.
- */
+/** Allowed status transitions of a run. The last six statuses are terminal. */
 export const RUN_MOVES = {
   pending: ['plan_queued', 'planning', 'canceled', 'errored'],
   plan_queued: ['planning', 'canceled', 'errored'],
@@ -69,7 +66,7 @@ export function isEnded(status: v2.RunStatus): boolean {
   return RUN_MOVES[status].length === 0
 }
 
-/** Nothing happens to it before somebody decides. */
+/** Reports whether the status is terminal or waits for a user action. */
 export function isResting(status: v2.RunStatus): boolean {
   return isEnded(status) || AWAITING_OVERRIDE.has(status) || isConfirmable(status)
 }
@@ -79,7 +76,7 @@ const AWAITING_OVERRIDE: ReadonlySet<v2.RunStatus> = new Set([
   'post_plan_awaiting_decision',
 ])
 
-/** Something of it waits for a node, or executes there. */
+/** Reports whether a phase of the run waits for a node or executes on one. */
 export function isExecuting(status: v2.RunStatus): boolean {
   return EXECUTING.has(status)
 }
@@ -91,7 +88,9 @@ const EXECUTING: ReadonlySet<v2.RunStatus> = new Set([
   'applying',
 ])
 
-/** Its policies have passed or were overridden, and it waits for a yes. */
+/**
+ * Reports whether the policies have passed or were overridden and the run waits for a confirmation.
+ */
 export function isConfirmable(status: v2.RunStatus): boolean {
   return mayMove(status, 'confirmed')
 }
@@ -104,13 +103,13 @@ export function isCancelable(status: v2.RunStatus): boolean {
   return mayMove(status, 'canceled')
 }
 
-/** The statuses in which a run is not over yet. */
+/** Returns the statuses that are not terminal. */
 export function openStatuses(): readonly v2.RunStatus[] {
-  // Object.keys of the table gives exactly the statuses.
+  // The keys of the table are exactly the statuses.
   return (Object.keys(RUN_MOVES) as v2.RunStatus[]).filter((status) => !isEnded(status))
 }
 
-/** The run after it went along `path`. Its times tell every status that it passed. */
+/** Returns the run after the transitions of `path`, with a timestamp for every status. */
 export function movedRun(run: RunRow, path: readonly v2.RunStatus[], nowMs: number): RunRow {
   return {
     ...run,
@@ -119,7 +118,7 @@ export function movedRun(run: RunRow, path: readonly v2.RunStatus[], nowMs: numb
   }
 }
 
-/** `policy_checked` is told as `policy-checked-at`. */
+/** The timestamp of `policy_checked` is `policy-checked-at`. */
 export function stamped(times: StatusTimes, status: string, nowMs: number): StatusTimes {
   return { ...times, [`${status.replaceAll('_', '-')}-at`]: nowMs }
 }

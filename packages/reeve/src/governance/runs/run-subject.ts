@@ -4,7 +4,7 @@ import { usernameOf } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { workspaceEffectiveTags } from '../projects/tags.ts'
 
-/** What policies may ask of a run. */
+/** Returns the attributes of a run for policies. */
 export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRow): PlainObject {
   return {
     id: run.id,
@@ -19,14 +19,14 @@ export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRo
     target_addrs: run.targetAddresses.length === 0 ? null : run.targetAddresses,
     replace_addrs: run.replaceAddresses.length === 0 ? null : run.replaceAddresses,
     variables: Object.fromEntries(
-      // Values given with a run are taken for secret.
+      // Variables of a run are treated as sensitive.
       run.variableNames.map((name) => [name, { category: 'run', sensitive: true }]),
     ),
     ...workspaceSubject(context, context.store.tables.workspaces.get(run.workspaceId)),
   }
 }
 
-/** Where a run is: its project, organization and workspace. */
+/** Returns the project, organization and workspace of a run. */
 export function workspaceSubject(
   { store }: Pick<GovernanceContext, 'store'>,
   workspace: WorkspaceRow,

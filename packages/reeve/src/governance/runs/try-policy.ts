@@ -18,7 +18,7 @@ import { findPolicy } from '../policies/find-policy.ts'
 import { readPolicyCode } from '../policy-sets/applying-sets.ts'
 import { bounded } from './judge-sets.ts'
 
-/** What may differ from the policy as it is stored. */
+/** Members that may differ from the stored policy. */
 export interface TriedChange {
   readonly code?: string | undefined
   readonly query?: string | null | undefined
@@ -30,7 +30,7 @@ export interface PolicyTrial extends TriedChange {
   readonly input: JsonBytes
 }
 
-/** Asks a policy, or other code in its place, about any input. Nothing is stored. */
+/** Evaluates a policy, optionally with other code, for any input. Nothing is stored. */
 export async function tryPolicy(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -61,7 +61,7 @@ export async function tryPolicy(
   })
 }
 
-/** Trials of an organization wait for each other, and for no other organization's. */
+/** Previews of an organization are queued separately from those of others. */
 export function trialOf(organizationId: string): AskingOrigin {
   return { tenant: organizationTenant(organizationId), purpose: 'trial' }
 }
@@ -70,7 +70,7 @@ export function triedParams({ params }: TriedChange): Result<PlainObject, Govern
   return parseSmallObject(params, { pointer: '/data/attributes/params', name: 'Params' })
 }
 
-/** The policy as it is to be tried. */
+/** Returns the policy with the changes to try. */
 export async function triedText(
   { store }: GovernanceContext,
   { name, kind, query, code }: RunPolicyRow,
@@ -82,7 +82,7 @@ export async function triedText(
     return err(invalid('/data/attributes/code', "Code can't be blank: the policy has none"))
   await store.settled()
   const text = await readPolicyCode(store, code.sha256)
-  // Somebody has replaced it in this moment.
+  // The code was replaced concurrently.
   if (text === undefined) return err({ code: 'conflict', detail: 'The code of the policy changes' })
   return ok({ name, kind, query: asked, code: text })
 }
@@ -106,7 +106,7 @@ function inputRefusal({ member, message }: InputProblem): GovernanceRefusal {
   return invalid(`/data/attributes/input${member === '' ? '' : `/${member}`}`, message)
 }
 
-/** An object of a trial that the event loop parses, which is why it has to be small. */
+/** Parses an object of a preview on the event loop, so its size is limited. */
 export function parseSmallObject(
   given: JsonBytes | undefined,
   { pointer, name }: { readonly pointer: string; readonly name: string },
@@ -115,7 +115,7 @@ export function parseSmallObject(
   const bytesMax = LIMITS.inlineBodyBytesMax
   if (given.json.length > bytesMax)
     return err(invalid(pointer, `${name} is larger than ${bytesMax} bytes as JSON`))
-  // JSON holds nothing but plain data.
+  // JSON values are plain data.
   return ok((parse(given.json) ?? {}) as PlainObject)
 }
 
@@ -124,6 +124,6 @@ function parse(json: Uint8Array): unknown {
 }
 
 export function plain(data: Readonly<Record<string, unknown>>): PlainObject {
-  // It was read from JSON, which holds nothing but plain data.
+  // Parsed from JSON, so it is plain data.
   return data as PlainObject
 }

@@ -27,7 +27,7 @@ export interface PlanUpload {
   readonly bytes: Uint8Array
 }
 
-/** Keeps the plan and what the policies are at this moment; the loop asks them. */
+/** Stores the plan and a snapshot of the policies; the run loop evaluates them. */
 export async function uploadPlan(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -43,15 +43,15 @@ export async function uploadPlan(
   const stored = await oneUpload(context, planId, () =>
     storeUpload(context, caller, { planId, facts: facts.value }),
   )
-  // Nothing is left to write: a commit that failed, which throws, may still be on its way.
+  // Freed only without a commit: one that failed, which throws, may still read the bytes.
   releaseBytes(facts.value.bytes)
   return stored
 }
 
-/** Plans whose parts are being stored, by the state that they are stored in. */
+/** IDs of plans with a running upload, by state. */
 const uploading = new WeakMap<object, Set<string>>()
 
-/** Two uploads of one plan would mix their parts. */
+/** Rejects concurrent uploads of one plan, which would mix their parts. */
 async function oneUpload(
   { store }: GovernanceContext,
   planId: string,
@@ -74,7 +74,7 @@ async function storeUpload(
   caller: GovernanceCaller,
   { planId, facts }: { readonly planId: string; readonly facts: InspectedPlan },
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
-  // To unzip, to read and to store takes a while: only what is true at the end counts.
+  // Decompressing, parsing and storing take time, so the plan is looked up again at the end.
   const find = (): Result<SeenRun, GovernanceRefusal> => findUploadable(context, caller, planId)
   const first = find()
   if (!first.ok) return first
@@ -106,7 +106,7 @@ async function storeUpload(
   return ok({ ...seen.value, run, plan })
 }
 
-/** The plan, for somebody who may upload it and while it is waited for. */
+/** Returns the plan if the caller may upload it and the run waits for it. */
 function findUploadable(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -124,7 +124,7 @@ function findUploadable(
 const gunzipAsync = promisify(gunzip)
 const GZIP_MAGIC = [0x1f, 0x8b] as const
 
-/** A plan may come zipped without saying so in a header. */
+/** A plan may be gzipped without a content encoding. */
 async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, GovernanceRefusal>> {
   const isZipped = GZIP_MAGIC.every((byte, at) => bytes[at] === byte)
   if (!isZipped) return ok(bytes)
@@ -132,7 +132,7 @@ async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, Governanc
   try {
     return ok(await gunzipAsync(bytes, { maxOutputLength: bytesMax }))
   } catch (thrown) {
-    // Everything that can go wrong is about the bytes.
+    // All errors are caused by the bytes.
     const isLarge = thrown instanceof RangeError
     return err(
       isLarge
@@ -142,10 +142,13 @@ async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, Governanc
   }
 }
 
-/** A plan that is read here in a millisecond; a larger one would keep other requests waiting. */
+/**
+ * Plans up to this size are parsed on the event loop in about a millisecond; larger ones on a
+ * thread.
+ */
 const READ_HERE_BYTES_MAX = 64 * 1024
 
-/** The caller goes on with the bytes that are returned: those that it gave may have moved. */
+/** Returns the bytes to continue with; those passed in may have been transferred. */
 export async function inspectedPlan(
   { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
   bytes: Uint8Array,

@@ -22,11 +22,11 @@ import { decideWrite, type StateWish } from './write-rules.ts'
 type StateData = v2.StateVersionCreateRequest['data']
 
 export interface NewState extends SeenState {
-  /** For the URLs of the uploads; undefined where the state came with the request. */
+  /** Keys of the upload URLs; undefined if the request contains the state. */
   readonly keys: { readonly state: string; readonly json: string } | undefined
 }
 
-/** The workspace, for somebody who may write its state and holds its lock. */
+/** Returns the workspace if the caller may write its state and holds its lock. */
 export function findStateWriter(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -40,8 +40,8 @@ export function findStateWriter(
 }
 
 /**
- * Pending until its state is uploaded, unless the state is in the request. Whoever writes a state
- * holds the lock of the workspace, so versions follow each other.
+ * Creates a version, which is pending until its state is uploaded, unless the request contains the
+ * state. Writers hold the lock of the workspace, so versions are sequential.
  */
 export async function createState(
   context: GovernanceContext,
@@ -99,7 +99,7 @@ function inlineStates(
   return ok({ state, json })
 }
 
-/** Null for text that is not base64. */
+/** Returns null for text that is not base64. */
 function decoded(text: string | undefined): Uint8Array | undefined | null {
   if (text === undefined || text === '') return undefined
   try {
@@ -110,7 +110,7 @@ function decoded(text: string | undefined): Uint8Array | undefined | null {
   }
 }
 
-/** The current version, or one that is pending, with the same serial and content. */
+/** Returns the current or a pending version with the same serial and content. */
 function findRepeated(
   { store, clock }: GovernanceContext,
   workspaceId: string,
@@ -133,7 +133,7 @@ interface SeenRow {
   readonly row: StateVersionRow
 }
 
-/** Keys are not stored, so whoever lost the answer of a create gets new ones. */
+/** Issues new upload keys for a repeated create, because keys are not stored. */
 async function announceAgain(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -166,7 +166,7 @@ interface StateSource {
   readonly runId?: string | undefined
 }
 
-/** A version that waits for its state. */
+/** Returns a version that waits for its state. */
 export function newState(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -191,7 +191,7 @@ export function newState(
     toolVersion: null,
     resourceCount: 0,
     intermediate: false,
-    // A run of another workspace has nothing to do with this state.
+    // A run of another workspace is ignored.
     runId: run?.workspaceId === workspaceId ? run.id : null,
     rollbackOfId: null,
     createdMs: context.clock.nowMs(),
@@ -201,7 +201,7 @@ export function newState(
   return { row, keys }
 }
 
-/** Writes a pending version; those that were given up, and the oldest ones, make room. */
+/** Commits a pending version; abandoned and the oldest versions are deleted to make room. */
 export async function commitNew(
   context: GovernanceContext,
   caller: GovernanceCaller,

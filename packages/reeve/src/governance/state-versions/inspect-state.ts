@@ -4,7 +4,7 @@ import { v2 } from '@reeve/contract'
 import { parseExactJson } from '@reeve/kit/json.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 
-/** An output as the state has it. */
+/** An output as in the state. */
 export interface StateOutput {
   readonly name: string
   readonly sensitive: boolean
@@ -12,13 +12,13 @@ export interface StateOutput {
   readonly value: unknown
 }
 
-/** What is kept of a state beside its bytes. */
+/** Parts of a state that are stored in addition to its bytes. */
 export interface StateDigest {
   readonly outputs: readonly StateOutput[]
   readonly resources: readonly v2.StateResource[]
 }
 
-/** A state that was read. */
+/** A parsed state. */
 export interface InspectedState {
   readonly md5: string
   readonly serial: number
@@ -26,15 +26,15 @@ export interface InspectedState {
   readonly format: number
   readonly toolVersion: string | null
   readonly resourceCount: number
-  /** A StateDigest as JSON, with numbers as the state has them. */
+  /** A StateDigest as JSON; numbers are as in the state. */
   readonly digest: Uint8Array
 }
 
 type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * Reads a state file of the format 4; else says why it is none. Takes a second for a large one, so
- * that is done on a thread.
+ * Parses a state file of format 4, or returns why it is invalid. A large one takes a second, so it
+ * is parsed on a thread.
  */
 export function inspectState(bytes: Uint8Array): Result<InspectedState, string> {
   const md5 = createHash('md5').update(bytes).digest('hex')
@@ -69,7 +69,7 @@ function parseState(bytes: Uint8Array): Result<JsonObject, string> {
     const value = objectOf(parseExactJson(text))
     return value === undefined ? err('The state is not a JSON object') : ok(value)
   } catch (thrown) {
-    // Text that is not UTF-8 is a TypeError, text that is not JSON a SyntaxError.
+    // Invalid UTF-8 is a TypeError, invalid JSON a SyntaxError.
     if (!(thrown instanceof TypeError || thrown instanceof SyntaxError)) throw thrown
     return err(`The state is not JSON: ${thrown.message}`)
   }
@@ -82,7 +82,7 @@ function outputsOf(outputs: JsonObject | undefined): readonly StateOutput[] {
   })
 }
 
-/** Data sources are read, not managed: they are no resources of the workspace. */
+/** Data sources are not managed, so they are not resources of the workspace. */
 function resourceOf(given: unknown): readonly v2.StateResource[] {
   const { mode, type, name, module, provider, instances } = objectOf(given) ?? {}
   if (mode !== 'managed' || typeof type !== 'string' || typeof name !== 'string') return []
@@ -103,6 +103,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function objectOf(value: unknown): JsonObject | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  // An object that is no list has members by name.
+  // An object that is not an array has named members.
   return value as JsonObject
 }

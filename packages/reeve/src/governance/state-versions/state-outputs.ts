@@ -7,21 +7,21 @@ import { suffixPart } from '../ids.ts'
 import type { StateDigest, StateOutput } from './inspect-state.ts'
 import { findState, readStatePart } from './state-versions.ts'
 
-/** An output with its id, which says the version and the place in it. */
+/** An output with its ID, which contains the version and the position in it. */
 export interface SeenOutput extends StateOutput {
   readonly id: string
 }
 
 const NOTHING: StateDigest = { outputs: [], resources: [] }
 
-/** What was read of a state when it was uploaded. */
+/** Returns the parts of a state that were stored when it was uploaded. */
 export async function readDigest(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   state: StateVersionRow,
 ): Promise<StateDigest> {
   const bytes = await readStatePart(context, state, 'digest')
   if (bytes === undefined) return NOTHING
-  // storeState wrote it.
+  // Written by storeState.
   return parseExactJson(new TextDecoder().decode(bytes)) as StateDigest
 }
 

@@ -16,7 +16,9 @@ const THREAD_LIMITS: ThreadLimits = {
 
 type Outcome = Result<InspectedState, string>
 
-/** Reads states: small ones at once, large ones on a thread that starts with the first of them. */
+/**
+ * Parses states: small ones on the event loop, large ones on a thread that is started on first use.
+ */
 export class StateReader {
   readonly #queue: ThreadQueue<Uint8Array, Outcome>
 
@@ -29,7 +31,7 @@ export class StateReader {
     })
   }
 
-  /** What is in the state; else why it is none. The bytes stay with the caller. */
+  /** Returns the parsed state, or why it is invalid. The caller keeps the bytes. */
   async inspect(bytes: Uint8Array, organizationId: string): Promise<Outcome> {
     if (bytes.length <= LIMITS.inlineBodyBytesMax) return inspectState(bytes)
     const tenant = organizationTenant(organizationId)
@@ -46,7 +48,7 @@ export class StateReader {
     }
   }
 
-  /** Ends the thread; states that are not read by then fail. */
+  /** Terminates the thread; pending states fail. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }

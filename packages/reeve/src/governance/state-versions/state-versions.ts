@@ -23,10 +23,10 @@ export interface SeenState extends SeenWorkspace {
   readonly state: StateVersionRow
 }
 
-/** The blobs of a state version, by what is after the `/` of their owner. */
+/** Blobs of a state version; the name is the suffix of their owner ID. */
 export type StatePart = 'state' | 'jsonState' | 'digest'
 
-/** The state versions of a workspace, newest first. */
+/** Returns the state versions of a workspace, newest first. */
 export function statesOf(
   { state_versions: versions }: Tables,
   workspaceId: string,
@@ -35,7 +35,7 @@ export function statesOf(
   return newest({ state_versions: versions }, group, workspaceId).map((id) => versions.get(id))
 }
 
-/** Without reading the rows. */
+/** Returns the newest IDs without decoding rows. */
 function newest(
   { state_versions: versions }: Pick<Tables, 'state_versions'>,
   group: string,
@@ -47,13 +47,13 @@ function newest(
     .map(({ key }) => key)
 }
 
-/** The state of a workspace as it is now. */
+/** Returns the current state version of a workspace. */
 export function currentState(tables: Tables, workspaceId: string): StateVersionRow | undefined {
   const [id] = newest(tables, 'finalized', workspaceId)
   return id === undefined ? undefined : tables.state_versions.get(id)
 }
 
-/** Whether a state that was announced is still to be uploaded. */
+/** Reports whether an announced state has not been uploaded yet. */
 export function hasPendingState(
   { store, clock }: Pick<GovernanceContext, 'store' | 'clock'>,
   workspaceId: string,
@@ -63,7 +63,7 @@ export function hasPendingState(
   )
 }
 
-/** A version whose upload never came is discarded, as soon as its URL has expired. */
+/** Returns the status; a version without an upload is discarded when its URL expires. */
 export function shownStatus(
   { status, upload }: StateVersionRow,
   nowMs: number,
@@ -120,7 +120,7 @@ export function blobOwner({ id }: Pick<StateVersionRow, 'id'>, part: StatePart):
   return `${id}/${part}`
 }
 
-/** The bytes as they were uploaded; undefined when there are none, or they went meanwhile. */
+/** Returns the bytes as uploaded; undefined if there are none or they were deleted. */
 export async function readStatePart(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   state: StateVersionRow,
@@ -133,7 +133,7 @@ export async function readStatePart(
   return packed === undefined ? undefined : await promisify(gunzip)(packed)
 }
 
-/** Discards versions whose states nobody uploads any more. */
+/** Discards versions whose upload was abandoned. */
 export function pendingStatesEnd(tables: Tables, workspaceId: string): readonly Change[] {
   return statesOf(tables, workspaceId, 'pending').flatMap((row) => [
     ...stateBlobsEnd(tables, row),
@@ -141,7 +141,7 @@ export function pendingStatesEnd(tables: Tables, workspaceId: string): readonly 
   ])
 }
 
-/** Removes what is stored of a version. */
+/** Deletes the blobs of a version. */
 export function stateBlobsEnd(tables: Tables, state: Pick<StateVersionRow, 'id'>) {
   const parts: readonly StatePart[] = ['state', 'jsonState', 'digest']
   return parts.flatMap((part) => blobEnd(tables, blobOwner(state, part)))

@@ -1,6 +1,6 @@
 import type { StateVersionRow } from '../../model/index.ts'
 
-/** A state that somebody wants to write. */
+/** A state to be written. */
 export interface StateWish {
   readonly serial: number
   readonly md5: string
@@ -10,14 +10,14 @@ export interface StateWish {
 
 export type WriteDecision =
   | { readonly kind: 'write' }
-  /** The same state once more, after an answer that was lost. */
+  /** The same state again, after a lost response. */
   | { readonly kind: 'repeat' }
   | { readonly kind: 'refuse'; readonly detail: string }
 
 /**
- * Whether a state may follow the one that is there. A lower serial is accepted from people: the
- * command-line tools push an older state on request without saying that it is meant. A run never
- * steps back: what it has is older than what another attempt has written.
+ * Decides whether a state may replace the current one. A lower serial is accepted from users: the
+ * command-line tools push an older state without a flag in the request. It is rejected from runs,
+ * because another attempt has written a newer state.
  */
 export function decideWrite(
   latest: Pick<StateVersionRow, 'id' | 'serial' | 'md5' | 'lineage'> | undefined,

@@ -22,7 +22,7 @@ import {
 } from '../permissions.ts'
 import { findSeat, seatIn, type Seat } from '../standing.ts'
 
-/** A team that the caller may know of, and what it may do with it. */
+/** A team visible to the caller, with the caller's permissions on it. */
 export interface SeenTeam extends Seat {
   readonly team: TeamRow
   readonly rights: TeamRights
@@ -41,7 +41,7 @@ export function findTeam(
   return rights.read ? ok({ ...seat.value, team, rights }) : err(UNSEEN)
 }
 
-/** The team, for somebody who has a right on it. */
+/** Returns the team if the caller has the permission on it. */
 export function findTeamWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -59,7 +59,7 @@ export interface TeamSearch {
   readonly take: number
 }
 
-/** Visible teams and the caller's own secret ones: owners first, then by name. */
+/** Lists visible teams and the caller's own secret ones: owners first, then by name. */
 export function listTeams(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -89,7 +89,7 @@ export function listTeams(
   return ok({ teams, total: part.total })
 }
 
-/** The organization, for somebody who may create teams in it. */
+/** Returns the organization if the caller may create teams in it. */
 export function findTeamMaker(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -131,7 +131,7 @@ export async function createTeam(
   return ok({ ...seat.value, team, rights: teamRights(standing, team) })
 }
 
-/** Merged key by key; what follows from a key is held too. */
+/** Merges access by key, and adds implied access. */
 function mergedAccess(
   before: readonly OrganizationAccess[],
   given: Readonly<Partial<Record<OrganizationAccess, boolean>>> = {},
@@ -168,7 +168,7 @@ function teamProblems(
           pointer: `${pointer}/organization-access/${one}`,
           detail: `Organization access ${one} is needed by ${name}`,
         })
-  // The owners have every access without holding one: none can be given or taken away.
+  // Owners implicitly have all access, which can be neither granted nor revoked.
   const isTakenAway = team.isOwners && Object.values(access).includes(false)
   const isNewAccess =
     isTakenAway || !isEqual(before?.organizationAccess ?? [], team.organizationAccess)

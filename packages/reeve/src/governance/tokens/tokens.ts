@@ -17,7 +17,7 @@ import { organizationPermissions, teamRights } from '../permissions.ts'
 import { findSeat } from '../standing.ts'
 import { findTeamWith } from '../teams/teams.ts'
 
-/** Whom a token stands for. */
+/** Owner of tokens. */
 export interface TokenOwner {
   readonly kind: ApiTokenKind
   readonly ownerId: string
@@ -25,7 +25,7 @@ export interface TokenOwner {
   readonly organizationId: string | null
 }
 
-/** The organization's token, for somebody who may manage it. */
+/** Returns the owner of organization tokens if the caller may manage them. */
 export function organizationTokenOwner(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -49,7 +49,7 @@ export function teamTokenOwner(
   return ok({ kind: 'team', ownerId: teamId, organizationId })
 }
 
-/** One's own tokens, and everybody's for the site administrator. */
+/** Returns the owner of user tokens: the user itself, or any user for the site administrator. */
 export function userTokenOwner(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
@@ -60,7 +60,7 @@ export function userTokenOwner(
   return ok({ kind: 'user', ownerId: userId, organizationId: null })
 }
 
-/** The tokens of an owner, oldest first. */
+/** Returns the tokens of an owner, oldest first. */
 export function tokensOf(
   { store }: GovernanceContext,
   { kind, ownerId }: Pick<TokenOwner, 'kind' | 'ownerId'>,
@@ -70,7 +70,7 @@ export function tokensOf(
     .toSorted((a, b) => a.createdMs - b.createdMs || compareText(a.id, b.id))
 }
 
-/** The one token without a description, which organizations and teams have. */
+/** Returns the single token without description of an organization or team. */
 export function findSingleToken(
   context: GovernanceContext,
   owner: TokenOwner,
@@ -83,14 +83,14 @@ type TokenAttributes = NonNullable<v2.AuthenticationTokenRequest['data']['attrib
 
 export interface MadeToken {
   readonly token: ApiTokenRow
-  /** Shown this once. */
+  /** Returned only once. */
   readonly secret: string
 }
 
 export interface NewToken {
   readonly owner: TokenOwner
   readonly attributes: TokenAttributes | undefined
-  /** The one without description; what was there before is revoked. */
+  /** Creates the single token without description; the previous one is revoked. */
   readonly isSingle: boolean
 }
 
@@ -102,7 +102,8 @@ export async function createToken(
   const nowMs = context.clock.nowMs()
   const expiresMs = readExpiry(owner.kind, attributes['expired-at'] ?? null, nowMs)
   if (!expiresMs.ok) return expiresMs
-  // An empty description is one: only a token without any is the single token of its owner.
+  // An empty description counts as one: only a token with none at all is the single token of its
+  // owner.
   const description = isSingle ? null : (attributes.description ?? null)
   const others = tokensOf(context, owner)
   const isTaken = others.some((one) => one.description === description)
@@ -141,7 +142,7 @@ const DESCRIPTION_TAKEN: GovernanceRefusal = {
   ],
 }
 
-/** Two years for teams and organizations, never for users. */
+/** Returns the expiry: by default two years for teams and organizations, none for users. */
 function readExpiry(
   kind: ApiTokenKind,
   given: string | null,
@@ -154,13 +155,13 @@ function readExpiry(
   return err(invalid('/data/attributes/expired-at', 'Expired at must be in the future'))
 }
 
-/** The same date and time, whatever leap years lie between; February 29 becomes March 1. */
+/** Returns the same date and time years later; February 29 becomes March 1. */
 function yearsAfter(timeMs: number, years: number): number {
   const date = new Date(timeMs)
   return date.setUTCFullYear(date.getUTCFullYear() + years)
 }
 
-/** A token of any kind, for somebody who may manage it. */
+/** Returns a token of any kind if the caller may manage it. */
 export function findToken(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -206,12 +207,12 @@ export async function revokeToken(
 
 export interface TeamTokenSearch {
   readonly organizationName: string
-  /** Part of the name of the team. */
+  /** Substring of the team name. */
   readonly part?: string | undefined
   readonly sort?: string | undefined
 }
 
-/** The tokens of all teams that the caller may manage tokens of. */
+/** Lists the tokens of all teams whose tokens the caller may manage. */
 export function listTeamTokens(
   context: GovernanceContext,
   caller: GovernanceCaller,

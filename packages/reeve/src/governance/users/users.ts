@@ -21,7 +21,10 @@ import { newId } from '../ids.ts'
 import type { ListPart } from '../list-index.ts'
 import { isLastOwner, membershipEnd } from '../organizations/membership-end.ts'
 
-/** There is no sign-up: the site administrator makes users and hands out their first tokens. */
+/**
+ * Creates a user. There is no sign-up: the site administrator creates users and hands out their
+ * first tokens.
+ */
 export async function createUser(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -49,7 +52,7 @@ export async function createUser(
 }
 
 interface UserWish {
-  /** Of the user that is changed; undefined for a new one. */
+  /** ID of an existing user; undefined for a new one. */
   readonly id?: string
   readonly username?: string | undefined
   readonly email?: string | undefined
@@ -61,7 +64,7 @@ function userProblems({ store }: GovernanceContext, wish: UserWish): readonly At
     const value = wish[name]
     if (value === undefined) continue
     const [taken] = store.tables.users.keysIn(name, foldName(value))
-    // What somebody is called already stays possible.
+    // The current value is always accepted.
     if (taken !== undefined && taken === wish.id) continue
     const word = name === 'email' ? 'Email' : 'Username'
     const pointer = `/data/attributes/${name}`
@@ -72,7 +75,7 @@ function userProblems({ store }: GovernanceContext, wish: UserWish): readonly At
   return problems
 }
 
-/** Changes the caller's own name or address; its memberships show the new one. */
+/** Changes the caller's own username or email address, also in its memberships. */
 export async function updateAccount(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -95,14 +98,16 @@ export async function updateAccount(
       ? []
       : [
           put('users', user),
-          // Written after the user, because lists of memberships are searched by username too.
+          // Written after the user, because the index of memberships contains the username.
           ...seats.map((row) => put('organization_memberships', { ...row, email: user.email })),
         ],
   })
   return ok(undefined)
 }
 
-/** Deletes a user with its tokens and memberships; an organization is not left without owner. */
+/**
+ * Deletes a user with its tokens and memberships, unless an organization would lose its last owner.
+ */
 export async function deleteUser(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -132,7 +137,7 @@ export async function deleteUser(
   return ok(undefined)
 }
 
-/** All users of the installation, by name; for the site administrator only. */
+/** Lists all users of the installation by name; for the site administrator only. */
 export function listUsers(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -143,7 +148,10 @@ export function listUsers(
   return ok(context.lists.users.page({ scope: SITE_SCOPE, order: 'name', search, skip, take }))
 }
 
-/** A user that the caller shares an organization with; service users are known in theirs. */
+/**
+ * Returns a user that shares an organization with the caller; service users are visible in their
+ * own.
+ */
 export function findVisibleUser(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -9,12 +9,12 @@ import { setsFor } from '../variables/effective-variables.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { mayRead, mayWrite, reachOf, type SetReach, type VariableSetRight } from './set-rights.ts'
 
-/** A variable set that the caller may know of. */
+/** A variable set visible to the caller. */
 export interface SeenVariableSet extends Seat {
   readonly set: VariableSetRow
 }
 
-/** The variable set, for somebody who has the right on it. */
+/** Returns the variable set if the caller has the permission on it. */
 export function findVariableSet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -29,7 +29,7 @@ export function findVariableSet(
   return may ? ok({ ...seat.value, set }) : err(UNSEEN)
 }
 
-/** The organization, for somebody who may create variable sets somewhere in it. */
+/** Returns the organization if the caller may create variable sets anywhere in it. */
 export function findSetMaker(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -41,7 +41,7 @@ export function findSetMaker(
   return reach.managesAll || reach.written.size > 0 ? ok({ ...seat.value, reach }) : err(UNSEEN)
 }
 
-/** The sets of an organization that the caller may read, by name. */
+/** Lists the sets of an organization that the caller may read, by name. */
 export function listVariableSets(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -56,7 +56,7 @@ export function listVariableSets(
   return ok(readable(context, seat.value, found).toSorted(byName))
 }
 
-/** The sets whose variables the runs of a workspace get, highest precedence first. */
+/** Returns the sets whose variables the runs of a workspace receive, highest precedence first. */
 export function setsOfWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -70,7 +70,7 @@ export function setsOfWorkspace(
   return ok([...priority, ...others].map((set) => ({ organization, standing, set })))
 }
 
-/** The sets that a project owns, and those that apply to all workspaces in it. */
+/** Returns the sets that a project owns, and those that apply to all its workspaces. */
 export function setsOfProject(
   context: GovernanceContext,
   caller: GovernanceCaller,

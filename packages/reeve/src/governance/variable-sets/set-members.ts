@@ -9,7 +9,7 @@ const RELATIONS: readonly SetRelation[] = ['workspaces', 'projects']
 export interface NamedMembers {
   readonly relation: SetRelation
   readonly ids: readonly string[]
-  /** Where the list stands in the request. */
+  /** JSON pointer to the list in the request. */
   readonly pointer: string
 }
 
@@ -23,7 +23,7 @@ export function namedMembers(relationships: Relationships): readonly NamedMember
   })
 }
 
-/** Ids of the members of a relationship, in their order. */
+/** Returns the member IDs of a relationship, in order. */
 export function variableSetMembers(
   { variable_set_members: members }: Tables,
   variableSetId: string,
@@ -35,7 +35,7 @@ export function variableSetMembers(
     .map(({ memberId }) => memberId)
 }
 
-/** Why members cannot be added. What is in another organization does not exist. */
+/** Returns why members cannot be added. Objects of other organizations are reported as unknown. */
 export function memberProblems(
   tables: Tables,
   set: VariableSetRow,
@@ -69,11 +69,14 @@ const MEMBER_PROBLEMS: Readonly<Record<SetRelation, MemberProblem>> = {
 }
 
 export interface MemberChange extends Pick<NamedMembers, 'relation' | 'ids'> {
-  /** `replace` makes these the only members of the relationship. */
+  /** `replace` replaces all members of the relationship. */
   readonly how: 'add' | 'remove' | 'replace'
 }
 
-/** Only what differs is written; adding a member twice and removing none are no errors. */
+/**
+ * Returns only effective changes; adding an existing member or removing an unknown one is not an
+ * error.
+ */
 export function memberChanges(
   tables: Tables,
   { id: variableSetId, organizationId }: Pick<VariableSetRow, 'id' | 'organizationId'>,
@@ -99,7 +102,7 @@ function memberKey(variableSetId: string, relation: SetRelation, memberId: strin
   return scopedKey(scopedKey(variableSetId, relation), memberId)
 }
 
-/** Removes memberships: of a set, or of what is a member of sets. */
+/** Deletes the memberships of a set, or those of a member in all sets. */
 export function memberEnd(
   { variable_set_members: members }: Tables,
   index: 'set' | 'member',

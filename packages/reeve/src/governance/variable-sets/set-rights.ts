@@ -4,18 +4,21 @@ import type { Standing } from '../permissions.ts'
 
 export type VariableSetRight = 'read' | 'update'
 
-/** What a caller may do with the variable sets of an organization. */
+/** Permissions of a caller on the variable sets of an organization. */
 export interface SetReach {
   readonly managesAll: boolean
   /** Projects whose own sets the caller may write. */
   readonly written: ReadonlySet<string>
-  /** Projects whose variable sets, or whose variables, the caller may read. */
+  /** Projects whose variable sets or variables the caller may read. */
   readonly projects: ReadonlySet<string>
-  /** The same for single workspaces. */
+  /** Workspaces whose variables the caller may read. */
   readonly workspaces: ReadonlySet<string>
 }
 
-/** Costs what the teams of the caller were given, not what the organization has. */
+/**
+ * Returns the permissions. The cost depends on the accesses of the caller's teams, not on the size
+ * of the organization.
+ */
 export function reachOf({ store }: GovernanceContext, standing: Standing): SetReach {
   const { isOwner, access, teamIds } = standing
   const { team_projects: onProjects, team_workspaces: onWorkspaces } = store.tables
@@ -51,12 +54,12 @@ const NONE: ReadonlySet<string> = new Set()
 
 type SetOwner = Pick<VariableSetRow, 'projectId'>
 
-/** Sets of the organization are for those who manage all of its workspaces. */
+/** Sets of the organization require permission to manage all workspaces. */
 export function mayWrite({ managesAll, written }: SetReach, { projectId }: SetOwner): boolean {
   return managesAll || (projectId !== null && written.has(projectId))
 }
 
-/** Whoever reads the variables of a workspace reads the sets that its runs get. */
+/** Permission to read the variables of a workspace includes the sets that its runs receive. */
 export function mayRead(
   { store }: GovernanceContext,
   reach: SetReach,

@@ -29,7 +29,7 @@ type CreateData = v2.VariableSetCreateRequest['data']
 type Attributes = NonNullable<v2.VariableSetUpdateRequest['data']['attributes']>
 type NewVariables = NonNullable<NonNullable<CreateData['relationships']>['vars']>['data']
 
-/** With its variables and where it applies: all or nothing. */
+/** Creates a set with its variables and members, atomically. */
 export async function createVariableSet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -78,7 +78,7 @@ export async function createVariableSet(
   return ok({ organization, standing, set })
 }
 
-/** The project that owns the set; null for the organization. */
+/** Returns the project that owns the set; null for the organization. */
 function ownerOf(
   { projects }: Tables,
   { id, name }: { readonly id: string; readonly name: string },
@@ -156,7 +156,7 @@ function variableProblems(variables: NewVariables): readonly AttributeProblem[] 
   })
 }
 
-/** Each relationship that is there is replaced as a whole. */
+/** Updates a set. Each relationship in the request is replaced as a whole. */
 export async function updateVariableSet(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -190,7 +190,10 @@ export async function updateVariableSet(
   return ok({ ...seen.value, set: after })
 }
 
-/** A global set names no members; those of a relationship in the request were replaced already. */
+/**
+ * A global set has no members, so they are removed, except in relationships that the request has
+ * replaced already.
+ */
 function dropped(
   tables: Tables,
   { id }: VariableSetRow,
@@ -200,7 +203,7 @@ function dropped(
   return memberEnd(tables, 'set', id, ({ relation }) => !replaced.has(relation))
 }
 
-/** Adds members to one relationship of a set, or removes them: all or none. */
+/** Adds members to one relationship of a set, or removes them, atomically. */
 export async function changeVariableSetMembers(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -246,7 +249,7 @@ export async function deleteVariableSet(
   return ok(undefined)
 }
 
-/** Removes a set with everything that names it. */
+/** Deletes a set with all its references. */
 export function variableSetEnd(tables: Tables, variableSetId: string): readonly Change[] {
   return [
     ...memberEnd(tables, 'set', variableSetId),

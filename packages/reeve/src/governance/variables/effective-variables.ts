@@ -5,9 +5,9 @@ import { oldestFirst } from './oldest-first.ts'
 
 type Place = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
 
-/** The variable sets that apply to a workspace, highest precedence first. */
+/** Variable sets that apply to a workspace, highest precedence first. */
 export interface AppliedSets {
-  /** Their values win over those of runs and workspaces. */
+  /** Their values override those of runs and workspaces. */
   readonly priority: readonly VariableSetRow[]
   readonly others: readonly VariableSetRow[]
 }
@@ -19,7 +19,7 @@ export function setsFor(tables: Tables, workspace: Place): AppliedSets {
     scopes: readonly (readonly VariableSetRow[])[],
     wanted: boolean,
   ): readonly VariableSetRow[] => [
-    // A set that applies in two ways counts where it wins.
+    // A set that applies in several ways counts once, with its highest precedence.
     ...new Set(scopes.flatMap((sets) => sets.filter((set) => isPriority(set) === wanted))),
   ]
   return {
@@ -33,7 +33,7 @@ function setsByScope({ variable_sets: sets, variable_set_members: members }: Tab
     members
       .rowsIn('member', scopedKey(relation, id))
       .flatMap(({ variableSetId }) => sets.find(variableSetId) ?? [])
-      // A workspace that was moved is out of reach of the sets of its former project.
+      // Sets of a former project do not apply to a moved workspace.
       .filter(({ projectId }) => projectId === null || projectId === place.projectId)
   return {
     global: sets.rowsIn('global', place.organizationId),
@@ -42,7 +42,7 @@ function setsByScope({ variable_sets: sets, variable_set_members: members }: Tab
   }
 }
 
-/** In one scope: by owner, then by name in the order of code points. */
+/** Within a scope: by owner, then by name in code point order. */
 function inOrder(first: 'organization' | 'project') {
   const rank = ({ projectId }: VariableSetRow): number =>
     (projectId === null) === (first === 'organization') ? 0 : 1
@@ -52,13 +52,13 @@ function inOrder(first: 'organization' | 'project') {
     )
 }
 
-/** A variable that runs of a workspace get; `setId` is absent for one of the workspace itself. */
+/** A variable of the runs of a workspace; `setId` is absent for the workspace's own. */
 export interface EffectiveVariable {
   readonly variable: VariableFields
   readonly setId?: string
 }
 
-/** Values given with a run come between the two lists; of equal keys in a list the first counts. */
+/** Values of a run come between the two lists; for equal keys in a list the first wins. */
 export interface VariableLayers {
   readonly priority: readonly EffectiveVariable[]
   readonly others: readonly EffectiveVariable[]
@@ -80,13 +80,13 @@ export function variableLayers(tables: Tables, workspace: Place): VariableLayers
   }
 }
 
-/** What the runs of a workspace get, without what a run says itself. */
+/** Returns the variables that the runs of a workspace receive, without those of a run itself. */
 export function effectiveVariables(tables: Tables, workspace: Place): readonly EffectiveVariable[] {
   const { priority, others } = variableLayers(tables, workspace)
   return firstOfEach([...priority, ...others], ({ variable }) => variable)
 }
 
-/** The first of each category and key. */
+/** Returns the first item of each category and key. */
 export function firstOfEach<T>(
   items: readonly T[],
   nameOf: (item: T) => { readonly category: string; readonly key: string },

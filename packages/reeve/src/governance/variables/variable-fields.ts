@@ -4,12 +4,15 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { keyProblem } from './variable-keys.ts'
 
-/** What is the same for variables of workspaces and of variable sets. */
+/** Common parts of workspace variables and variable set variables. */
 
 type NewVariable = v2.WorkspaceVariableCreateRequest['data']['attributes']
 type ChangedVariable = NonNullable<v2.WorkspaceVariableUpdateRequest['data']['attributes']>
 
-/** A missing value is an empty one. A sensitive one is sealed at once. */
+/**
+ * Returns the fields of a new variable. A missing value is empty. A sensitive value is encrypted
+ * immediately.
+ */
 export function newFields(
   { sealer, ids, clock }: GovernanceContext,
   organizationId: string,
@@ -29,7 +32,7 @@ export function newFields(
   }
 }
 
-/** The variable with what a request says of it; its version stays. */
+/** Applies a request to a variable; its version is unchanged. */
 export function changedFields<V extends VariableFields>(
   { sealer }: GovernanceContext,
   before: V,
@@ -41,7 +44,7 @@ export function changedFields<V extends VariableFields>(
   return {
     ...before,
     key: key ?? before.key,
-    // A value that was open until now is sealed with the first change that says so.
+    // A plain value is encrypted with the first change that marks it sensitive.
     value: isSame ? before.value : isSensitive ? sealer.seal(text) : text,
     description: description === undefined ? before.description : description || null,
     category: category ?? before.category,
@@ -50,7 +53,10 @@ export function changedFields<V extends VariableFields>(
   }
 }
 
-/** What the schema cannot say: the form of the key by its category, and that it is free. */
+/**
+ * Returns problems that the schema cannot express: the syntax of the key in its category, and
+ * duplicates.
+ */
 export function keyProblems(
   { id, key, category }: Pick<VariableFields, 'id' | 'key' | 'category'>,
   takenBy: string | undefined,
@@ -61,7 +67,7 @@ export function keyProblems(
   return detail === undefined ? [] : [{ pointer, detail }]
 }
 
-/** What is sensitive stays so, under the same key. */
+/** A sensitive variable stays sensitive and keeps its key. */
 export function sensitiveProblems(
   before: VariableFields,
   { key, sensitive }: ChangedVariable,

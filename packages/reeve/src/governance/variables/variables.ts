@@ -24,7 +24,7 @@ export interface SeenVariable extends SeenWorkspace {
   readonly variable: RunVariableRow
 }
 
-/** The variables of a workspace itself, oldest first. */
+/** Lists the workspace's own variables, oldest first. */
 export function listVariables(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -36,7 +36,10 @@ export function listVariables(
   return ok(oldestFirst(variables, 'workspace', seen.value.workspace.id))
 }
 
-/** What the runs of a workspace get: its own variables and those of its variable sets. */
+/**
+ * Lists the variables that the runs of a workspace receive: its own, and those of its variable
+ * sets.
+ */
 export function listEffectiveVariables(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -102,7 +105,7 @@ function takenBy(
   return taken
 }
 
-/** What is sensitive stays so, under the same key. */
+/** Updates a variable. A sensitive variable stays sensitive and keeps its key. */
 export async function updateVariable(
   context: GovernanceContext,
   caller: GovernanceCaller,

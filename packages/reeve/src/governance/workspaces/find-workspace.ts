@@ -17,14 +17,14 @@ import {
 } from '../permissions.ts'
 import { findSeat, seatIn, type Seat } from '../standing.ts'
 
-/** A workspace that the caller may read, with what else it may do with it. */
+/** A workspace that the caller may read, with the caller's permissions on it. */
 export interface SeenWorkspace extends Seat {
   readonly workspace: WorkspaceRow
   readonly project: ProjectRow
   readonly rights: WorkspaceRights
 }
 
-/** Both paths of a workspace behave the same. */
+/** A workspace is addressed by ID or by name; both behave alike. */
 export type WorkspaceAddress =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string }
@@ -57,7 +57,7 @@ function seenOrNot(
   return seen.rights.read ? ok(seen) : err(UNSEEN)
 }
 
-/** The workspace, for somebody who has a right on it. */
+/** Returns the workspace if the caller has the permission on it. */
 export function findWorkspaceWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -67,7 +67,10 @@ export function findWorkspaceWith(
   return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
 }
 
-/** Whether runs of the workspace execute as jobs of this cluster, by its own or inherited mode. */
+/**
+ * Reports whether runs of the workspace execute as jobs of this cluster, by its own or inherited
+ * mode.
+ */
 export function executesHere({
   workspace: { overwritesExecutionMode, executionMode },
   organization: { defaultExecutionMode },
@@ -75,7 +78,7 @@ export function executesHere({
   return (overwritesExecutionMode ? executionMode : defaultExecutionMode) === 'remote'
 }
 
-/** A workspace with what a member of its organization may do with it, be it nothing. */
+/** Returns a workspace with the permissions of a member of its organization, who may have none. */
 export function seenWorkspace(
   context: GovernanceContext,
   seat: Seat,
@@ -105,7 +108,7 @@ function accessesTo(
   { teamIds, isOwner }: Standing,
   workspace: Pick<WorkspaceRow, 'id' | 'projectId'>,
 ): Pick<WorkspaceFacts, 'projectAccesses' | 'accesses'> {
-  // Owners need none, and a site administrator is in no team.
+  // Owners need no access, and a site administrator is in no team.
   if (isOwner) return { projectAccesses: [], accesses: [] }
   const { team_projects: toProject, team_workspaces: toWorkspace } = store.tables
   const ids = [...teamIds]
@@ -118,9 +121,9 @@ function accessesTo(
 }
 
 /**
- * The workspaces that the caller may read; undefined when it is every one of the organization.
- * Decided by `workspaceRights` alone. Because grants add up, a project whose accesses let a caller
- * read does so for every workspace in it, and only the others are looked at one by one.
+ * Returns the workspaces that the caller may read; undefined if these are all of the organization.
+ * `workspaceRights` alone decides. Grants are additive, so read access to a project includes every
+ * workspace in it, and only the others are checked one by one.
  */
 export function readableWorkspaces(
   context: GovernanceContext,
@@ -135,7 +138,7 @@ export function readableWorkspaces(
     decideWorkspaces(context, seat),
   )
   const all = context.store.tables.workspaces.countIn('organization', organization.id)
-  // A page of everything is walked, one of a set is picked from it.
+  // Undefined lets a page be read from the index without a filter.
   return found.size === all ? undefined : found
 }
 
@@ -149,7 +152,7 @@ function decideWorkspaces(context: GovernanceContext, seat: Seat): ReadonlySet<s
   const found = new Set<string>()
   for (const teamId of seat.standing.teamIds) {
     for (const { projectId } of team_projects.rowsIn('team', teamId))
-      // An id that no workspace has: what the project alone gives.
+      // With an ID that no workspace has, the result is the access that the project alone grants.
       if (rightsOnWorkspace(context, seat, { id: '', projectId }).read)
         for (const id of workspaces.keysIn('project', projectId)) found.add(id)
     for (const { workspaceId, projectId } of team_workspaces.rowsIn('team', teamId))

@@ -14,16 +14,16 @@ export type WorkspaceOrder = ListOrder | 'changed' | '-changed' | 'current-run' 
 
 export interface WorkspaceSearch {
   readonly organizationName: string
-  /** Part of the name, case ignored. */
+  /** Substring of the name, ignoring case. */
   readonly part?: string | undefined
-  /** A name with `*` at its start, end or both. */
+  /** Name with `*` at its start, end or both. */
   readonly wildcard?: string | undefined
   readonly projectId?: string | undefined
-  /** Tags as they take effect, inherited ones among them; all must be there. */
+  /** Effective tags, including inherited ones; all must match. */
   readonly tags: readonly TagFilter[]
-  /** Keys of which none may be there. */
+  /** Tag keys that must be absent. */
   readonly withoutKeys: readonly string[]
-  /** Statuses of which the current run has one. */
+  /** Allowed statuses of the current run. */
   readonly runStatuses?: readonly string[] | undefined
   readonly order: WorkspaceOrder
   readonly skip: number
@@ -35,7 +35,7 @@ export interface WorkspacePart {
   readonly total: number
 }
 
-/** Only what the caller may read is found or counted. */
+/** Lists workspaces; only those that the caller may read are returned or counted. */
 export function listWorkspaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -59,8 +59,8 @@ export function listWorkspaces(
 }
 
 /**
- * What the filters leave, whoever asks; undefined without any. Kept until one of these tables
- * changes: a filter costs what it finds, and the next page asks for the same.
+ * Returns the workspaces that match the filters, for any caller; undefined without filters. Cached
+ * until one of these tables changes, because the next page has the same filters.
  */
 function filtered(
   context: GovernanceContext,
@@ -110,7 +110,7 @@ function pageOf(context: GovernanceContext, found: Found): ListPart {
   }
 }
 
-/** Where nothing ran comes last, newest first, whichever way the runs go. */
+/** Workspaces without runs come last, newest first, in both directions. */
 function pageByRun({ lists, store, runOrders }: GovernanceContext, found: Found): ListPart {
   const { wish, within, organizationId } = found
   const { runs, workspaces } = store.tables
@@ -127,7 +127,7 @@ function pageByRun({ lists, store, runOrders }: GovernanceContext, found: Found)
   return { keys: [...ran, ...left].slice(wish.skip, wish.skip + wish.take), total }
 }
 
-/** Workspaces whose name fits; a `*` inside is in no name, so it fits nothing. */
+/** Returns workspaces by wildcard; a `*` inside the name is literal, so it matches nothing. */
 function namedLike(
   { lists, store }: GovernanceContext,
   organizationId: string,
@@ -143,14 +143,14 @@ function namedLike(
   const { keys } = lists.workspaces.page({ ...all, search: core })
   if (isOpenBefore && isOpenAfter) return new Set(keys)
   const fits = (key: string): boolean => {
-    // The group of a name is known without reading the row.
+    // The index key contains the name, so the row is not decoded.
     const name = workspaces.groupOf('name', key)?.slice(organizationId.length + 1) ?? ''
     return isOpenBefore ? name.endsWith(core) : name.startsWith(core)
   }
   return new Set(keys.filter(fits))
 }
 
-/** A workspace's own binding hides the one of its project. */
+/** A workspace's own binding overrides that of its project. */
 function effectivelyTagged(
   tables: Tables,
   organizationId: string,
@@ -166,7 +166,7 @@ function effectivelyTagged(
   return found
 }
 
-/** Every workspace of the organization without these keys; undefined when none are given. */
+/** Returns all workspaces of the organization without these keys; undefined if none are given. */
 function withoutTags(
   tables: Tables,
   organizationId: string,

@@ -5,15 +5,15 @@ import { withDeadline, withDuration } from '../projects/auto-destroy.ts'
 /** Attributes that create and update have in common. */
 export type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data']['attributes']>
 
-/** A workspace after a request, what is wrong with that, and what else was done. */
+/** A workspace after a request, with problems and notices. */
 export interface PlannedSettings {
   readonly workspace: WorkspaceRow
   readonly problems: readonly AttributeProblem[]
-  /** Sentences for a person (wish 6). */
+  /** Notices for users about side effects. */
   readonly notices: readonly string[]
 }
 
-/** What is omitted stays, null clears. */
+/** Applies attributes to a workspace: omitted ones are unchanged, null clears. */
 export function planSettings(
   before: WorkspaceRow,
   attributes: WorkspaceAttributes,
@@ -29,7 +29,7 @@ export function planSettings(
   )
   const at = attributes['auto-destroy-at']
   return {
-    // A time that is set directly counts once, with or without a duration.
+    // A deadline that is set directly is valid once, with or without a duration.
     workspace:
       at === undefined ? workspace : withDeadline(workspace, at === null ? null : Date.parse(at)),
     problems: [...modeProblems(attributes), ...problems],
@@ -39,7 +39,7 @@ export function planSettings(
 
 function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
   const mode = attributes['execution-mode']
-  // A mode that is named is meant, unless the request says that the organization's one counts.
+  // An explicit mode overrides that of the organization, unless the request says otherwise.
   const overwrites =
     attributes['setting-overwrites']?.['execution-mode'] ??
     (mode === undefined ? before.overwritesExecutionMode : true)
@@ -62,7 +62,7 @@ function textOr(given: string | null | undefined, before: string | null): string
   return given === undefined ? before : given || null
 }
 
-/** There are no agent pools here, so none can be named. */
+/** Agent pools are not supported, so none can be given. */
 function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProblem[] {
   if (attributes['execution-mode'] !== 'agent') return []
   return [
@@ -85,7 +85,7 @@ function planInheritance(
   const ofProject = project.autoDestroyActivityDuration
   if (!inherits || given === undefined || given === ofProject)
     return { inherits, problems: [], notices: [] }
-  // There is nothing to inherit, so the value can only be an override.
+  // The project has no duration to inherit, so the value can only be an override.
   if (ofProject === null && asked === undefined)
     return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
   return { inherits, problems: [MUST_MATCH], notices: [] }

@@ -13,7 +13,7 @@ import { hasPendingState, pendingStatesEnd } from '../state-versions/state-versi
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
 
-/** No run starts in a workspace that is locked. */
+/** Locks a workspace, in which no run starts until it is unlocked. */
 export async function lockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -29,7 +29,7 @@ export async function lockWorkspace(
   })
 }
 
-/** The workspace, for somebody who may change its lock. */
+/** Returns the workspace if the caller may change its lock. */
 export function findLockable(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -38,7 +38,7 @@ export function findLockable(
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
 }
 
-/** Frees a lock of one's own; whose it is otherwise, the refusal says. */
+/** Releases the caller's own lock; otherwise the error names the holder. */
 export async function unlockWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -50,7 +50,7 @@ export async function unlockWorkspace(
     return refuse('Workspace is not locked', 'workspace-not-locked')
   const problem = lockProblem(context, caller, seen.value)
   if (problem !== undefined) return err(problem)
-  // Clients that uploaded a moment ago match on this text, and try again.
+  // Clients that have just uploaded match on this text and retry.
   if (hasPendingState(context, workspaceId))
     return err({
       code: 'conflict',
@@ -68,7 +68,7 @@ export async function forceUnlockWorkspace(
   if (!seen.ok) return seen
   if (seen.value.workspace.lock === null)
     return refuse('Workspace is not locked', 'workspace-not-locked')
-  // Nobody uploads any more what the last holder announced.
+  // Uploads that the previous holder announced are abandoned.
   const others = pendingStatesEnd(context.store.tables, workspaceId)
   return changeLock(context, caller, { seen: seen.value, lock: null, others })
 }
@@ -77,7 +77,7 @@ function refuse(detail: string, reason: RefusalReason): Result<never, Governance
   return err({ code: 'conflict', detail, reason })
 }
 
-/** Whether the caller holds the lock; else why not. */
+/** Returns why the caller does not hold the lock; undefined if it does. */
 export function lockProblem(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -95,7 +95,7 @@ export function lockProblem(
   return { code: 'conflict', detail: lockedBy(context, seen, lock), reason: 'workspace-locked' }
 }
 
-/** A team's token locks for the team, everybody else for the user that it is. */
+/** A team token locks for the team, all others for their user. */
 function holderOf(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -107,7 +107,7 @@ function holderOf(
   return { byType: 'users', byId: caller.userId, byName: callerName(context, caller) }
 }
 
-/** Clients look for `is locked by User`, `Team` or `Run`. */
+/** Clients match on `is locked by User`, `Team` or `Run`. */
 function lockedBy(
   { store }: GovernanceContext,
   { standing }: SeenWorkspace,
@@ -115,7 +115,7 @@ function lockedBy(
 ): string {
   if (byType === 'runs') return `Workspace is locked by Run ${byId}`
   if (byType === 'users') return `Workspace is locked by User ${byName}`
-  // The name of a secret team is not told.
+  // The name of a secret team is not revealed.
   const team = store.tables.teams.find(byId)
   const isSeen = team !== undefined && teamRights(standing, team).read
   return isSeen ? `Workspace is locked by Team ${team.name}` : 'Workspace is locked by Team'
@@ -144,7 +144,7 @@ async function changeLock(
   return ok({ ...seen, workspace })
 }
 
-/** Who holds the lock, for somebody who may know of it. */
+/** Returns the holder of the lock if it is visible to the caller. */
 export function shownHolder(
   { store }: GovernanceContext,
   { workspace, standing }: SeenWorkspace,

@@ -3,14 +3,14 @@ import { scopedKey, type Tables } from '../../state/index.ts'
 import { currentState } from '../state-versions/state-versions.ts'
 import { openStatuses } from '../runs/run-states.ts'
 
-/** What the runs of a workspace say about it. */
+/** Information about a workspace derived from its runs. */
 export interface WorkspaceRuns {
-  /** The newest that is more than a look ahead. */
+  /** The newest run that is not speculative. */
   readonly currentRunId: string | null
   readonly latestRunId: string | null
-  /** A run of it is on its way. */
+  /** Whether an unfinished run exists. */
   readonly isActive: boolean
-  /** As the current state has them; without one, as the last plan that was applied left them. */
+  /** Number of resources in the current state; without a state, as of the last applied plan. */
   readonly resourceCount: number
   readonly policyCheckFailures: number
   readonly runFailures: number
@@ -30,12 +30,12 @@ export function runsOf(tables: Tables, workspaceId: string): WorkspaceRuns {
   }
 }
 
-/** The newest run that is not speculative. */
+/** Returns the newest run that is not speculative. */
 function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
   return newestFirst(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
 }
 
-/** The workspaces of an organization whose current run has one of these statuses. */
+/** Returns the workspaces of an organization whose current run has one of these statuses. */
 export function workspacesInStatus(
   tables: Tables,
   organizationId: string,
@@ -45,7 +45,7 @@ export function workspacesInStatus(
   const found = new Set<string>()
   for (const status of statuses)
     for (const runId of runs.keysIn('status', status)) {
-      // Known without reading the row.
+      // The index key contains the workspace, so the row is not decoded.
       const workspaceId = runs.groupOf('workspace', runId)
       if (workspaceId === undefined || runs.groupOf('organization', runId) !== organizationId)
         continue
@@ -54,7 +54,7 @@ export function workspacesInStatus(
   return found
 }
 
-/** The workspaces of an organization that have a current run, the oldest run first. */
+/** Returns the workspaces of an organization that have a current run, the oldest run first. */
 export function byCurrentRun(tables: Tables, organizationId: string): readonly string[] {
   const { runs, workspaces } = tables
   const ages = new Map<string, number>()
@@ -65,7 +65,7 @@ export function byCurrentRun(tables: Tables, organizationId: string): readonly s
   return [...ages].toSorted(([, a], [, b]) => a - b).map(([id]) => id)
 }
 
-/** Without reading the rows: a workspace may have had many. */
+/** Iterates without decoding rows, because a workspace may have many runs. */
 function newestFirst(
   { runs }: Tables,
   index: 'workspace' | 'workspaceStatus',

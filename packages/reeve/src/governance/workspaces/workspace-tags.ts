@@ -13,23 +13,23 @@ import type { GovernanceContext } from '../context.ts'
 import { planTags, tagProblems, tagsOf, type NewTags } from '../projects/tags.ts'
 import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
 
-/** Whose tags a workspace's tags are. */
+/** Returns the owner of a workspace's tags. */
 export function workspaceTagOwner({ id, organizationId }: WorkspaceRow) {
   return { ownerType: 'workspace', ownerId: id, organizationId } as const
 }
 
-/** The workspace, for somebody who may change its tags in this way. */
+/** Returns the workspace if the caller may change its tags in this way. */
 export function findTaggableWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { workspaceId, isWholeSet }: { readonly workspaceId: string; readonly isWholeSet: boolean },
 ): Result<SeenWorkspace, GovernanceRefusal> {
-  // Who may add may not always take away.
+  // Permission to add tags does not include permission to remove them.
   const right = isWholeSet ? 'replaceTags' : 'manageTags'
   return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
 }
 
-/** Adds bindings and changes values, like those of a project; the bindings that were named. */
+/** Adds bindings and changes values; returns the bindings of the request. */
 export async function changeWorkspaceTags(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -52,17 +52,17 @@ export async function changeWorkspaceTags(
   return ok(named)
 }
 
-/** A flat tag as a binding. */
+/** Returns a flat tag as a binding. */
 export function flatBinding(key: string): v2.NewTagBinding {
   return { type: 'tag-bindings', attributes: { key } }
 }
 
-/** The bindings of a workspace itself that have no value. */
+/** Returns the workspace's own bindings without a value. */
 export function flatTagsOf(tables: Tables, workspaceId: string): readonly TagBindingRow[] {
   return tagsOf(tables, workspaceId).filter(({ value }) => value === '')
 }
 
-/** Adds flat tags; a key that is bound keeps its value. */
+/** Adds flat tags; an existing binding keeps its value. */
 export async function addFlatTags(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -73,7 +73,7 @@ export async function addFlatTags(
   return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: false })
 }
 
-/** Removes flat tags; bindings with a value, and keys that are not bound, are left alone. */
+/** Removes flat tags; bindings with a value and unknown keys are ignored. */
 export async function removeFlatTags(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -86,7 +86,7 @@ export async function removeFlatTags(
   return await changeWorkspaceTags(context, caller, { workspaceId, tags, isWholeSet: true })
 }
 
-/** The rules of every tag, and the lock on keys that the project binds. */
+/** Returns problems with the rules of tags, and with keys that the project locks. */
 export function workspaceTagProblems(
   tables: Tables,
   workspace: WorkspaceRow,
@@ -94,7 +94,7 @@ export function workspaceTagProblems(
 ): readonly AttributeProblem[] {
   const { id, projectId, organizationId } = workspace
   const inherited = new Set(tagsOf(tables, projectId).map(({ key }) => key))
-  // Not retroactive: an override that is there may stay as it is.
+  // Not retroactive: an existing override may remain unchanged.
   const kept = new Map(tagsOf(tables, id).map(({ key, value }) => [key, value]))
   const locked = request.tags.flatMap(({ attributes: { key, value } }, i) => {
     if (!inherited.has(key) || kept.get(key) === (value ?? '')) return []

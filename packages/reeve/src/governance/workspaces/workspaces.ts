@@ -27,13 +27,13 @@ import { flatBinding, workspaceTagOwner, workspaceTagProblems } from './workspac
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
-/** A workspace as it was written, and what was done beyond what was asked. */
+/** A written workspace, with notices about side effects. */
 export interface WrittenWorkspace {
   readonly seen: SeenWorkspace
   readonly notices: readonly string[]
 }
 
-/** The organization, for somebody who may create workspaces somewhere in it. */
+/** Returns the organization if the caller may create workspaces anywhere in it. */
 export function findWorkspaceMaker(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -45,7 +45,7 @@ export function findWorkspaceMaker(
   return places?.size === 0 ? err(UNSEEN) : seat
 }
 
-/** Without a project it goes to the default one. */
+/** Creates a workspace; the default project is used if none is given. */
 export async function createWorkspace(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -95,7 +95,7 @@ export async function createWorkspace(
   return ok({ seen: seenWorkspace(context, seat.value, workspace), notices })
 }
 
-/** The bindings of a request; a flat tag is a binding without a value. */
+/** Returns the bindings of a request; a flat tag is a binding without a value. */
 function withFlatTags(
   relationships: v2.WorkspaceCreateRequest['data']['relationships'],
 ): readonly v2.NewTagBinding[] {
@@ -108,8 +108,8 @@ function withFlatTags(
 }
 
 /**
- * The project that a request names. One that the caller may not see is told like one that is not
- * there, so that nobody learns which ids are taken.
+ * Returns the project in a request. An invisible project is reported like an unknown one, so that
+ * existing IDs are not revealed.
  */
 function findPlace(
   context: GovernanceContext,
@@ -153,7 +153,7 @@ function blankWorkspace(
   }
 }
 
-/** Unique in the organization, not only in the project. */
+/** Names are unique in the organization, not only in the project. */
 function nameProblems(
   { store }: GovernanceContext,
   { id, organizationId, name }: WorkspaceRow,
@@ -169,8 +169,8 @@ export interface WorkspaceUpdate {
 }
 
 /**
- * A project moves the workspace, which both projects must allow (rule 6); tag bindings that are
- * there replace the whole set.
+ * Updates a workspace. A different project moves it, which requires permission on both projects;
+ * tag bindings, if present, replace the whole set.
  */
 export async function updateWorkspace(
   context: GovernanceContext,
@@ -213,7 +213,7 @@ export async function updateWorkspace(
   return ok({ seen: seenWorkspace(context, found.value, workspace), notices: planned.notices })
 }
 
-/** The project that the workspace is in afterwards; its own when the request names none. */
+/** Returns the destination project; the current one if the request names none. */
 function findNewProject(
   context: GovernanceContext,
   caller: GovernanceCaller,

@@ -22,7 +22,9 @@ export interface ExecutionWish {
 
 type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'planOnly' | 'source'>
 
-/** What a run has more that is executed here; else why it cannot be. */
+/**
+ * Returns the execution settings of a run that this service executes, or why it cannot be executed.
+ */
 export function checkExecution(
   host: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
   { workspace, attributes, configuration, trigger }: ExecutionWish,

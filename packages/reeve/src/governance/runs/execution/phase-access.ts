@@ -13,22 +13,22 @@ import { movedRun } from '../run-states.ts'
 import { moved } from './moved.ts'
 import { phaseDocument } from './phase-document.ts'
 
-/** An open phase and its run, as its runner sees them. */
+/** An active phase and its run, as visible to its runner. */
 export interface SeenPhase {
   readonly phase: RunPhaseRow
   readonly run: RunRow
 }
 
-/** What a request of a runner is about. */
+/** A request of a runner. */
 export interface PhaseCall {
   readonly phaseId: string
-  /** The bearer token of the request; undefined when it has none. */
+  /** Bearer token of the request; undefined if it has none. */
   readonly token: string | undefined
 }
 
 /**
- * The phase, for the runner that executes it. Everybody else gets the same answer as for a phase
- * that is not there, and so does a runner whose phase is over.
+ * Returns the phase if the request comes from its runner. All other callers, and the runner of an
+ * ended phase, get the same response as for an unknown phase.
  */
 export function findPhase(
   { store, sealer }: GovernanceContext,
@@ -42,9 +42,9 @@ export function findPhase(
 }
 
 /**
- * The runner sends the ticket of its phase and chooses the token that it uses from then on. A
- * ticket is accepted with one token only: the runner may repeat the request, and nobody else can
- * use it.
+ * Starts a phase: the runner presents its ticket and chooses the token for all later requests. A
+ * ticket is bound to the first token, so the runner may repeat the request, but the ticket is
+ * useless to others.
  */
 export async function startPhase(
   context: GovernanceContext,

@@ -18,7 +18,7 @@ export interface PhaseStartParts {
 
 const QUEUED = { plan: 'plan_queued', apply: 'apply_queued' } as const
 
-/** What is written when the turn of a run has come: its job is submitted afterwards. */
+/** Returns the changes that start the phase of a run; its job is submitted afterwards. */
 export function startedPhaseRows(
   tables: Tables,
   run: RunRow,
@@ -56,14 +56,14 @@ function lockRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[]
 }
 
 export interface LostPhase {
-  /** Ends the sentence that begins with the phase. */
+  /** Completes a sentence that begins with the phase. */
   readonly why: string
   readonly nowMs: number
 }
 
 /**
- * What is written when a phase ended and its runner did not say so. An apply may have changed
- * something that the state does not know: its workspace stays locked, and nothing is repeated.
+ * Returns the changes for a phase that ended without a report of its runner. An apply may have made
+ * changes that the state does not contain: its workspace stays locked, and nothing is retried.
  */
 export function lostPhaseRows(
   tables: Tables,
@@ -93,7 +93,7 @@ export interface FailedPhase {
   readonly nowMs: number
 }
 
-/** The end of a phase after which nothing follows. */
+/** Returns the changes that end the run after a failed phase. */
 export function failedPhaseRows(
   tables: Tables,
   { phase, run: before }: { readonly phase: RunPhaseRow; readonly run: RunRow },
@@ -123,7 +123,7 @@ function withEnd(run: RunRow, { reason, keepsLock }: EndOfExecution): RunRow {
   return { ...run, execution: { ...run.execution, reason, keepsLock } }
 }
 
-/** What is written when an apply has ended well. */
+/** Returns the changes that complete a successful apply. */
 export function appliedRows(
   tables: Tables,
   { phase, run: before }: { readonly phase: RunPhaseRow; readonly run: RunRow },
@@ -139,7 +139,7 @@ export function appliedRows(
   ]
 }
 
-/** Plans that were saved before another run was applied describe a state that is gone. */
+/** Discards runs whose saved plans are stale, because another run was applied since. */
 function staleRuns(tables: Tables, applied: RunRow, nowMs: number): readonly Change[] {
   const saved: v2.RunStatus = 'planned_and_saved'
   return tables.runs

@@ -15,7 +15,7 @@ import { decideWrite } from '../../state-versions/write-rules.ts'
 import { findPhase, type PhaseCall } from './phase-access.ts'
 import { isHeldBy } from './run-rows.ts'
 
-/** The state that a phase begins with; undefined where the workspace has none. */
+/** Returns the initial state of a phase; undefined if the workspace has none. */
 export async function readPhaseState(
   context: GovernanceContext,
   call: PhaseCall,
@@ -27,8 +27,8 @@ export async function readPhaseState(
 }
 
 /**
- * Stores the state that an apply has reached. Only the run that holds the workspace may, and never
- * an older state than the current one: of two attempts, the one that was given up is refused.
+ * Stores the state after or during an apply. Only the run that holds the workspace may write it,
+ * and never an older state than the current one: of two attempts, the abandoned one is rejected.
  */
 export async function writePhaseState(
   context: GovernanceContext,
@@ -41,7 +41,7 @@ export async function writePhaseState(
     return err({ code: 'conflict', detail: 'Only an apply writes the state of its workspace' })
   const inspected = await context.states.inspect(call.bytes, run.organizationId)
   if (!inspected.ok) return err({ code: 'unprocessable', detail: inspected.error })
-  // To read a large state takes a while: the phase may be over.
+  // The phase may have ended while a large state was read.
   const still = findPhase(context, call)
   if (!still.ok) return still
   const { tables } = context.store
@@ -61,12 +61,14 @@ export async function writePhaseState(
   return stored.ok ? ok(undefined) : stored
 }
 
-/** Versions that a run writes are those of whoever created it; no request of theirs wrote them. */
+/**
+ * State versions of a run are attributed to its creator, although no request of theirs wrote them.
+ */
 function runCaller({ createdById }: RunRow): GovernanceCaller {
   return { kind: 'user', userId: createdById, isAdmin: false, tokenId: '', by: 'system' }
 }
 
-/** Of the states that an apply has stored on its way, the last is worth keeping. */
+/** Deletes the intermediate states of an apply; only the last one is kept. */
 export function intermediateStatesEnd(
   tables: Tables,
   { id: runId, workspaceId }: RunRow,

@@ -3,19 +3,19 @@ import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
 import { compareCreation, WAITING_RUNS, type Tables } from '../../../state/index.ts'
 import { isHeldBy } from './run-rows.ts'
 
-/** What an organization has executing and waiting. */
+/** Executing and pending runs of an organization. */
 export interface Capacity {
   readonly pending: number
   readonly running: number
 }
 
-/** A phase that can begin. */
+/** A phase that can start. */
 export interface NextPhase {
   readonly run: RunRow
   readonly phase: RunPhaseRow['phase']
 }
 
-/** Executed runs that wait for their turn, oldest first; of one organization where it is given. */
+/** Returns pending runs, oldest first, optionally of one organization. */
 function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[] {
   return [...tables.runs.keysIn('waiting', WAITING_RUNS)]
     .filter(
@@ -28,9 +28,10 @@ function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[]
 }
 
 /**
- * The phases that can begin now, in order. Applies go before plans: what was confirmed finishes
- * first. Each organization has a limit of its own, so that none waits for another; within it, runs
- * go by age. A workspace has one run at a time, unless a run only looks.
+ * Returns the phases that can start now, in order. Applies precede plans, so that confirmed runs
+ * finish first. Each organization has its own limit, so organizations do not delay each other;
+ * within one, runs are ordered by age. A workspace executes one run at a time, except for
+ * speculative runs.
  */
 export function nextPhases(
   tables: Tables,
@@ -51,7 +52,7 @@ export function nextPhases(
     const phase = run.status === 'confirmed' ? 'apply' : 'plan'
     const needsWorkspace = phase === 'apply' || locksForPlan(run)
     if (needsWorkspace && !isFree(tables, run, taken)) {
-      // Whoever comes later in the workspace waits behind this run.
+      // Later runs of the workspace wait behind this one.
       taken.add(workspaceId)
       continue
     }
@@ -63,7 +64,7 @@ export function nextPhases(
   return next
 }
 
-/** Whether a run needs its workspace for itself already while it plans. */
+/** Reports whether a run needs exclusive access to its workspace from the plan on. */
 export function locksForPlan({ planOnly, execution }: RunRow): boolean {
   return !planOnly && execution?.savePlan !== true
 }
@@ -74,7 +75,7 @@ function isFree(tables: Tables, run: RunRow, taken: ReadonlySet<string>): boolea
   return !taken.has(run.workspaceId)
 }
 
-/** Counts what is ahead of a waiting run, itself included; 0 when it does not wait. */
+/** Returns the position of a pending run in the queue, from 1; 0 if it is not pending. */
 export function queuePosition(tables: Tables, run: RunRow): number {
   if (run.execution === undefined || run.status !== 'pending') return 0
   const createIndex = tables.runs.createIndexOf(run.id) ?? 0
@@ -93,7 +94,7 @@ export function capacityOf(tables: Tables, organizationId: string): Capacity {
   }
 }
 
-/** Runs of an organization that wait or execute, oldest first. */
+/** Returns the pending and executing runs of an organization, oldest first. */
 export function queuedRuns(tables: Tables, organizationId: string): readonly RunRow[] {
   const executing = [...tables.run_phases.keysIn('openIn', organizationId)].map((key) =>
     tables.runs.get(tables.run_phases.get(key).runId),

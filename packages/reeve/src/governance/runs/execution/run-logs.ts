@@ -12,10 +12,10 @@ import { isOpenPhase, put, runLogPartKey, type Change } from '../../../state/ind
 import type { GovernanceContext } from '../../context.ts'
 import { phaseId } from './phase-rows.ts'
 
-/** A log URL is issued anew with each read of its plan or apply. */
+/** Lifetime of a log URL. Each read of the plan or apply issues another one. */
 const LOG_URL_MS = 24 * 60 * 60 * 1_000
 
-/** The first and the last byte of a log tell clients that it has begun, and that it is complete. */
+/** First and last byte of a log, which tell clients that it has begun and that it is complete. */
 const BEGIN = Uint8Array.of(0x02)
 const END = Uint8Array.of(0x03)
 
@@ -28,9 +28,9 @@ interface LogAddress {
 type LogContext = Pick<GovernanceContext, 'store' | 'sealer' | 'clock'>
 
 /**
- * The last part of the URL of a log. Clients fetch logs without a token and replace the whole
- * query, so the path itself is the permission: sealed, so that nobody can make one, and nothing has
- * to be stored for a read.
+ * Returns the last segment of a log URL. Clients fetch logs without a token and replace the whole
+ * query, so the path itself is the credential: encrypted, so that it cannot be forged and a read
+ * stores nothing.
  */
 export function logKey(
   { sealer, clock }: LogContext,
@@ -40,14 +40,14 @@ export function logKey(
   return Buffer.from(sealer.seal(JSON.stringify(address)), 'base64').toString('base64url')
 }
 
-/** The phase whose log a key opens. */
+/** Returns the phase of a log key. */
 export function findLog(
   { sealer, clock }: LogContext,
   key: string,
 ): Result<string, GovernanceRefusal> {
   try {
     const sealed = Buffer.from(key, 'base64url').toString('base64')
-    // Only `logKey` seals addresses of this form.
+    // Only `logKey` encrypts values of this form.
     const address = JSON.parse(sealer.open(sealed)) as Partial<LogAddress>
     const { runId, phase, expiresMs = 0 } = address
     if (runId === undefined || phase === undefined || expiresMs <= clock.nowMs()) return err(UNSEEN)
@@ -58,7 +58,7 @@ export function findLog(
   }
 }
 
-/** How many bytes the log has now, with its marks. */
+/** Returns the current length of the log in bytes, including the marks. */
 export function logLength({ store }: Pick<LogContext, 'store'>, id: string): number {
   const phase = store.tables.run_phases.find(id)
   if (phase === undefined) return 0
@@ -70,7 +70,7 @@ export interface LogRange {
   readonly limit: number
 }
 
-/** Bytes of a log from an offset on; none at its end, and none before its phase has begun. */
+/** Reads bytes of a log from an offset; none at its end or before its phase has started. */
 export async function readLog(
   context: LogContext,
   id: string,
@@ -99,7 +99,7 @@ async function readPart({ store, sealer }: LogContext, { id }: RunLogPartRow): P
   return sealer.openBytes(sealed)
 }
 
-/** The parts that have bytes between two offsets, in order. */
+/** Returns the parts between two offsets, in order. */
 function partsIn(
   { store }: LogContext,
   id: string,
@@ -107,7 +107,7 @@ function partsIn(
 ): readonly RunLogPartRow[] {
   const { run_log_parts: parts } = store.tables
   const keys = [...parts.keysIn('phase', id)].toSorted(compareText)
-  // Keys end in the offset: rows outside of the range are not decoded.
+  // Keys end with the offset, so rows outside the range are not decoded.
   const next = keys.findIndex((key) => offsetIn(key) > Math.max(0, from))
   const first = Math.max(0, (next < 0 ? keys.length : next) - 1)
   const found: RunLogPartRow[] = []
@@ -131,8 +131,8 @@ export interface AppendedLog {
 }
 
 /**
- * The log with these bytes at its end. A runner that does not know whether a write arrived repeats
- * it: bytes before the end are there already.
+ * Returns the changes that append to a log. A runner repeats a write whose response was lost: bytes
+ * before the end are already stored.
  */
 export function appendLog(
   { sealer }: Pick<LogContext, 'sealer'>,

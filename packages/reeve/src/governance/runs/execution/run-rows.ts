@@ -5,8 +5,8 @@ import { afterApply, afterDestroyAttempt } from '../../projects/auto-destroy.ts'
 import { isEnded } from '../run-states.ts'
 
 /**
- * A run as it is written. A run that was executed frees its workspace in the commit that ends it:
- * a client that sees the end may lock the workspace at once.
+ * Returns the changes that write a run. An executed run unlocks its workspace in the commit that
+ * ends it, so that a client that sees the end can lock the workspace immediately.
  */
 export function runRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[] {
   if (run.execution === undefined || !isEnded(run.status)) return [put('runs', run)]
@@ -24,7 +24,7 @@ function workspaceRows(tables: Tables, run: RunRow, nowMs: number): readonly Cha
   return after === before ? [] : [put('workspaces', { ...after, updatedMs: nowMs })]
 }
 
-/** Only what an apply did changes the workspace; a plan that failed does not. */
+/** Only an apply changes the workspace; a failed plan does not. */
 function appliedWorkspace(workspace: WorkspaceRow, run: RunRow, nowMs: number): WorkspaceRow {
   const { status, isDestroy, execution } = run
   const hasApplied = run.statusMs['applying-at'] !== undefined
@@ -49,10 +49,10 @@ export function runLock(runId: string, reason: string | null): WorkspaceLock {
   return { byType: 'runs', byId: runId, byName: runId, reason }
 }
 
-/** They hold what the plan knew; nobody applies it any more. */
+/** Files that only an apply needs; they are deleted when the run ends. */
 const FILES_OF_APPLY: ReadonlySet<string> = new Set(['plan', 'lock-file'])
 
-/** Removes files of a run; all of them unless names are given. */
+/** Deletes files of a run; all of them unless names are given. */
 export function filesEnd(
   tables: Tables,
   runId: string,
