@@ -49,8 +49,7 @@ async function write(root: string, draft: string): Promise<void> {
     external: (id) => /^[@\w]/.test(id) && !BUNDLED_PACKAGE.test(id),
     plugins: [ownSources(root)],
     logLevel: 'warn',
-    // Side effects of imports are kept, even if the package declares that it has none.
-    treeshake: { moduleSideEffects: true },
+    treeshake: { moduleSideEffects: hasSideEffects },
   })
   await bundle.write({
     dir: draft,
@@ -63,6 +62,18 @@ async function write(root: string, draft: string): Promise<void> {
   })
   await bundle.close()
   shortenMaps(draft)
+}
+
+/**
+ * Modules that only declare: importing one of them does nothing else, so a command that needs one
+ * name of such a folder does not load all of it.
+ */
+const DECLARING =
+  /\/packages\/(?:(?:contract|kit)\/src|reeve\/src\/(?:lang|model))\/|\/node_modules\/typebox\//
+
+/** Side effects of all other imports are kept, even if a package declares that it has none. */
+function hasSideEffects(id: string): boolean {
+  return !DECLARING.test(id)
 }
 
 export function shortenMaps(folder: string): void {

@@ -1,6 +1,4 @@
-import { nodeCrypto } from '@reeve/kit/node'
 import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
-import { createTimeZoneOffset } from '@reeve/kit/time-zone.ts'
 import { readVersion } from './version.ts'
 
 const TEXTS = {
@@ -56,7 +54,7 @@ export function addPolicy(
         const paths = operands.length === 0 ? ['.'] : operands
         const covers = flags['coverage'] === true
         const request = { paths, only: textOf(flags['run']), covers, isJson: isJson(flags) }
-        return await testPolicies({ ...request, ...surroundings(), terminal })
+        return await testPolicies({ ...request, ...(await surroundings()), terminal })
       },
     })
     .argument('[PATH...]', 'policies, or directories of them (default: this directory)')
@@ -99,7 +97,7 @@ function addEval(line: CommandLine, parent: CommandLine['root'], terminal: Termi
           query: textOf(flags['query']),
           params: Array.isArray(given) ? given.filter((one) => typeof one === 'string') : [],
           isJson: isJson(flags),
-          ...surroundings(),
+          ...(await surroundings()),
           terminal,
         })
       },
@@ -124,7 +122,10 @@ function textOf(flag: unknown): string | undefined {
 }
 
 /** The time is that of the beginning, for all policies. */
-function surroundings() {
+async function surroundings() {
+  // Cryptography takes a while to load: no other command waits for it.
+  const { nodeCrypto } = await import('@reeve/kit/node')
+  const { createTimeZoneOffset } = await import('@reeve/kit/time-zone.ts')
   const nowNs = BigInt(Date.now()) * 1_000_000n
   const offsetAt = createTimeZoneOffset()
   const time = { nowNs, zone: 'UTC', offsetSeconds: () => 0 }

@@ -1,4 +1,3 @@
-import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 
@@ -13,7 +12,9 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
     isHidden: true,
     action: async () => {
       const { runPhase } = await import('../runner/index.ts')
-      const settings = settingsOf(process.env)
+      // The contract brings every schema: no other command waits for it.
+      const { TASK_ENVIRONMENT_PREFIX } = await import('@reeve/contract')
+      const settings = settingsOf(process.env, TASK_ENVIRONMENT_PREFIX)
       if (typeof settings === 'string') {
         terminal.err(`${settings}\n`)
         return EXIT_CODES.usage
@@ -28,7 +29,7 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
   })
 }
 
-function settingsOf(environment: NodeJS.ProcessEnv) {
+function settingsOf(environment: NodeJS.ProcessEnv, prefix: string) {
   const missing: string[] = []
   const text = (name: string): string => {
     const value = environment[name]
@@ -40,8 +41,8 @@ function settingsOf(environment: NodeJS.ProcessEnv) {
     phaseId: text('REEVE_PHASE_ID'),
     tool: text('REEVE_PHASE_TOOL'),
     authorities: environment['REEVE_PHASE_AUTHORITIES'] ?? '',
-    taskDirectory: text(`${TASK_ENVIRONMENT_PREFIX}TASK_DIR`),
-    secretsDirectory: text(`${TASK_ENVIRONMENT_PREFIX}SECRETS_DIR`),
+    taskDirectory: text(`${prefix}TASK_DIR`),
+    secretsDirectory: text(`${prefix}SECRETS_DIR`),
     path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
   }
   if (missing.length === 0) return settings

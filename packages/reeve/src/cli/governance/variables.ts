@@ -1,22 +1,11 @@
 import { v2 } from '@reeve/contract'
-import type { FlagSpec, Invocation } from '../command.ts'
+import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { inputBytes } from '../input.ts'
 import { table } from '../output/table.ts'
 
 /** Variables of runs: those of workspaces and of variable sets have the same commands. */
-
-export const SET_FLAGS: readonly FlagSpec[] = [
-  { usage: '--env', help: 'environment variables instead of input variables' },
-  { usage: '--hcl', help: 'the values are expressions, not text' },
-  { usage: '--sensitive', help: 'store the values encrypted and never show them again' },
-  { usage: '--description <TEXT>', help: 'description' },
-]
-
-export const UNSET_FLAGS: readonly FlagSpec[] = [
-  { usage: '--env', help: 'environment variables instead of input variables' },
-]
 
 type Attributes = v2.WorkspaceVariable['attributes']
 

@@ -1,6 +1,6 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
-import { SET_FLAGS, UNSET_FLAGS } from '../variables.ts'
+import { SET_FLAGS, UNSET_FLAGS } from '../variable-flags.ts'
 
 const SET: ArgumentSpec = { usage: '<SET>', help: 'the name or ID of a variable set' }
 

@@ -1,7 +1,7 @@
 import type { ArgumentSpec, CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 import { TAG_FLAG } from '../tags.ts'
-import { SET_FLAGS, UNSET_FLAGS } from '../variables.ts'
+import { SET_FLAGS, UNSET_FLAGS } from '../variable-flags.ts'
 
 const WORKSPACE: ArgumentSpec = { usage: '<WORKSPACE>', help: 'the name or ID of a workspace' }
 

@@ -1,0 +1,14 @@
+import type { FlagSpec } from '../command.ts'
+
+// Apart from the code of the commands, which loads the contract: help and completion need only these.
+
+export const SET_FLAGS: readonly FlagSpec[] = [
+  { usage: '--env', help: 'environment variables instead of input variables' },
+  { usage: '--hcl', help: 'the values are expressions, not text' },
+  { usage: '--sensitive', help: 'store the values encrypted and never show them again' },
+  { usage: '--description <TEXT>', help: 'description' },
+]
+
+export const UNSET_FLAGS: readonly FlagSpec[] = [
+  { usage: '--env', help: 'environment variables instead of input variables' },
+]
