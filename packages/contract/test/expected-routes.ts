@@ -94,6 +94,7 @@ export const ADDITIONAL_ROUTES: readonly string[] = [
   'GET /nodes',
   'GET /topology',
   'GET /node/:id',
+  'GET /acl/can',
   'GET /node/:id/allocations',
   'POST /node/:id/evaluate',
   'POST /node/:id/drain',

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { routes } from '../route.ts'
-import { remove, watch, write } from './define.ts'
+import { read, remove, watch, write } from './define.ts'
 import { Named, Index, Nullable, type Input, type Shape } from '../shape.ts'
 import { done, ok } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { prefix } from './query.ts'
+import { prefix, Text } from './query.ts'
 
 export const JobAcl = Type.Object(
   {
@@ -85,7 +85,36 @@ export const AclPolicyRequest = Named('AclPolicyRequest', {
 })
 export type AclPolicyRequest = Input<Shape<typeof AclPolicyRequest>>
 
+export const AclAccess = Type.Object(
+  {
+    Capability: Type.String(),
+    Namespace: Type.String(),
+    Name: Type.String({ description: 'Of the node pool, host volume or variable; may be empty.' }),
+    Allowed: Type.Boolean(),
+    AclEnabled: Type.Boolean({ description: 'False: without ACLs everything is allowed.' }),
+  },
+  { $id: 'AclAccess', description: 'Whether the caller holds a capability.' },
+)
+export type AclAccess = Shape<typeof AclAccess>
+
 export const aclPolicyRoutes = routes('ACL policies', {
+  checkAccess: read('/acl/can', {
+    summary: 'Tell whether the token of the caller holds a capability.',
+    query: {
+      capability: Type.Optional(
+        Type.String({
+          description:
+            'Required. A capability of the namespace such as `submit-job`; or with its kind: ' +
+            '`node:write`, `agent:read`, `operator:snapshot-save`, `node_pool:read`, ' +
+            '`host_volume:mount-readonly`, `variables:write`; or `management`.',
+        }),
+      ),
+      name: Text('The node pool, the host volume, or the path of the variable.'),
+    },
+    returns: ok(AclAccess, 'The answer.'),
+    errors: { 400: 'The capability is unknown, or its kind needs a name.' },
+    needs: 'any',
+  }),
   listAclPolicies: watch('/acl/policies', {
     summary: 'List access policies.',
     query: { prefix },

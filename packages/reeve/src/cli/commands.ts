@@ -80,7 +80,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   namespace: 'Manage namespaces.',
   service: 'Inspect registered services.',
   var: 'Manage encrypted variables.',
-  acl: 'Manage ACL tokens, policies and roles.',
+  acl: 'Manage ACL tokens, policies and roles; check what a token may do.',
   'acl token': 'Manage ACL tokens.',
   'acl policy': 'Manage ACL policies.',
   'acl role': 'Manage ACL roles.',

@@ -29,6 +29,7 @@ import { aSecuredServer } from './secured.ts'
 /** Answered to anyone; what they show or do is decided by who asks, and tested with them. */
 const OPEN = new Set([
   'bootstrapAcl',
+  'checkAccess',
   'exchangeOneTimeToken',
   'fuzzySearch',
   'listAclPolicies',

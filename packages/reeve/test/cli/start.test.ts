@@ -17,7 +17,7 @@ test("start: a command does not wait for the platform's fetch to be loaded", asy
 const BUILT = process.env['REEVE_TEST_PROGRAM']
 const skip = BUILT === undefined ? 'only builds have parts: npm test makes one' : false
 
-/** Sizes follow the time that a command takes before its request, and do not depend on the machine. */
+/** Sizes follow the time that a command takes before its request, on any machine. */
 const BYTES_MAX = { 'job run --help': 400_000, 'node status': 620_000, 'job status': 900_000 }
 
 for (const [line, bytesMax] of Object.entries(BYTES_MAX))

@@ -1,6 +1,7 @@
 import { err } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
+import { aclAccessEndpoints } from './acl-access.ts'
 import { aclPolicyEndpoints } from './acl-policies.ts'
 import { aclRoleEndpoints } from './acl-roles.ts'
 import { aclTokenEndpoints } from './acl-tokens.ts'
@@ -14,7 +15,8 @@ export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
     ...aclPolicyEndpoints(context),
     ...aclRoleEndpoints(context),
   ]
-  return context.aclEnabled ? endpoints : endpoints.map(disabled)
+  const access = aclAccessEndpoints(context)
+  return [...access, ...(context.aclEnabled ? endpoints : endpoints.map(disabled))]
 }
 
 /** The routes stay, so that a caller learns why and not 404. */

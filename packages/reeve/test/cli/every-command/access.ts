@@ -48,6 +48,8 @@ export const accessStory: Story = {
       keeps: { accessor: /^Accessor += (\S+)$/m, secret: /^Secret += (\S+)$/m },
     },
     { line: 'acl token self --token {secret}', says: /\nName += ci\n/ },
+    { line: 'acl can management', says: /^yes\n$/ },
+    { line: 'acl can node:write --token {secret}', says: /^no\n$/, code: 5 },
     { line: 'acl policy self --token {secret}', says: /^Name += look\n/ },
     {
       line: 'acl token list --token {secret}',
