@@ -110,7 +110,7 @@ test('a parent says why its newest child job failed', { skip }, async () => {
     .replace('group "app"', 'type = "batch"\n  parameterized {}\n  group "app"')
     .replace('unlimited      = true', 'unlimited      = false\n      attempts = 0')
   await runFile(visit.program.client, file)
-  await visit.program.client.v1.dispatchJob({ params: { job_id: 'imports' } })
+  await visit.program.client.v1.dispatchJob({ params: { job_id: 'imports' }, body: {} })
   const page = await visit.browser.open(visit.here('/jobs/imports?namespace=default'))
   await page.getByText('1 of 1 child jobs failed').waitFor()
   await page.getByRole('region', { name: 'Failure' }).getByText('bad row').waitFor()

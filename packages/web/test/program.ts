@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createClient, type Client } from '@reeve/sdk'
 
 /** The build that `npm test` has just made, else the sources. */
-const PROGRAM =
+export const PROGRAM =
   process.env['REEVE_TEST_PROGRAM'] ?? join(import.meta.dirname, '../../reeve/src/main/reeve.ts')
 const START_MS_MAX = 180_000
 

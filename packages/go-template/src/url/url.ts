@@ -33,7 +33,7 @@ export function parseUrl(text: string): Result<UrlParts, string> {
   const [place, query] = mark < 0 ? [rest, ''] : [rest.slice(0, mark), rest.slice(mark + 1)]
   const parts = { scheme: scheme.value.toLowerCase(), raw_query: query, fragment: fragment.value }
   if (!place.startsWith('/')) {
-    // What follows a scheme without a slash is neither host nor path.
+    // After a scheme, text without a leading slash is neither host nor path.
     if (scheme.value !== '') return ok({ ...parts, ...NO_PLACE })
     if (place.split('/')[0]?.includes(':') === true)
       return err('first path segment in URL cannot contain colon')

@@ -5,8 +5,8 @@ import { STATE_TIMES } from './limits.ts'
 import { PHASE_REFUSED, type PhaseClient } from './phase-client.ts'
 
 /**
- * Stores the state while an apply changes it: the tool rewrites its file after each resource. What
- * is lost with a node is what it did in the last seconds.
+ * Stores the state while an apply changes it: the tool rewrites its file after each resource. A
+ * lost node loses only the changes of the last seconds.
  */
 export class StatePush {
   readonly #path: string

@@ -24,7 +24,7 @@ export const RENDER_TEMPLATE_BUILTINS: readonly Builtin[] = [
       const data = templateValue(context, values, 0)
       try {
         const text = render(context, source, data)
-        // What a template calls no value is undefined in this language.
+        // Rego has `<undefined>` where the template engine writes `<no value>`.
         return produced(context, text.replaceAll('<no value>', '<undefined>'))
       } catch (thrown) {
         if (thrown instanceof TemplateError) return context.fail(`template: ${thrown.message}`)

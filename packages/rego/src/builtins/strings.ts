@@ -26,7 +26,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
       const radix = RADIXES.get(base)
       if (radix === undefined) return context.failType('operand 2 must be one of {2, 8, 10, 16}')
       const { digits, exponent } = toDecimal(value)
-      // What is behind the point is cut off.
+      // Digits after the point are cut off.
       const whole =
         exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
       return produced(context, whole.toString(radix))

@@ -74,7 +74,7 @@ export const X509_BUILTINS: readonly Builtin[] = [
     (context, text) => {
       if (text === '') return null
       const source = pemText(context, text)
-      // What is neither PEM nor base64 simply has no keys.
+      // Text that is neither PEM nor base64 has no keys.
       return source.ok ? privateKeysIn(context.crypto, source.value).map(privateKeyValue) : []
     },
   ),

@@ -215,7 +215,7 @@ export function parseCondition(cursor: Cursor): Body {
 /** Braces that are no body may be an object or a set: `if {k: v | …}`. Tried only here. */
 function parseObjectCondition(cursor: Cursor): Body {
   const literal = cursor.attempt(() => parseLiteral(cursor))
-  // What is wrong with the braces as a body is what the writer wants to know.
+  // If neither form parses, report the error of the body: a body is the likelier intent.
   return literal === undefined ? parseBracedBody(cursor) : [literal]
 }
 

@@ -42,7 +42,7 @@ export async function uploadJsonState(
   if (!found.ok) return found
   const { row, caller } = found.value
   const { id, status, jsonState } = row
-  // What it says is what the state says; how long it is tells the same from another one.
+  // The JSON form has no stored digest: a repeated upload is recognized by its length.
   if (jsonState !== null) return jsonState.bytes === bytes.length ? ok(row) : err(UPLOADED)
   if (status === 'discarded') return err(UPLOADED)
   return await uploadOnce(context, `${id}/json`, () =>

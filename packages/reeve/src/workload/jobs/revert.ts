@@ -46,8 +46,14 @@ export async function revertJob(
       prepare: () => prepareRevert(context, caller, { namespace, jobId, body }),
       write: async ({ job, existing, name }, { warnings, record }) => {
         const source = findSubmission(context.store, name)?.BlobKey
-        const message = body.Message || `revert to version ${name.version}`
-        const commit = { job, current: existing, priority: 0, source, record, message }
+        const commit = {
+          job,
+          current: existing,
+          priority: 0,
+          source,
+          record,
+          message: body.Message || `revert to version ${name.version}`,
+        }
         const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...warnings] }
       },
