@@ -1,6 +1,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
+import { repairLocale } from './shell/locale.ts'
 import { applyTheme, readTheme } from './shell/theme.ts'
 import './style/tokens.css'
 import './style/base.css'
@@ -8,6 +9,7 @@ import './style/shell.css'
 import './style/parts.css'
 import './style/table.css'
 
+repairLocale(navigator)
 applyTheme(readTheme())
 const root = document.querySelector('#root')
 if (root === null) throw new Error('index.html has no element #root')

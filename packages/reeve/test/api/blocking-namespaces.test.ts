@@ -8,7 +8,7 @@ import {
   type Route,
   type V1RouteId,
 } from '@reeve/contract'
-import { newDeployment, newSummary } from '../../src/model/index.ts'
+import { newDeployment, newHostVolume, newSummary } from '../../src/model/index.ts'
 import { put, remove, type Change } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { aJob, anAllocation, anEvaluation, anId, aNode } from '../build/index.ts'
@@ -29,6 +29,7 @@ const CLUSTER_WIDE: ReadonlySet<string> = new Set<V1RouteId>([
   'listNodes',
   'listOwnAclPolicies',
   'listTopology',
+  'listVolumePlugins',
   'readAclPolicy',
   'readAclRole',
   'readAclRoleByName',
@@ -147,6 +148,10 @@ function rowsOf({ context }: TestServer, Namespace: string): readonly Change[] {
       ModifyTime: 0,
     }),
     put('policy_verdicts', aVerdict(Namespace, ID)),
+    put('host_volumes', {
+      ...newHostVolume({ Name: 'data', Namespace }, { id: ID, origin: 'created' }),
+      NodeID: NODE,
+    }),
   ]
 }
 
@@ -169,6 +174,7 @@ function optionsOf(route: Route, tenant: AclToken, namespace: string): CallOptio
     node_id: NODE,
     pool_name: 'default',
     service_name: 'web',
+    volume_id: id,
     path: 'p',
   }
   const isWrite = route.methods[0] !== 'GET'
@@ -207,9 +213,9 @@ for (const namespace of ['a', '*'])
     })
   }
 
-/** A submission has the index of its version; no job is in a namespace `*`. */
+/** A submission has the index of its version; no job or volume is in a namespace `*`. */
 function isConstant(id: V1RouteId, { path }: Route, namespace: string): boolean {
-  const isNamed = path.startsWith('/v1/job/')
+  const isNamed = path.startsWith('/v1/job/') || path.startsWith('/v1/volume/')
   return id === 'readJobSubmission' || (namespace === '*' && isNamed)
 }
 

@@ -5,11 +5,13 @@ import {
   v1Routes,
   type Route,
   type ScalingPolicy,
+  type HostVolumeRecord,
   type ServiceRegistration,
   type V1RouteId,
 } from '@reeve/contract'
 import {
   newDeployment,
+  newHostVolume,
   newSummary,
   type AllocationRow,
   type NodeJoinTokenRow,
@@ -47,6 +49,7 @@ const EVERYTHING = {
   agent: 'agent { policy = "write" }',
   operator: 'operator { policy = "write" }',
   node_pool: 'node_pool "*" { policy = "write" }',
+  plugin: 'plugin { policy = "read" }',
   variables:
     'namespace "*" { variables { path "*" { capabilities = ["write", "read", "destroy"] } } }',
 } as const
@@ -93,11 +96,12 @@ function kindOf({ id, needs }: Route): Kind | undefined {
 function justEnough({ needs }: Route): readonly string[] {
   const [first = '', rest = ''] = needs.split(';')
   if (first === 'any capability in the namespace') return [inDefault(['read-logs'])]
-  const levels = [...first.matchAll(/\b(node|agent|operator|node_pool):(read|write|delete)/g)].map(
-    ([, kind, level]) =>
-      kind === 'node_pool'
-        ? `node_pool "*" { capabilities = ["${level}"] }`
-        : `${kind} { policy = "${level}" }`,
+  const levels = [
+    ...first.matchAll(/\b(node|agent|operator|node_pool|plugin):(read|write|delete|list)/g),
+  ].map(([, kind, level]) =>
+    kind === 'node_pool'
+      ? `node_pool "*" { capabilities = ["${level}"] }`
+      : `${kind} { policy = "${level}" }`,
   )
   const [, variable] = /^variables:([a-z]+)/.exec(first) ?? []
   if (variable !== undefined)
@@ -116,6 +120,7 @@ function inDefault(capabilities: readonly string[]): string {
 }
 
 const POLICY_ID = anId('any', 1)
+const VOLUME_ID = anId('any', 4)
 const SCALING_POLICY: Omit<ScalingPolicy, 'ID'> = {
   Enabled: true,
   Type: 'horizontal',
@@ -162,6 +167,10 @@ function aVariable({ context }: TestServer): VariableRow {
   return { Namespace: 'default', Path: 'a', SealedItems, Lock: null, ...stamps }
 }
 
+function aVolume(NodeID: string): HostVolumeRecord {
+  return newHostVolume({ Name: 'data', NodeID }, { id: VOLUME_ID, origin: 'registered' })
+}
+
 /** A server with one of everything that a path can name. */
 async function aWorld() {
   const secured = await aSecuredServer()
@@ -184,6 +193,7 @@ async function aWorld() {
       put('scaling_policies', { ...SCALING_POLICY, ID: POLICY_ID }),
       put('service_registrations', aRegistration(allocation)),
       put('variables', aVariable(secured.server)),
+      put('host_volumes', aVolume(node.ID)),
       put('node_join_tokens', JOIN_TOKEN),
       put('node_revocations', { ...REVOCATION, NodeID: node.ID }),
     ],
@@ -205,9 +215,14 @@ async function aWorld() {
     role_name: 'role',
     service_name: 'web',
     registration_id: 'r1',
+    volume_id: VOLUME_ID,
     path: 'a',
   }
-  const body = { Items: { a: 'b' }, Job: { ID: job.ID, TaskGroups: job.TaskGroups } }
+  const body = {
+    Items: { a: 'b' },
+    Job: { ID: job.ID, TaskGroups: job.TaskGroups },
+    Volume: { Namespace: 'default', Name: 'data' },
+  }
   const options = (route: Route): CallOptions => ({
     params,
     ...(route.body === undefined ? {} : { body }),

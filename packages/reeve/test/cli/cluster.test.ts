@@ -172,12 +172,15 @@ test(
       await runShellJob(t, reeve.client, { id: 'web', script: 'exec sleep 1000', group })
       await until('the service', async () => {
         const said = await reeve.ok('service list')
-        return /^Name +Namespace +Tags\nweb +default +blue\n$/.test(said) || undefined
+        return (
+          /^Name +Namespace +Instances +Failing +Tags\nweb +default +1 +0 +blue\n$/.test(said) ||
+          undefined
+        )
       })
       const info = await reeve.ok('service info web')
       assert.match(
         info,
-        /^Job +Address +Node +Allocation +Tags\nweb +\S+:\d+ +\w{8} +\w{8} +blue\n$/,
+        /^Job +Address +Node +Allocation +Checks +Tags\nweb +\S+:\d+ +\w{8} +\w{8} +blue\n$/,
       )
       const id = await reeve.ok(['service', 'info', '-t', '{{ (index . 0).ID }}', 'web'])
       const gone = await reeve.ok(['service', 'delete', 'web', id.trim()])

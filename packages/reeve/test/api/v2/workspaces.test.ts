@@ -42,6 +42,7 @@ test('W1 create: without a project it goes to the default one, with all that the
     'locked-reason': null,
     'execution-mode': 'remote',
     'auto-apply': false,
+    'auto-apply-run-trigger': false,
     'auto-destroy-at': null,
     'auto-destroy-activity-duration': null,
     'auto-destroy-status': null,

@@ -13,7 +13,11 @@ export const clusterStory: Story = {
   files: { 'served.hcl': SERVED },
   rows: [
     { line: 'job run served.hcl', says: /is successful/, warns: /no shutdown_delay is set/ },
-    { line: 'service list', isAwaited: true, says: /^Name +Namespace +Tags\nserved +default\n$/ },
+    {
+      line: 'service list',
+      isAwaited: true,
+      says: /^Name +Namespace +Instances +Failing +Tags\nserved +default +1 +0\n$/,
+    },
     {
       line: ['service', 'info', '-t', '{{ (index . 0).ID }} {{ (index . 0).Address }}', 'served'],
       says: /^\S+ 127\.0\.0\.1\n$/,
@@ -35,7 +39,7 @@ export const clusterStory: Story = {
     { line: 'server members', says: /\n\S+ +127\.0\.0\.1:\d+ +alive +leader / },
     { line: 'agent info', says: /^Name +=[^]*\nserver\n[^]*leader/ },
     {
-      line: 'server force-leave nobody',
+      line: 'server force-leave --prune nobody',
       code: 6,
       warns: /server "nobody" is unknown or does not answer/,
     },

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
   {
     id: 'job',
     head: 'Job',
-    width: '18%',
+    width: '14%',
     isExtra: true,
     cell: ({ Namespace: namespace, JobID }) => (
       <Link href={paths.job({ namespace, id: JobID })}>{JobID}</Link>
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
   {
     id: 'checks',
     head: 'Checks',
-    width: '22%',
+    width: '18%',
     cell: ({ Checks }) =>
       Checks === undefined ? (
         '–'
@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
   {
     id: 'tags',
     head: 'Tags',
-    width: '20%',
+    width: '14%',
     isExtra: true,
     cell: ({ Tags }) => (Tags ?? []).join(', ') || '–',
   },
