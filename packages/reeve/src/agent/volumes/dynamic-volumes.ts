@@ -133,18 +133,30 @@ export class DynamicVolumes {
     })
   }
 
-  /** Removes a volume with its data; a registered directory stays as it is. */
+  /**
+   * Removes a volume with its data; a registered directory stays as it is. While its plugin works,
+   * the volume is not offered to the servers, so that nothing is placed on it.
+   */
   remove(volume: VolumeOnNode): Promise<void> {
     return this.#oneAtATime(volume, async () => {
       const known = this.#kept.get(volume.id)
-      const { plugin, path } = known ?? volume
-      if (plugin !== '') await this.#pluginOf({ plugin }).remove({ ...volume, path })
-      if (known === undefined) return
-      this.#ready.delete(volume.id)
-      this.#kept.delete(volume.id)
+      const wasReady = this.#ready.delete(volume.id)
+      if (wasReady) this.#options.changed()
+      try {
+        await this.#removeData(volume, known)
+      } catch (thrown) {
+        if (wasReady) this.#ready.add(volume.id)
+        if (wasReady) this.#options.changed()
+        throw thrown
+      }
+      if (!this.#kept.delete(volume.id)) return
       await this.#options.keep([...this.#kept.values()])
-      this.#options.changed()
     })
+  }
+
+  async #removeData(volume: VolumeOnNode, known: KeptVolume | undefined): Promise<void> {
+    const { plugin, path } = known ?? volume
+    if (plugin !== '') await this.#pluginOf({ plugin }).remove({ ...volume, path })
   }
 
   #place({ volumesDir }: VolumeSettings): PluginPlace {
