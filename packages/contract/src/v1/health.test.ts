@@ -248,13 +248,13 @@ const allocationCases = [
     restarts: 1,
     want: 'failing',
   },
-  { name: 'was told to stop', status: 'running', desired: 'stop', want: 'stopping' },
+  { name: 'is stopping', status: 'running', desired: 'stop', want: 'stopping' },
   { name: 'ended by itself', status: 'complete', want: 'complete' },
   { name: 'was stopped', status: 'complete', desired: 'stop', want: 'stopped' },
   { name: 'was replaced', status: 'complete', desired: 'stop', next: 'b', want: 'replaced' },
   { name: 'failed', status: 'failed', events: [EXIT], want: 'failed' },
   { name: 'is lost', status: 'lost', desired: 'stop', want: 'lost' },
-  { name: 'is not heard of', status: 'unknown', want: 'unknown' },
+  { name: 'is on a disconnected node', status: 'unknown', want: 'unknown' },
 ]
 for (const { name, status, events = [], restarts = 0, want, ...given } of allocationCases)
   test(`allocationHealth: one that ${name}: ${want}`, () => {

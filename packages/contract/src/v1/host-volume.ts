@@ -188,7 +188,9 @@ export const hostVolumeRoutes = routes('Volumes', {
   deleteHostVolume: remove('/volume/host/:volume_id', {
     summary: 'Delete a volume that nothing mounts, with its data when a plugin made it.',
     answeredBy: 'leader',
-    query: { force: Flag('Also when its node is gone or does not answer: the data may remain.') },
+    query: {
+      force: Flag('Delete even if the node is unreachable; its data may remain on the node.'),
+    },
     returns: done('The volume is deleted.'),
     answers: { 404: unknownVolume, 504: silent },
     errors: { 400: 'Its plugin has failed.', 409: 'Allocations mount the volume.' },

@@ -34,7 +34,7 @@ function checkAllocation(
   if (before.NodeID !== after.NodeID || before.Name !== after.Name)
     throw new Violation('an allocation stays where it is', at)
   if (isServerTerminal(before) && !isServerTerminal(after))
-    throw new Violation('what was told to stop is not told to run again', at)
+    throw new Violation('a stopped allocation never has the desired status run again', at)
   const hadEnded = before.ClientStatus === 'complete' || before.ClientStatus === 'failed'
   if (hadEnded && after.ClientStatus !== before.ClientStatus)
     throw new Violation(

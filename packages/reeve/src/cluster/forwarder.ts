@@ -39,7 +39,7 @@ export interface ForwarderOptions {
 export class Forwarder {
   readonly #options: ForwarderOptions
   readonly #agent: Agent
-  /** What is under way, and to whom; undefined for requests that name their server. */
+  /** Requests in progress by the address of their target; undefined if the request names its server. */
   readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
 
   constructor(options: ForwarderOptions) {
@@ -172,7 +172,7 @@ export class Forwarder {
 
 interface Target extends ForwardCallbacks {
   readonly address: string
-  /** The request names this server: it stays with it, whoever leads. */
+  /** Whether the request names this server: a change of the leader does not affect it. */
   readonly isNamed: boolean
 }
 

@@ -39,7 +39,7 @@ export class FreeSpace {
       this.#bytes = bavail * bsize
       this.#ratio = blocks === 0 ? undefined : bavail / blocks
     } catch {
-      // A directory that is gone or cannot be looked at: its faults are told by writes.
+      // The directory is missing or unreadable; the next write reports the error.
       this.#bytes = undefined
       this.#ratio = undefined
     }

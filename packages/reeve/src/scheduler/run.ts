@@ -89,8 +89,8 @@ export function stopAll(
 }
 
 /**
- * What was told to stop and has not ended is lost with its node: nobody else will ever say so, and
- * it would count as running for ever.
+ * Marks allocations that were stopping on a lost node as lost: the node will never report their end,
+ * and they would count as running forever.
  */
 export function loseStopped(
   rows: readonly AllocationRow[],

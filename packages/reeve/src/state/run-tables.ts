@@ -81,7 +81,7 @@ export function isOpenPhase({ status }: Pick<RunPhaseRow, 'status'>): boolean {
 /** Group of the notification configurations that are enabled. */
 export const ENABLED_NOTIFICATIONS = 'yes'
 
-/** Group of what is told again to a receiver that failed. */
+/** Group of deliveries that failed and are retried. */
 export const RETRIED_NOTIFICATIONS = 'yes'
 
 /** The blob that holds a part of a sealed blob. */
@@ -133,7 +133,7 @@ export const RUN_SPECS: {
       organization,
       workspace,
       enabled: (row) => (row.enabled ? ENABLED_NOTIFICATIONS : undefined),
-      // Time alone brings what these are told.
+      // Reminders are due by time alone, without a change of a row.
       reminded: (row) =>
         row.enabled && row.triggers.includes('workspace:auto_destroy_reminder')
           ? ENABLED_NOTIFICATIONS

@@ -51,7 +51,7 @@ export interface StartedTask {
   readonly exec: (request: ExecRequest) => Promise<ExecSession>
 }
 
-/** The servers store each result that they are told: one of an allocation in this time. */
+/** Minimum interval between reports of check results: each report of an allocation is stored. */
 const TELL_CHECKS_MS_MIN = 5_000
 
 /** The group's own services are kept under a name that no task can have. */

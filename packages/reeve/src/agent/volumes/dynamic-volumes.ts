@@ -193,7 +193,10 @@ export class DynamicVolumes {
     }
   }
 
-  /** The servers look after both; a node that was told otherwise must not break its description. */
+  /**
+   * The servers check names and number as well. The node checks them again, because its description
+   * must hold one volume for each name.
+   */
   #requireRoom({ id, name }: VolumeOnNode): void {
     const { configured } = this.#options
     const others = [...this.#kept.values()].filter((volume) => volume.id !== id)

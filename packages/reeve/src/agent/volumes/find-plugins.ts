@@ -60,7 +60,7 @@ export class ProgramPlugins {
     }
   }
 
-  /** A program that is no plugin is told of once and left alone until it changes. */
+  /** Probes a program. One that is not a plugin is logged once, and probed again when it changes. */
   async #ask(name: string, path: string): Promise<VolumePlugin | undefined> {
     try {
       const { mode } = await stat(path)

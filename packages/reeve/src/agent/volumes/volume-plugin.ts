@@ -24,7 +24,7 @@ export interface PluginPlace {
   readonly nodeId: () => string
 }
 
-/** A plugin does not do what it is asked: the caller is told why. */
+/** Returns the error for a plugin that failed or rejected an operation. */
 export function pluginFailure(message: string): RemoteRefusal {
   return new RemoteRefusal(400, message, { code: 'volume-plugin-failed' })
 }
@@ -87,7 +87,7 @@ interface ProgramPluginOptions extends PluginPlace {
   readonly version: string
 }
 
-/** A program of the operator: it is told what to do by its argument and its environment. */
+/** A plugin that is an executable: its argument names the operation, its environment the volume. */
 export function programPlugin(options: ProgramPluginOptions): VolumePlugin {
   const { name, path: program, version } = options
   return {

@@ -39,7 +39,7 @@ test('doctor: a certificate that ends soon is named with its end', () => {
   )
 })
 
-test('doctor: a disk that is nearly full is told', () => {
+test('doctor: reports a disk that is nearly full', () => {
   assert.deepEqual(diskFindings([]), [], 'the state is in a database')
   assert.equal(diskFindings(gauge('storage_free_ratio', 0.5))[0]?.state, 'ok')
   const [full] = diskFindings(gauge('storage_free_ratio', 0.099))

@@ -30,8 +30,8 @@ async function readyNodes(client: Invocation['client']): Promise<number> {
 }
 
 /**
- * Nodes keep their status for a while after their connection is gone: what counts is who is there.
- * All of them are connected to the leader, so others cannot tell.
+ * Compares the connected nodes with the ready ones: a node keeps its status for a while after it
+ * has lost its connection. Only the leader has connections of nodes, so other servers report none.
  */
 export function connectionFindings(
   gauges: readonly Told[],

@@ -36,8 +36,8 @@ interface Reading {
 const LOST = 'the connection to the node was lost'
 
 /**
- * Maximum number of retries: a restarting node is back in seconds; one that is not after some
- * minutes is gone.
+ * Maximum number of retries. A node that restarts returns within seconds; after some minutes it is
+ * treated as lost.
  */
 const RESUMES_MAX = 12
 const RESUME_MS_FIRST = 250

@@ -59,7 +59,7 @@ function exportedSpan(span: EndedSpan): object {
   }
 }
 
-/** As decimal text: the number has no place in a double. */
+/** Returns nanoseconds as decimal text, because a double cannot represent them exactly. */
 function nanoseconds(ms: number): string {
   const whole = Math.trunc(ms)
   const rest = Math.round((ms - whole) * NS_PER_MS)

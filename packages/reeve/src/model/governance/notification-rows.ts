@@ -30,15 +30,15 @@ export interface NotificationDelivery {
   readonly successful: boolean
 }
 
-/** Something that a receiver was told, or could not be told yet. */
+/** A delivery of one occurrence to a receiver, completed or still to be retried. */
 export interface NotificationRow {
-  /** The configuration and the occurrence, so that nothing is told twice. */
+  /** Derived from configuration and occurrence: one occurrence is delivered once. */
   readonly id: string
   readonly organizationId: string
   readonly workspaceId: string
   readonly configurationId: string
   readonly attempts: number
   readonly atMs: number
-  /** When it is tried again; null when it was told, or given up. */
+  /** Time of the next attempt; null once it is delivered or abandoned. */
   readonly retryMs: number | null
 }

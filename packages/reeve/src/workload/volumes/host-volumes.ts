@@ -276,7 +276,7 @@ async function forget({ store }: WorkloadContext, volume: HostVolumeRecord): Pro
 export interface VolumeDeletion {
   readonly namespace: string
   readonly id: string
-  /** Also when the node is gone or does not answer. */
+  /** Whether to delete the volume even if its node is unreachable. */
   readonly force: boolean
 }
 
@@ -322,7 +322,10 @@ async function deleteOnNode(
 ): Promise<Result<unknown, Refusal>> {
   if (!nodes.has(volume.NodeID))
     return err(
-      refusal('node-not-found', `node ${volume.NodeID} is gone: delete the volume with force`),
+      refusal(
+        'node-not-found',
+        `node ${volume.NodeID} no longer exists: delete the volume with force`,
+      ),
     )
   const request = { verb: 'delete-volume', volume: volumeOnNode(volume) } as const
   return await gateway.request(volume.NodeID, request, NODE_MS_MAX)
