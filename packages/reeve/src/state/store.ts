@@ -231,11 +231,18 @@ export class Store {
     return batch.done
   }
 
-  /** Begins to tell an observer; what is in the table already it reads itself. */
-  observe<N extends TableName>(table: N, observer: TableObserver<N>): void {
-    // It is told of rows of its own table only.
+  /**
+   * Subscribes an observer to the changes of a table from now on; it reads existing rows itself.
+   * Returns a function that unsubscribes it.
+   */
+  observe<N extends TableName>(table: N, observer: TableObserver<N>): () => void {
+    // An observer receives rows of its own table only.
     const own = observer as TableObserver<never>
     this.#observers.set(table, [...(this.#observers.get(table) ?? []), own])
+    return () => {
+      const others = (this.#observers.get(table) ?? []).filter((one) => one !== own)
+      this.#observers.set(table, others)
+    }
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {

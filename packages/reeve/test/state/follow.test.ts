@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Fault } from '@reeve/kit/fault.ts'
 import { Store, put, remove, type LogEntry } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
@@ -36,6 +37,22 @@ test('a store that follows shows what the leader committed, and tells who watche
   assert.deepEqual(follower.tables.namespaces.find('b'), leader.tables.namespaces.find('b'))
   assert.equal(follower.tables.namespaces.find('a'), undefined)
   assert.equal(follower.tables.namespaces.lastIndex, 3)
+})
+
+test('an observer that unsubscribed receives no more changes; the others still do', async () => {
+  const { leader } = await twoStores()
+  const seen: string[] = []
+  const unsubscribes = ['first', 'second'].map((name) =>
+    leader.observe('namespaces', {
+      changed: (_before, after) => seen.push(`${name} ${after?.Name ?? '-'}`),
+      reset: () => seen.push(`${name} reset`),
+    }),
+  )
+  unsubscribes[0]?.()
+  unsubscribes[0]?.()
+  await write(leader, 'a')
+  leader.abandon(new Fault('storage-closed', 'closed by the test'))
+  assert.deepEqual(seen, ['second a', 'second reset'])
 })
 
 test('a store that follows commits nothing, and writes no checkpoint when it closes', async () => {
