@@ -231,10 +231,7 @@ export class Store {
     return batch.done
   }
 
-  /**
-   * Subscribes an observer to the changes of a table from now on; it reads existing rows itself.
-   * Returns a function that unsubscribes it.
-   */
+  /** Reports changes of a table to an observer until the returned function is called. */
   observe<N extends TableName>(table: N, observer: TableObserver<N>): () => void {
     // An observer receives rows of its own table only.
     const own = observer as TableObserver<never>
