@@ -7,10 +7,12 @@ import {
   type Span,
   type Tracer,
 } from '@reeve/kit/trace.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { loggedUrl } from '../logged-url.ts'
+import { restoreMethod } from '../request-method.ts'
 import type { Api, MountedRoute, UseCaseTracing } from './serve.ts'
 
-/** The spans of requests: one for each, below it the time in the queue and the use case. */
+/** Creates a server span for each request, and a child span for its use case. */
 export class RequestTracing implements UseCaseTracing {
   readonly #tracer: Tracer
   readonly #spans = new WeakMap<IncomingMessage, Span>()
@@ -26,6 +28,8 @@ export class RequestTracing implements UseCaseTracing {
   addTo(app: FastifyInstance): void {
     app.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
+      // The pipeline, which restores it too, is a later stage.
+      restoreMethod(raw)
       const route = request.routeOptions.url ?? 'unknown path'
       const span = this.#tracer.start({
         name: `${request.method} ${route}`,
@@ -34,7 +38,7 @@ export class RequestTracing implements UseCaseTracing {
         attributes: {
           'http.request.method': request.method,
           'http.route': route,
-          'url.path': (raw.url ?? '').split('?')[0] ?? '',
+          'url.path': loggedUrl(raw.url ?? '').split('?', 1)[0] ?? '',
           'reeve.request_id': request.id,
         },
       })
@@ -43,21 +47,24 @@ export class RequestTracing implements UseCaseTracing {
       reply.raw.once('close', () => {
         const { statusCode, writableFinished } = reply.raw
         span.set('http.response.status_code', statusCode)
-        const isWhole = writableFinished || statusCode === SWITCHING_PROTOCOLS
-        span.end(isWhole ? serverError(statusCode) : 'the caller has gone')
+        span.end(writableFinished ? serverError(statusCode) : 'client disconnected')
       })
       done()
     })
   }
 
-  /** The same API, its use cases as spans. */
+  /** Wraps an API so that each use case is recorded as a span. */
   traced<M extends MountedRoute, C, Q, R>(api: Api<M, C, Q, R>): Api<M, C, Q, R> {
     return {
       ...api,
       run: (mounted, target, body) => {
         const parent = this.#spans.get(target.request.raw)
-        const run = (): Promise<void> | undefined => api.run(mounted, target, body)
-        if (parent === undefined) return run()
+        if (parent === undefined) return api.run(mounted, target, body)
+        const run = (): Promise<void> | undefined => {
+          const running = api.run(mounted, target, body)
+          if (running === undefined) endIfParked(parent, target.reply)
+          return running
+        }
         const span = this.#tracer.start({ name: mounted.route.id, parent: parent.context })
         return this.#tracer.within(span.context, () => endWith(span, run))
       },
@@ -65,7 +72,15 @@ export class RequestTracing implements UseCaseTracing {
   }
 }
 
-const SWITCHING_PROTOCOLS = 101
+/**
+ * Ends the span of a blocking query whose connection was detached: its response never closes, and
+ * the request that is parsed again after the wait has a span of its own.
+ */
+function endIfParked(span: Span, { raw }: FastifyReply): void {
+  if (raw.socket !== null) return
+  span.set('reeve.parked', true)
+  span.end()
+}
 
 function serverError(status: number): string | undefined {
   return status >= 500 ? `status ${status}` : undefined
@@ -88,7 +103,7 @@ function endWith(span: Span, run: () => Promise<void> | undefined): Promise<void
   }
 }
 
-/** In both forms of the headers: those who forward a request read the raw ones. */
+/** Sets the header in `headers` and `rawHeaders`; forwarding uses the latter. */
 function setTraceHeader(request: IncomingMessage, value: string): void {
   request.headers[TRACE_HEADER] = value
   const { rawHeaders } = request
