@@ -26,6 +26,7 @@ import {
   type V2Endpoint,
   type V2Request,
 } from './endpoint.ts'
+import { split } from './query.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
 import {
   applyResource,
@@ -164,8 +165,9 @@ function filterOf(query: V2Request<typeof v2Routes.listWorkspaceRuns>['query']):
   }
 }
 
+/** Each value is looked up once, however often the query repeats it. */
 function valuesOf(text: string | undefined): readonly string[] | undefined {
-  return text === undefined || text === '' ? undefined : text.split(',')
+  return text === undefined || text === '' ? undefined : [...new Set(split(text))]
 }
 
 async function read(

@@ -173,6 +173,8 @@ const filters: readonly [query: string, found: readonly string[]][] = [
   ['', ['run-a3', 'run-a2', 'run-a1']],
   ['filter[status]=planned', ['run-a3', 'run-a2']],
   ['filter[status]=planned,errored', ['run-a3', 'run-a2', 'run-a1']],
+  ['filter[status]=planned, errored', ['run-a3', 'run-a2', 'run-a1']],
+  ['filter[status]=planned,planned', ['run-a3', 'run-a2']],
   ['filter[status]=unknown', []],
   ['filter[operation]=plan_only', ['run-a3']],
   ['filter[operation]=plan_and_apply,destroy&filter[status]=errored', ['run-a1']],
