@@ -14,6 +14,11 @@ export interface Member extends Omit<RollEntry, 'id' | 'state'> {
   readonly isLeader: boolean
 }
 
+/** Reports whether `text` names a server, with or without its region. */
+export function isNamed({ name, region }: Pick<Member, 'name' | 'region'>, text: string): boolean {
+  return text === name || text === `${name}.${region}`
+}
+
 export interface MembersView {
   /** The server that tells; it knows better than the roll how it is. */
   readonly own: RollEntry

@@ -2,6 +2,7 @@ import {
   ACCEPT_COMMAND,
   describeRefusal,
   FollowLoop,
+  isNamed,
   LeaseKeeper,
   LOG_DIVERGED,
   LossMonitor,
@@ -171,9 +172,9 @@ export class ClusterMember {
 
   /** Of another server that can be reached, by its name with or without the region. */
   #addressOf(server: string): string | undefined {
-    const isNamed = ({ name, region }: Member): boolean =>
-      name === server || `${name}.${region}` === server
-    const found = this.members.find((member) => isNamed(member) && member.status === 'alive')
+    const found = this.members.find(
+      (member) => isNamed(member, server) && member.status === 'alive',
+    )
     return found === undefined || found.address === this.#advertised ? undefined : found.address
   }
 

@@ -84,6 +84,15 @@ test('agent: a cluster without a leader says why, where it is known', () => {
   assert.deepEqual(self.health().server, { ok: false, message })
 })
 
+test('agent: is named with or without its region', () => {
+  const self = describeAgent({ ...anAgentConfig(), name: 'x.ab', region: 'a' }, '1.2.3')
+  const names = ['x.ab', 'x.ab.a', 'xb.a', 'x', 'x.ab.b']
+  assert.deepEqual(
+    names.map((name) => self.isNamed(name)),
+    [true, true, false, false, false],
+  )
+})
+
 const FORCED = [
   { name: 'a failed server', server: 'b', outcome: 'done', retired: ['b'] },
   { name: 'a failed server by its full name', server: 'b.global', outcome: 'done', retired: ['b'] },

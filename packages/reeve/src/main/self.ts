@@ -1,7 +1,7 @@
 import type { AgentHealth, AgentMember } from '@reeve/contract'
 import type { LogFeed } from '@reeve/kit/log-feed.ts'
 import { readHostData, type NodeAgent } from '../agent/index.ts'
-import type { CommitLoss, Member } from '../cluster/index.ts'
+import { isNamed, type CommitLoss, type Member } from '../cluster/index.ts'
 import type { AgentInfo, ForceLeaveOutcome, NodeServers } from '../http/index.ts'
 import { agentMember } from '../workload/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -67,6 +67,7 @@ export function describeAgent(
     leader: () => (cluster === undefined ? self().address : cluster.leader()),
     peers: () => peersOf(members()),
     member: () => toAgentMember(config, members().find(isAt(self().address)) ?? self()),
+    isNamed: (name) => isNamed(config, name),
     members: () => members().map((member) => toAgentMember(config, member)),
     // The last three are where clients look for them.
     config: () => ({
@@ -101,7 +102,7 @@ async function forceLeave(
   cluster: ClusterView | undefined,
   { name, prune }: ForcedLeave,
 ): Promise<ForceLeaveOutcome> {
-  const named = members.filter((one) => [one.name, `${one.name}.${one.region}`].includes(name))
+  const named = members.filter((one) => isNamed(one, name))
   const [first] = named
   if (first === undefined) return 'unknown'
   const gone = named.find(({ status }) => status === 'left' || status === 'failed')

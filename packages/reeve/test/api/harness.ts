@@ -336,6 +336,7 @@ const AGENT: AgentInfo = {
   leader: () => '127.0.0.1:4646',
   peers: () => ['127.0.0.1:4646'],
   member: () => MEMBER,
+  isNamed: (server) => server === MEMBER.Name,
   members: () => [MEMBER],
   config: () => ({}),
   stats: () => ({}),

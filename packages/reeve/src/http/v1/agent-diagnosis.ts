@@ -71,10 +71,9 @@ function findNode(
     if (!id.ok) return err(refusal('invalid-input', id.error))
     return context.store.tables.nodes.has(id.value) ? id : err(unknownNode(id.value))
   }
-  const { Name } = agent.member()
-  // A request for the leader comes to no other server.
-  const names = ['', 'leader', Name, Name.replace(`.${agent.region}`, '')]
-  return names.includes(server) ? ok(undefined) : err(unknownServer(server))
+  // `leader` is routed to the leader, so here it means this server.
+  const isOwn = server === '' || server === 'leader' || agent.isNamed(server)
+  return isOwn ? ok(undefined) : err(unknownServer(server))
 }
 
 export function unknownServer(name: string): Refusal {

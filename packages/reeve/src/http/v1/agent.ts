@@ -22,6 +22,8 @@ export interface AgentInfo {
   readonly peers: () => readonly string[]
   /** Returns this agent. */
   readonly member: () => AgentMember
+  /** Reports whether `server` is the name of this agent, with or without its region. */
+  readonly isNamed: (server: string) => boolean
   /** Returns the known servers of the cluster, including this one. */
   readonly members: () => readonly AgentMember[]
   /** Returns the effective configuration with secrets redacted. */
