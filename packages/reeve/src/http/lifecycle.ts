@@ -19,11 +19,12 @@ export class Hold {
   }
 
   /**
-   * Registers the listener that is called when the wait is over, in place of an earlier one;
-   * undefined removes it.
+   * Registers the listener that is called when the wait is over, at once if it already is, in place
+   * of an earlier one; undefined removes it.
    */
   onOver(listener: (() => void) | undefined): void {
     this.#listener = listener
+    if (this.#isOver) listener?.()
   }
 
   end(): void {
