@@ -57,6 +57,10 @@ const MISTAKES = [
     query: { capability: 'node_pool:read' },
     text: 'a capability of the kind node_pool needs a name',
   },
+  {
+    query: { capability: 'variables:read', namespace: '*', name: 'app/db' },
+    text: 'a capability of the kind variables needs one namespace, not *',
+  },
   { query: { capability: 'node:list' }, text: 'unknown capability "list"; use one of read, write' },
   {
     query: { capability: 'pod:read' },

@@ -18,7 +18,7 @@ import { anyone } from './requirements.ts'
 
 type Grants = Caller['grants']
 
-/** Whether the caller may do something, by the same grants that every route asks. */
+/** Returns the route that checks a capability of the caller, by the same grants as all other routes. */
 export function aclAccessEndpoints({ aclEnabled }: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.checkAccess, anyone, ({ caller, namespace, query }) =>
@@ -79,6 +79,8 @@ function check(
         held(HOST_VOLUME_CAPABILITIES, word, (one) => grants.hostVolume(name, one))
       )
     case 'variables':
+      if (namespace === '*')
+        return invalid('a capability of the kind variables needs one namespace, not *')
       return (
         named(name, kind) ??
         held(VARIABLE_CAPABILITIES, word, (one) => grants.variable(namespace, name, one))
@@ -94,7 +96,7 @@ function named(name: string, kind: string): Result<boolean, Refusal> | undefined
   return name === '' ? invalid(`a capability of the kind ${kind} needs a name`) : undefined
 }
 
-/** `deny` is a word of rules, and no capability. */
+/** Checks a capability by name. `deny` appears in rules but is not a capability. */
 function held<Word extends string>(
   words: readonly Word[],
   given: string,
