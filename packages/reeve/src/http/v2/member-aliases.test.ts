@@ -35,6 +35,18 @@ for (const odd of [undefined, null, 'text', [], { data: null }, { data: { attrib
     assert.deepEqual(knownMembers(odd, ALIASES), odd)
   })
 
+test('knownMembers: aliases of values alone are applied', () => {
+  const { values, policyKinds } = ALIASES
+  const known = (aliases: Partial<typeof ALIASES>, attributes: object) =>
+    knownMembers({ data: { attributes } }, { members: {}, values: {}, policyKinds: {}, ...aliases })
+  assert.deepEqual(known({ values }, { kind: 'other' }), {
+    data: { attributes: { kind: 'native' } },
+  })
+  assert.deepEqual(known({ policyKinds }, { enforce: [{ path: 'a.other' }] }), {
+    data: { attributes: { enforce: [{ path: 'a.native' }] } },
+  })
+})
+
 test('aliases: without any, a document is the same object', () => {
   const document = { data: { attributes: { a: 1 } } }
   const none = { members: {}, values: {}, policyKinds: {} }

@@ -45,8 +45,8 @@ function withCanonicalFile(entry: unknown, kinds: MemberNames['policyKinds']): u
   return { ...entry, path: `${path.slice(0, -other.length)}${kinds[other]}` }
 }
 
-function isEmpty({ members }: MemberNames): boolean {
-  return Object.keys(members).length === 0
+function isEmpty({ members, values, policyKinds }: MemberNames): boolean {
+  return [members, values, policyKinds].every((names) => Object.keys(names).length === 0)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
