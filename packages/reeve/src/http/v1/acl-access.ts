@@ -18,7 +18,7 @@ import { anyone } from './requirements.ts'
 
 type Grants = Caller['grants']
 
-/** Returns the route that checks a capability of the caller, by the same grants as all other routes. */
+/** Returns the route that checks a capability of the caller, by the grants that all routes use. */
 export function aclAccessEndpoints({ aclEnabled }: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.checkAccess, anyone, ({ caller, namespace, query }) =>
