@@ -18,9 +18,9 @@ import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { Tracer } from '@reeve/kit/trace.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { DialledServers, serverUrl } from './dialled-servers.ts'
 import { createDrivers } from './drivers.ts'
 import { infrastructureAttributes } from './infrastructure-tools.ts'
-import { parseAddress } from './config/address.ts'
 import type { FollowableLog, ProgramLog } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
@@ -40,6 +40,7 @@ export interface NodeOptions {
 export function createNode(config: AgentConfig, options: NodeOptions): CreatedNode {
   const { client } = config
   const { tls } = options
+  const usesTls = tls !== undefined
   const dataDir = join(config.dataDirectory, 'client')
   const own = options.httpAddress === undefined ? [] : [options.httpAddress]
   const configured = client.joinToken ?? config.server.joinToken
@@ -48,8 +49,8 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
   const aliases = aliasesOf(config.compatibility).task
   const tlsOf = (server: string): ConnectionOptions => dialOptions(tls, { server, own })
   const servers = new DialledServers(
-    client.servers.length > 0 ? client.servers.map((server) => toUrl(server, tls)) : own,
-    { toUrl: (server) => toUrl(server, tls), canDial: (server) => canDial(server, tlsOf) },
+    client.servers.length > 0 ? client.servers.map((server) => serverUrl(server, usesTls)) : own,
+    { usesTls, canDial: (server) => canDial(server, tlsOf) },
   )
   const node = new NodeAgent({
     settings: {
@@ -59,7 +60,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): CreatedNo
       NodePool: client.nodePool,
       NodeClass: client.nodeClass,
       HTTPAddr: options.httpAddress === undefined ? '' : new URL(options.httpAddress).host,
-      TLSEnabled: tls !== undefined,
+      TLSEnabled: usesTls,
       Meta: client.meta,
       ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
       HostVolumes: hostVolumes(client.hostVolumes),
@@ -111,45 +112,6 @@ interface CreatedNode {
   readonly servers: NodeServers
 }
 
-interface ServerDialling {
-  toUrl(server: string): string
-  canDial(url: string): Promise<boolean>
-}
-
-/** The servers that a node dials, which a request may replace until the agent restarts. */
-class DialledServers implements NodeServers {
-  readonly #dialling: ServerDialling
-  #urls: readonly string[]
-
-  constructor(urls: readonly string[], dialling: ServerDialling) {
-    this.#urls = urls
-    this.#dialling = dialling
-  }
-
-  get urls(): readonly string[] {
-    return this.#urls
-  }
-
-  list(): readonly string[] {
-    return this.#urls.map((url) => new URL(url).host)
-  }
-
-  async set(addresses: readonly string[]): Promise<string | undefined> {
-    const invalid = addresses.find((address) => parseAddress(withoutScheme(address)) === undefined)
-    if (invalid !== undefined) return `${JSON.stringify(invalid)} is not an address: use host:port`
-    const urls = addresses.map((address) => this.#dialling.toUrl(address))
-    const answers = await Promise.all(urls.map((url) => this.#dialling.canDial(url)))
-    if (!answers.includes(true))
-      return `none of these servers can be reached: ${addresses.join(', ')}`
-    this.#urls = urls
-    return undefined
-  }
-}
-
-function withoutScheme(address: string): string {
-  return address.replace(/^https?:\/\//, '').replace(/\/$/, '')
-}
-
 /** Constraints of job files may ask for an attribute by either name. */
 function withOtherNames(
   attributes: Readonly<Record<string, string>>,
@@ -179,11 +141,6 @@ function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSetting
     return [name, { Name: name, Path: path, ReadOnly: readOnly, ID: '' }] as const
   })
   return named.length === 0 ? null : Object.fromEntries(named)
-}
-
-function toUrl(server: string, tls: Tls | undefined): string {
-  if (server.includes('://')) return server
-  return `${tls === undefined ? 'http' : 'https'}://${server}`
 }
 
 /** The server of this process has our certificate; the others prove that they are servers. */

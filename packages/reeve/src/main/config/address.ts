@@ -2,6 +2,9 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export const PORT_MAX = 65_535
 
+/** The default port of servers. */
+export const HTTP_PORT = 4646
+
 /** A host and perhaps a port, as people write them: `10.0.0.5`, `node1:4646`, `[::1]:4646`. */
 export interface Address {
   readonly host: string

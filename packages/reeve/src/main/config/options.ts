@@ -1,3 +1,4 @@
+import { HTTP_PORT } from './address.ts'
 import { admissionOptions } from './admission-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
 import { backupOptions } from './backup-options.ts'
@@ -24,9 +25,6 @@ import {
   secret,
 } from './text-kinds.ts'
 import { bool, integer, listOf, mapOf } from './value-kinds.ts'
-
-/** The default HTTP port. */
-const HTTP_PORT = 4646
 
 const HOUR_MS = 3_600_000
 

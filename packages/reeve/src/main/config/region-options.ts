@@ -1,6 +1,6 @@
 import { err, ok } from '@reeve/kit/result.ts'
 import { isList, isObject, type Value } from '@reeve/hcl'
-import { formatAddress, parseAddress } from './address.ts'
+import { formatAddress, HTTP_PORT, parseAddress } from './address.ts'
 import type { Kind } from './kind.ts'
 import { always, option } from './option.ts'
 import { matching, secret } from './text-kinds.ts'
@@ -10,8 +10,6 @@ type RegionAddresses = Readonly<Record<string, readonly string[]>>
 
 const REGIONS_MAX = 64
 const ADDRESSES_MAX = 64
-/** What an address means that has no port: the default HTTP port. */
-const HTTP_PORT = 4646
 
 const REGION_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const REGION_RULE =
