@@ -3,6 +3,7 @@ import { request as secureRequest } from 'node:https'
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { hostOf, policyLookup, requireAllowed } from '../agent/index.ts'
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../governance/index.ts'
+import { textUpTo } from './text-up-to.ts'
 
 /** From the first byte that is sent to the last one that is read. */
 const ANSWER_MS_MAX = 10_000
@@ -79,20 +80,5 @@ async function exchange(
   request.on('error', reject)
   request.end(body)
   const response = await promise
-  return { code: response.statusCode ?? null, body: await beginningOf(response) }
-}
-
-/** What has come when it is enough, or when the receiver breaks off: the status says more. */
-async function beginningOf(response: IncomingMessage): Promise<string> {
-  let text = ''
-  response.setEncoding('utf8')
-  try {
-    for await (const piece of response) {
-      text += String(piece)
-      if (text.length >= ANSWER_CHARS_MAX) break
-    }
-  } catch {
-    // What has come is kept.
-  }
-  return text.slice(0, ANSWER_CHARS_MAX)
+  return { code: response.statusCode ?? null, body: await textUpTo(response, ANSWER_CHARS_MAX) }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import { SpanExporter } from './span-exporter.ts'
 import { SpanRecorder } from './tracer.ts'
@@ -8,8 +7,9 @@ import { SpanRecorder } from './tracer.ts'
 const RESOURCE = { serviceName: 'reeve', serviceVersion: '1', instance: 'a', region: 'global' }
 
 interface Answer {
-  readonly status: number
-  readonly body?: string
+  /** Undefined for a collector that does not answer. */
+  readonly status: number | undefined
+  readonly body?: string | ReadableStream
 }
 
 /** An exporter whose collector gives these answers, the last one for ever. */
@@ -31,7 +31,10 @@ function anExporter(...answers: Answer[]) {
       const { status, body = '' } = (answers.length > 1 ? answers.shift() : answers[0]) ?? {
         status: 500,
       }
-      return Promise.resolve(new Response(body, { status }))
+      if (status !== undefined) return Promise.resolve(new Response(body, { status }))
+      const { promise, reject } = Promise.withResolvers<never>()
+      init?.signal?.addEventListener('abort', () => reject(new Error('aborted')))
+      return promise
     },
   })
   const random = { next: () => 0 }
@@ -46,10 +49,10 @@ function anExporter(...answers: Answer[]) {
   }
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms)
-    for (let turns = 0; turns < 20; turns += 1) await setImmediate()
+    await exporter.idle()
   }
   const sentSpans = (): number[] => bodies.map((body) => body.match(/"traceId"/g)?.length ?? 0)
-  return { exporter, tracer, logged, sentSpans, bodies, add, pass }
+  return { clock, exporter, tracer, logged, sentSpans, bodies, add, pass }
 }
 
 test('spans are sent together, after a second', async () => {
@@ -72,8 +75,8 @@ test('a collector that is away gets them later; what has no room is dropped and 
   for (let round = 0; round < 30; round += 1) await pass(1_000)
   assert.deepEqual([exporter.exported, exporter.dropped], [8_192, 10])
   assert.deepEqual(logged, [
-    'the collector of traces takes no spans',
-    'the collector of traces takes spans again',
+    'trace collector is unavailable; spans are buffered',
+    'trace collector accepts spans again',
   ])
 })
 
@@ -86,6 +89,45 @@ test('rejected spans are not sent again', async () => {
   add(5)
   await pass(1_000)
   assert.deepEqual([exporter.exported, exporter.dropped], [3, 6])
+})
+
+test('a rejection is logged once until spans are accepted again', async () => {
+  const answers = [401, 401, 503, 404, 200, 401].map((status) => ({ status }))
+  const { add, pass, logged } = anExporter(...answers)
+  for (const _ of answers) {
+    add(1)
+    await pass(1_000)
+  }
+  assert.deepEqual(logged, [
+    'trace collector rejected spans',
+    'trace collector accepts spans again',
+    'trace collector rejected spans',
+  ])
+})
+
+test('the start of a response is read, and no more', async () => {
+  let chunks = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      chunks += 1
+      if (chunks > 1_000) controller.close()
+      else controller.enqueue(new Uint8Array(16 * 1024))
+    },
+  })
+  const { exporter, add, pass } = anExporter({ status: 200, body })
+  add(1)
+  await pass(1_000)
+  assert.equal(exporter.exported, 1)
+  assert.ok(chunks < 10, `${chunks} chunks of 16 KiB were read`)
+})
+
+test('a collector that does not answer delays the end of the program by 3 seconds', async () => {
+  const { clock, exporter, add } = anExporter({ status: undefined })
+  add(600)
+  const closed = exporter.close()
+  clock.advance(3_000)
+  await closed
+  assert.deepEqual([exporter.exported, exporter.dropped], [0, 600])
 })
 
 test('the end of the program sends what waits, once', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '@reeve/kit/clock.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
+import { textUpTo } from '../text-up-to.ts'
 import { exportRequest, type TraceResource } from './otlp.ts'
 import type { EndedSpan } from './tracer.ts'
 
@@ -9,6 +10,8 @@ const BATCH_MAX = 512
 /** A batch that is not full is sent after this time. */
 const DELAY_MS = 1_000
 const ANSWER_MS_MAX = 10_000
+/** How long the end of the program waits for the collector. */
+const STOP_MS_MAX = 3_000
 const RETRY_MS_MIN = 1_000
 const RETRY_MS_MAX = 60_000
 /** Statuses after which OTLP asks to send again; others reject the spans. */
@@ -28,13 +31,19 @@ export interface SpanExporterOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** Sends spans to a collector (OTLP over HTTP, JSON). Nothing waits for it. */
+/**
+ * Sends spans to a collector (OTLP over HTTP, JSON). Only the end of the program waits for it, for a
+ * limited time.
+ */
 export class SpanExporter {
   readonly #options: SpanExporterOptions
   #waiting: EndedSpan[] = []
   #sending: Promise<void> | undefined
   #cancelTimer: (() => void) | undefined
+  readonly #stopping = new AbortController()
   #retryMs = 0
+  /** Whether the log says that spans are not accepted. */
+  #isFailing = false
   #isClosed = false
   #exported = 0
   #dropped = 0
@@ -64,17 +73,24 @@ export class SpanExporter {
     else this.#sendAfter(DELAY_MS)
   }
 
-  /** Sends what waits once more; what cannot be sent then is dropped. */
+  /** Resolves when no request is in progress. */
+  async idle(): Promise<void> {
+    while (this.#sending !== undefined) await this.#sending
+  }
+
+  /** Sends the buffered spans once more, within `STOP_MS_MAX`, and drops the rest. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelTimer?.()
-    await this.#sending
+    const { signal } = this.#stopping
+    const cancelStop = this.#options.clock.after(STOP_MS_MAX, () => this.#stopping.abort())
+    await this.idle()
     this.#retryMs = 0
-    while (this.#waiting.length > 0 && this.#retryMs === 0) {
+    while (this.#waiting.length > 0 && this.#retryMs === 0 && !signal.aborted) {
       this.#send()
-      await this.#sending
+      await this.idle()
     }
-    this.#cancelTimer?.()
+    cancelStop()
     this.#dropped += this.#waiting.length
     this.#waiting = []
   }
@@ -104,46 +120,56 @@ export class SpanExporter {
   /** Never rejects. */
   async #deliver(batch: readonly EndedSpan[]): Promise<void> {
     try {
-      this.#sent(batch.length, await this.#post(batch))
+      const rejected = await this.#post(batch)
+      this.#retryMs = 0
+      if (rejected === undefined) this.#dropped += batch.length
+      else this.#accepted(batch.length, rejected)
     } catch (thrown) {
       this.#failed(batch, thrown)
     }
   }
 
-  /** Returns how many of them the collector has rejected. */
-  async #post(batch: readonly EndedSpan[]): Promise<number> {
+  /** Returns how many spans were rejected; undefined if the whole request was. */
+  async #post(batch: readonly EndedSpan[]): Promise<number | undefined> {
     const { url, headers, resource, fetch = globalThis.fetch } = this.#options
     const response = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(exportRequest(resource, batch)),
       redirect: 'error',
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
     })
-    const text = (await response.text()).slice(0, RESPONSE_CHARS_MAX)
+    const text = response.body === null ? '' : await textUpTo(response.body, RESPONSE_CHARS_MAX)
     if (response.ok) return rejectedSpans(text)
-    if (RETRYABLE.has(response.status)) throw new Error(`it answers ${response.status}`)
-    this.#options.log.warn(
-      { url, status: response.status, spans: batch.length },
-      'the collector of traces rejects spans',
+    if (RETRYABLE.has(response.status)) throw new Error(`HTTP status ${response.status}`)
+    this.#logFailure(
+      { status: response.status, spans: batch.length },
+      'trace collector rejected spans',
     )
-    return batch.length
+    return undefined
   }
 
-  #sent(count: number, rejected: number): void {
+  #accepted(count: number, rejected: number): void {
     this.#exported += count - rejected
     this.#dropped += rejected
-    if (this.#retryMs === 0) return
-    this.#retryMs = 0
+    if (!this.#isFailing) return
+    this.#isFailing = false
     const { log, url } = this.#options
-    log.info({ url, dropped: this.#dropped }, 'the collector of traces takes spans again')
+    log.info({ url, dropped: this.#dropped }, 'trace collector accepts spans again')
+  }
+
+  /** Logs only the first failure until spans are accepted again. */
+  #logFailure(fields: object, message: string): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const { log, url } = this.#options
+    log.warn({ url, ...fields }, message)
   }
 
   /** They are sent again before others, as far as there is room. */
   #failed(batch: readonly EndedSpan[], thrown: unknown): void {
-    const { log, url } = this.#options
-    if (this.#retryMs === 0)
-      log.warn({ url, reason: errorMessage(thrown) }, 'the collector of traces takes no spans')
+    const reason = errorMessage(thrown)
+    this.#logFailure({ reason }, 'trace collector is unavailable; spans are buffered')
     this.#retryMs = Math.min(RETRY_MS_MAX, Math.max(RETRY_MS_MIN, this.#retryMs * 2))
     const room = WAITING_MAX - this.#waiting.length
     this.#dropped += Math.max(0, batch.length - room)
