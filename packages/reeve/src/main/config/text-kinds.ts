@@ -104,11 +104,12 @@ const TRACES_PATH = '/v1/traces'
 /** The URL that a collector of traces takes them at; its usual path is filled in. */
 export const collector: Kind<string> = textKind({
   name: 'URL of a collector',
-  wanted: 'a URL such as "http://127.0.0.1:4318", without user, query and fragment',
+  wanted: 'a URL such as "http://127.0.0.1:4318", without user, password, query and fragment',
   parse: (text) => {
     const url = URL.parse(text)
     if (url === null || !/^https?:$/.test(url.protocol)) return undefined
-    if (url.username !== '' || url.search !== '' || url.hash !== '') return undefined
+    if (url.username !== '' || url.password !== '') return undefined
+    if (url.search !== '' || url.hash !== '') return undefined
     if (url.pathname === '/') url.pathname = TRACES_PATH
     return url.href
   },
