@@ -11,6 +11,9 @@ const ANSWER_MS_MAX = 10_000
 /** Of an answer, whose beginning is kept. */
 const ANSWER_CHARS_MAX = 1_024
 
+const LOCAL_HINT =
+  'a loopback, link-local or cloud metadata address; use an address that other machines can reach'
+
 export interface WebhookSenderOptions {
   /** Whether receivers may be on this machine or its link. */
   readonly allowsLocal: boolean
@@ -20,15 +23,15 @@ export interface WebhookSenderOptions {
 }
 
 /**
- * Sends notifications over HTTP. Whoever may configure one chooses its address, so addresses that
- * only this machine or its cloud provider answers at are refused, and redirects are not followed.
+ * Sends notifications over HTTP. The address is chosen by users, so loopback, link-local and
+ * cloud metadata addresses are rejected, and redirects are not followed.
  */
 export function createWebhookSender({
   allowsLocal,
   version,
   otherHeaders,
 }: WebhookSenderOptions): WebhookSender {
-  const policy = { allowsLocal, hint: 'receivers of notifications are elsewhere' }
+  const policy = { allowsLocal, hint: LOCAL_HINT }
   return {
     async send(request) {
       try {

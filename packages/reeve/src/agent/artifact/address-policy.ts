@@ -13,7 +13,7 @@ export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
 export interface AddressPolicy {
   /** Whether loopback, link-local and unspecified addresses may be reached. */
   readonly allowsLocal: boolean
-  /** Ends the refusal of a local address; says how to permit one for artifacts unless given. */
+  /** Ends the refusal of a local address; without it, the end says how to permit one for artifacts. */
   readonly hint?: string
   /** The system's resolver unless given. */
   readonly resolve?: Resolve
@@ -101,10 +101,10 @@ function systemResolve(host: string): Promise<readonly ResolvedAddress[]> {
   return resolveName(host, { all: true })
 }
 
-const ARTIFACT_HINT = 'client.artifact.allow_local = true permits it'
+const ARTIFACT_HINT =
+  'which this node does not allow (client.artifact.allow_local = true permits it)'
 
 /** The beginning of the message names the source: `Artifact source http://host/file`. */
 function localFault({ hint = ARTIFACT_HINT }: AddressPolicy, describe: string, address: string) {
-  const why = `which this node does not allow (${hint})`
-  return new Fault('task-artifact', `${describe} resolves to ${address}, ${why}`)
+  return new Fault('task-artifact', `${describe} resolves to ${address}, ${hint}`)
 }
