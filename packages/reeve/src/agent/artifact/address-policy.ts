@@ -13,7 +13,7 @@ export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
 export interface AddressPolicy {
   /** Whether loopback, link-local and unspecified addresses may be reached. */
   readonly allowsLocal: boolean
-  /** Ends the refusal of a local address; without it, the end says how to permit one for artifacts. */
+  /** Ends the refusal of a local address; by default it says how to permit one for artifacts. */
   readonly hint?: string
   /** The system's resolver unless given. */
   readonly resolve?: Resolve

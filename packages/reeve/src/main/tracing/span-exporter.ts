@@ -32,8 +32,8 @@ export interface SpanExporterOptions {
 }
 
 /**
- * Sends spans to a collector (OTLP over HTTP, JSON). Only the end of the program waits for it, for a
- * limited time.
+ * Sends spans to a collector (OTLP over HTTP, JSON). Only the end of the program waits for it, at
+ * most `STOP_MS_MAX`.
  */
 export class SpanExporter {
   readonly #options: SpanExporterOptions
