@@ -10,7 +10,7 @@ interface FreeSpaceOptions {
   readonly stat?: (path: string) => Promise<{ bsize: number; blocks: number; bavail: number }>
 }
 
-/** How much room the file system of the state has left. */
+/** Measures the free space of the file system that holds the state. */
 export class FreeSpace {
   readonly #options: FreeSpaceOptions
   #ratio: number | undefined
@@ -22,7 +22,7 @@ export class FreeSpace {
     this.#options = options
   }
 
-  /** What is free of the whole, from 0 to 1; NaN until it was looked at. */
+  /** Free fraction, from 0 to 1; NaN before the first measurement. */
   get ratio(): number {
     return this.#ratio ?? Number.NaN
   }
@@ -31,7 +31,10 @@ export class FreeSpace {
     return this.#bytes ?? Number.NaN
   }
 
-  /** Resolves with the first look, which a file system that hangs may keep from ending. */
+  /**
+   * Starts measuring. Resolves after the first measurement, which may never happen on a hung file
+   * system.
+   */
   async start(): Promise<void> {
     const { path, clock, stat = statfs } = this.#options
     try {

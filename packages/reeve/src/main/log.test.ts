@@ -126,6 +126,6 @@ test('log: no secret reaches a follower, and a gap is reported in the form of th
   const [text, json] = [false, true].map((isJson) =>
     log.feed.droppedLine(7, { level: 'info', json: isJson }),
   )
-  assert.match(text ?? '', /WARN {2}lines of the log were dropped.*dropped=7\n$/)
+  assert.match(text ?? '', /WARN {2}log lines were dropped.*dropped=7\n$/)
   assert.equal(JSON.parse(json ?? '').dropped, 7)
 })

@@ -34,7 +34,7 @@ const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const satisfies R
   number
 >
 
-/** Makes the library leave the level of a line on its stream. */
+/** Makes pino set `lastLevel` on the stream. */
 const WITH_LEVEL = Symbol.for('pino.metadata')
 
 interface Follower {
@@ -44,8 +44,8 @@ interface Follower {
 }
 
 /**
- * Lines of JSON, or lines for people; `write` takes whole lines. Followers may ask for lower levels
- * than are written: the log produces those while somebody follows them.
+ * Creates the log, as JSON or plain text; `write` receives whole lines. Followers may request lower
+ * levels than the configured one, which are logged only while they are connected.
  */
 export function createLog(config: LogConfig, write: (text: string) => void): FollowableLog {
   const followers = new Set<Follower>()
@@ -77,7 +77,7 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
       }
     },
     droppedLine(dropped, { json }) {
-      const message = 'lines of the log were dropped: the reader is too slow'
+      const message = 'log lines were dropped because the reader is too slow'
       const entry = { level: 'warn', time: new Date().toISOString(), dropped, message }
       const line = `${JSON.stringify(entry)}\n`
       return json ? line : toLine(line)

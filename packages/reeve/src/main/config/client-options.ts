@@ -91,14 +91,14 @@ export const clientOptions = {
     kind: path,
     file: ['client', 'host_volumes_dir'],
     byDefault: always(undefined, '`client/volumes` below `data_dir`'),
-    help: 'Where volumes are made that requests create on the node.',
+    help: 'Directory in which dynamic host volumes are created.',
     read: (config) => config.client.volumesDirectory,
   }),
   volumePluginDirectory: option({
     kind: path,
     file: ['client', 'host_volume_plugin_dir'],
     byDefault: always(undefined, '`client/volume-plugins` below `data_dir`'),
-    help: 'Every program in it is a plugin that makes volumes, named as its file.',
+    help: 'Directory of volume plugins. Every executable in it is a plugin with the name of its file.',
     read: (config) => config.client.volumePluginDirectory,
   }),
   fileArtifacts: option({

@@ -22,8 +22,8 @@ export const tracingOptions = {
     environment: 'REEVE_TRACING_SAMPLE_PERCENT',
     byDefault: always(100, '`100`'),
     help:
-      'How many of 100 requests are traced that come without `traceparent`; of the others their ' +
-      'caller decides.',
+      'Percentage of requests without a `traceparent` header that are traced. Requests with one ' +
+      'follow the sampled flag of their client.',
     read: (config) => config.tracing.samplePercent,
   }),
   tracingAuthorization: option({

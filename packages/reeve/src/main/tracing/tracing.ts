@@ -64,8 +64,9 @@ export function openTracing(
 }
 
 /**
- * A span from the moment in which a commit is applied until it is durable. Requests make commits in
- * what they await; loops make theirs in one turn, and only a schedule of a traced request has one.
+ * Records a span from applying a commit until it is durable. Commits of requests use the
+ * asynchronous context (`active`), commits of loops the synchronous one (`current`), which is set
+ * only while a traced evaluation is scheduled.
  */
 function traceCommits(tracer: Tracer): Tracing['onCommit'] {
   return ({ index, rows }, { by, durable }) => {
