@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { generateKeyPairSync, X509Certificate } from 'node:crypto'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createClient } from '@reeve/sdk'
+import { createAuthority } from '../../src/cli/tls/issue-certificate.ts'
 import { DEFAULT_CIPHER_SUITES, loadTls } from '../../src/tls/index.ts'
 import { commandLineAt } from '../build/cli.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
@@ -135,17 +136,38 @@ const MISTAKES = [
     code: 1,
     says: /"reeve-ca\.pem" cannot be read: .*\n.*tls ca create/,
   },
-  { line: 'tls cert create --server --node', code: 2, says: /name one role/ },
-  { line: 'tls cert create', code: 2, says: /name one role/ },
+  { line: 'tls cert create --server --node', code: 2, says: /choose exactly one role/ },
+  { line: 'tls cert create', code: 2, says: /choose exactly one role/ },
   {
     line: 'tls cert create --node --dns not_*valid',
     code: 2,
-    says: /"not_\*valid" is no DNS name/,
+    says: /"not_\*valid" is not a valid DNS name/,
   },
   {
     line: 'tls cert create --node --ip 1.2.3',
     code: 2,
     says: /needs an IP address, not "1\.2\.3"/,
+  },
+  { line: 'tls ca create --common-name=', code: 2, says: /--common-name has 1 to 64 characters/ },
+  {
+    line: `tls ca create --common-name ${'x'.repeat(65)}`,
+    code: 2,
+    says: /--common-name has 1 to 64 characters/,
+  },
+  {
+    line: 'tls cert create --node --ca old.pem --ca-key old.key',
+    code: 1,
+    says: /The certificate of the authority expired at \S+Z\.\n.*tls ca create/,
+  },
+  {
+    line: 'tls cert create --node --ca old.pem --ca-key text.pem',
+    code: 1,
+    says: /the private key cannot be read: .+\./,
+  },
+  {
+    line: 'tls cert create --node --ca old.pem --ca-key locked.key',
+    code: 1,
+    says: /the private key has a passphrase/,
   },
   { line: 'tls ca create --days 0', code: 2, says: /--days is between 1 and 36500/ },
   { line: 'tls info nothing.pem', code: 1, says: /"nothing\.pem" cannot be read/ },
@@ -155,25 +177,52 @@ const MISTAKES = [
 test('tls: mistakes are explained, and change nothing', async (t) => {
   const line = await aLine(t)
   await line.file('text.pem', 'hello')
+  const old = createAuthority('Old CA', { fromMs: 0, toMs: Date.now() - 1 })
+  await line.file('old.pem', old.certificate)
+  await line.file('old.key', old.key)
+  const locked = { format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+  await line.file('locked.key', createPrivateKey(old.key).export(locked).toString())
+  const files = await readdir(line.directory)
   for (const { line: words, code, says } of MISTAKES) {
     const ended = await line.run(words)
     assert.equal(ended.code, code, words)
     assert.match(ended.err, says)
+    assert.deepEqual(await readdir(line.directory), files, words)
   }
   await line.ok('tls ca create')
   const before = await readFile(join(line.directory, 'reeve-ca.key'), 'utf8')
   const again = await line.run('tls ca create')
   assert.equal(again.code, 1)
-  assert.match(again.err, /reeve-ca\.key already exists\.\n.*--force/)
+  assert.match(again.err, /reeve-ca\.pem already exists\.\n.*--force/)
   assert.equal(await readFile(join(line.directory, 'reeve-ca.key'), 'utf8'), before)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
   await writeFile(join(line.directory, 'strange.key'), pem)
   const strange = await line.run('tls cert create --node --ca-key strange.key')
-  assert.match(strange.err, /the private key is not that of the certificate/)
+  assert.match(strange.err, /the private key does not match the certificate/)
   await line.ok('tls cert create --node')
   const leaf = await line.run(
     'tls cert create --node --ca client-global.pem --ca-key client-global.key x',
   )
   assert.match(leaf.err, /the certificate is not that of an authority/)
+})
+
+test('tls: --force replaces both files or neither', async (t) => {
+  const line = await aLine(t)
+  const at = (file: string): string => join(line.directory, file)
+  await line.ok('tls ca create')
+  const before = await readFile(at('reeve-ca.key'), 'utf8')
+  await line.ok('tls ca create --force')
+  const key = await readFile(at('reeve-ca.key'), 'utf8')
+  assert.notEqual(key, before)
+  assert.equal((await stat(at('reeve-ca.key'))).mode & 0o777, 0o600)
+  assert.deepEqual((await readdir(line.directory)).toSorted(), ['reeve-ca.key', 'reeve-ca.pem'])
+
+  await rm(at('reeve-ca.pem'))
+  await mkdir(at('reeve-ca.pem'))
+  const failed = await line.run('tls ca create --force')
+  assert.equal(failed.code, 1)
+  assert.match(failed.err, /reeve-ca\.pem cannot be written/)
+  assert.equal(await readFile(at('reeve-ca.key'), 'utf8'), key)
+  assert.deepEqual((await readdir(line.directory)).toSorted(), ['reeve-ca.key', 'reeve-ca.pem'])
 })

@@ -3,7 +3,7 @@ import { msFromNs } from '@reeve/kit/duration.ts'
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /** `3m12s`: the two largest units, which is what people compare. */
 export function formatAge(ms: number): string {

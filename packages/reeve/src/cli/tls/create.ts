@@ -1,13 +1,16 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { parseAddress } from '@reeve/kit/ip-address.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { fileBytes } from '../input.ts'
+import { DAY_MS } from '../output/time.ts'
 import { reasonOf } from '../reason.ts'
+import { nextSteps, unwritable } from '../spec-file/write-example.ts'
 import {
   Authority,
+  CERTIFICATE_BYTES_MAX,
   createAuthority,
   type CertificateRequest,
   type Issued,
@@ -17,23 +20,25 @@ import {
 
 const CA_FILE = 'reeve-ca'
 const DAYS_MAX = 36_500
-const DAY_MS = 24 * 60 * 60 * 1_000
-/** Clocks of other machines may be behind. */
+/** Tolerated clock skew between machines. */
 const BACKDATED_MS = 5 * 60 * 1_000
-const FILE_BYTES_MAX = 1024 * 1024
 
 /** `tls ca create` */
 export async function runTlsCaCreate(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation
   const name = args[0] ?? CA_FILE
   const commonName = flags.text('common-name') ?? 'Reeve CA'
+  const { length } = Array.from(commonName)
+  if (length === 0 || length > COMMON_NAME_CHARS_MAX)
+    throw new UsageError(`--common-name has 1 to ${COMMON_NAME_CHARS_MAX} characters.`)
   const issued = createAuthority(commonName, validityOf(invocation, 1_825))
   await save(invocation, name, issued)
   const given = name === CA_FILE ? '' : ` --ca ${name}.pem --ca-key ${name}.key`
-  sayNext(invocation, [
+  const next = [
     `reeve tls cert create --server --ip 10.0.0.1${given}`,
     `reeve tls cert create --node${given}`,
-  ])
+  ]
+  invocation.output.say(nextSteps(next))
   return EXIT_CODES.ok
 }
 
@@ -49,15 +54,22 @@ const USAGES: Readonly<Record<Role, readonly KeyUsage[]>> = {
 
 /** `tls cert create` */
 export async function runTlsCertCreate(invocation: Invocation): Promise<number> {
-  const { args, output, settings } = invocation
+  const { args, host, output, settings } = invocation
   const role = roleOf(invocation)
   const region = settings.region ?? 'global'
   const request = requestOf(invocation, role, region)
   const authority = await readAuthority(invocation)
   const end = authority.certificate.validToDate.getTime()
-  const { toMs } = request.validity
+  const { fromMs, toMs } = request.validity
+  if (end <= host.nowMs())
+    throw new CommandFailure(
+      `The certificate of the authority expired at ${new Date(end).toISOString()}.`,
+      {
+        hint: 'Create a new one with "reeve tls ca create", or name another one with --ca and --ca-key.',
+      },
+    )
   if (toMs > end) output.note(`Valid until ${new Date(end).toISOString()}, as the authority is.`)
-  const validity = { ...request.validity, toMs: Math.min(toMs, end) }
+  const validity = { fromMs, toMs: Math.min(toMs, end) }
   const issued = issue(authority, { ...request, validity })
   await save(invocation, args[0] ?? defaultName(role, region), issued)
   return EXIT_CODES.ok
@@ -66,7 +78,7 @@ export async function runTlsCertCreate(invocation: Invocation): Promise<number> 
 function roleOf({ flags }: Invocation): Role {
   const [role, ...more] = ROLES.filter((one) => flags.has(one))
   if (role !== undefined && more.length === 0) return role
-  throw new UsageError('name one role: --server, --node or --cli.')
+  throw new UsageError('choose exactly one role: --server, --node or --cli.')
 }
 
 function defaultName(role: Role, region: string): string {
@@ -83,16 +95,18 @@ function requestOf(invocation: Invocation, role: Role, region: string): Certific
   }[role]
   const dnsNames = [...own, ...flags.texts('dns')].map((name) => name.toLowerCase())
   const invalid = dnsNames.find((name) => !DNS_NAME.test(name) || name.length > DNS_CHARS_MAX)
-  if (invalid !== undefined) throw new UsageError(`"${invalid}" is no DNS name.`)
+  if (invalid !== undefined)
+    throw new UsageError(
+      `"${invalid}" is not a valid DNS name. Use letters, digits and hyphens, such as reeve.example.com.`,
+    )
   const addresses = [...(role === 'server' ? ['127.0.0.1'] : []), ...flags.texts('ip')]
   const noAddress = addresses.find((address) => parseAddress(address) === undefined)
   if (noAddress !== undefined) throw new UsageError(`--ip needs an IP address, not "${noAddress}".`)
   return {
-    // The names are long where the region is; agents read the alternative names.
-    name:
-      role === 'cli'
-        ? basename(invocation.args[0] ?? 'cli').slice(0, COMMON_NAME_CHARS_MAX)
-        : (own[0] ?? '').slice(0, COMMON_NAME_CHARS_MAX),
+    // A long region may exceed the limit. Agents read only the alternative names.
+    name: Array.from(own[0] ?? basename(invocation.args[0] ?? 'cli'))
+      .slice(0, COMMON_NAME_CHARS_MAX)
+      .join(''),
     dnsNames: [...new Set(dnsNames)],
     addresses: [...new Set(addresses)],
     usages: USAGES[role],
@@ -141,40 +155,47 @@ async function textOf(invocation: Invocation, file: string): Promise<string> {
     new CommandFailure(`"${file}" cannot be read: ${reasonOf(thrown)}.`, {
       hint: 'Name the files of the authority with --ca and --ca-key, or create one with "reeve tls ca create".',
     })
-  const bytes = await fileBytes(invocation, file, { bytesMax: FILE_BYTES_MAX, unreadable })
+  const bytes = await fileBytes(invocation, file, { bytesMax: CERTIFICATE_BYTES_MAX, unreadable })
   return new TextDecoder().decode(bytes)
 }
 
-/** Both files, or none: a key without its certificate would only be in the way. */
+/** Writes both files or neither. */
 async function save(invocation: Invocation, name: string, issued: Issued): Promise<void> {
   const { flags, host, output } = invocation
+  // The certificate comes first: a failure in between must not cost the key of an authority.
   const files = [
-    { file: `${name}.key`, text: issued.key, mode: 0o600 },
     { file: `${name}.pem`, text: issued.certificate, mode: 0o644 },
-  ]
-  const written: string[] = []
-  for (const { file, text, mode } of files) {
-    const path = resolve(host.directory, file)
-    try {
-      if (flags.has('force')) await rm(path, { force: true })
-      await writeFile(path, text, { flag: 'wx', mode })
-      written.push(path)
-    } catch (thrown) {
-      await Promise.all(written.map((one) => rm(one, { force: true })))
-      throw unwritable(file, thrown)
-    }
+    { file: `${name}.key`, text: issued.key, mode: 0o600 },
+  ].map((one) => {
+    const path = resolve(host.directory, one.file)
+    return { ...one, path, draft: `${path}.${process.pid}.new` }
+  })
+  const each = async (act: (one: (typeof files)[number]) => Promise<void>): Promise<void> => {
+    for (const one of files)
+      try {
+        await act(one)
+      } catch (thrown) {
+        throw unwritable(one.file, thrown)
+      }
+  }
+  try {
+    await each(async ({ path }) => await checkReplaceable(path, flags.has('force')))
+    await each(async ({ draft, text, mode }) => {
+      await writeFile(draft, text, { mode })
+      // A draft that existed already keeps its mode.
+      await chmod(draft, mode)
+    })
+    await each(async ({ draft, path }) => await rename(draft, path))
+  } finally {
+    await Promise.all(files.map(({ draft }) => rm(draft, { force: true })))
   }
   output.say(`${name}.pem and ${name}.key written.`)
 }
 
-function unwritable(file: string, thrown: unknown): CommandFailure {
-  const exists = thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST'
-  if (!exists) return new CommandFailure(`${file} cannot be written: ${reasonOf(thrown)}.`)
-  return new CommandFailure(`${file} already exists.`, {
-    hint: 'Name other files, or use --force to overwrite it.',
-  })
-}
-
-function sayNext({ output }: Invocation, lines: readonly string[]): void {
-  output.say(`Next:\n\n${lines.map((line) => `  ${line}\n`).join('')}`)
+/** Throws if the path is a directory, or exists and is not to be replaced. */
+async function checkReplaceable(path: string, isForced: boolean): Promise<void> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found === undefined) return
+  if (!isForced) throw Object.assign(new Error('the file exists'), { code: 'EEXIST' })
+  if (found.isDirectory()) throw new Error('it is a directory')
 }

@@ -4,16 +4,16 @@ import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
 import { fileBytes } from '../input.ts'
 import { knownFields } from '../output/known-fields.ts'
+import { DAY_MS } from '../output/time.ts'
 import { reasonOf } from '../reason.ts'
+import { CERTIFICATE_BYTES_MAX, OID } from './issue-certificate.ts'
 
-const FILE_BYTES_MAX = 1024 * 1024
-const DAY_MS = 24 * 60 * 60 * 1_000
-/** Warned of in color, as monitoring does. */
-const DAYS_LEFT_FEW = 30
+/** Certificates with fewer days left are shown as a warning. */
+const DAYS_LEFT_FEW = 14
 
 const USAGES: Readonly<Record<string, string>> = {
-  '1.3.6.1.5.5.7.3.1': 'serverAuth',
-  '1.3.6.1.5.5.7.3.2': 'clientAuth',
+  [OID.serverAuth]: 'serverAuth',
+  [OID.clientAuth]: 'clientAuth',
 }
 
 /** `tls info` */
@@ -43,7 +43,7 @@ export async function runTlsInfo(invocation: Invocation): Promise<number> {
 }
 
 async function readCertificate(invocation: Invocation, file: string): Promise<X509Certificate> {
-  const bytes = await fileBytes(invocation, file, { bytesMax: FILE_BYTES_MAX })
+  const bytes = await fileBytes(invocation, file, { bytesMax: CERTIFICATE_BYTES_MAX })
   try {
     return new X509Certificate(bytes)
   } catch (thrown) {
@@ -81,7 +81,7 @@ function isSignedBy(certificate: X509Certificate, authority: X509Certificate): b
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 }
 
-/** What agents take the holder for: `server` of a region, or `node`. */
+/** Returns the roles that agents derive from the names. */
 function rolesOf(names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const [, role, region] = /^DNS:(server|client)\.(.+)\.reeve$/.exec(name) ?? []
@@ -96,7 +96,7 @@ function keyText({ publicKey }: X509Certificate): string {
   return size === undefined ? type : `${type} ${size}`
 }
 
-/** A name has one part on each line. */
+/** Node prints one name component per line. */
 function oneLine(name: string): string {
   return name.trim().replaceAll('\n', ', ')
 }

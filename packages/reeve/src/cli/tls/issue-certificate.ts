@@ -9,6 +9,10 @@ import {
 } from 'node:crypto'
 import { oidOf, readSingleDer, sequenceItems, type DerItem } from '@reeve/kit/der.ts'
 import { parseAddress } from '@reeve/kit/ip-address.ts'
+import { reasonOf } from '../reason.ts'
+
+/** Limit for a file with a certificate or a key. */
+export const CERTIFICATE_BYTES_MAX = 1024 * 1024
 
 /** A certificate and its private key, as PEM. */
 export interface Issued {
@@ -24,13 +28,15 @@ export interface Validity {
 export type KeyUsage = 'serverAuth' | 'clientAuth'
 
 export interface CertificateRequest {
-  /** The common name; for people, no agent reads it. */
+  /** Common name, for display only. */
   readonly name: string
   readonly dnsNames: readonly string[]
   readonly addresses: readonly string[]
   readonly usages: readonly KeyUsage[]
   readonly validity: Validity
 }
+
+const ENCRYPTED_KEY = /^(?:-----BEGIN ENCRYPTED |Proc-Type: 4,ENCRYPTED)/m
 
 /** The certificate and the key of an authority, as files hold them. */
 export class Authority {
@@ -40,10 +46,12 @@ export class Authority {
   /** Throws an Error that says what is wrong with the files. */
   constructor(certificate: string, key: string) {
     this.certificate = parsed('certificate', () => new X509Certificate(certificate))
+    if (ENCRYPTED_KEY.test(key))
+      throw new Error('the private key has a passphrase: decrypt it first, as with "openssl pkey"')
     this.#key = parsed('private key', () => createPrivateKey(key))
     if (!this.certificate.ca) throw new Error('the certificate is not that of an authority')
     if (!this.certificate.checkPrivateKey(this.#key)) {
-      throw new Error('the private key is not that of the certificate')
+      throw new Error('the private key does not match the certificate')
     }
   }
 
@@ -82,7 +90,7 @@ function parsed<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (cause) {
-    throw new Error(`the ${what} cannot be read`, { cause })
+    throw new Error(`the ${what} cannot be read: ${reasonOf(cause)}`, { cause })
   }
 }
 
@@ -141,7 +149,7 @@ interface Signature {
   readonly digest: string | null
 }
 
-/** Keys of authorities that were created elsewhere may be of other kinds. */
+/** External authorities may have RSA or Ed25519 keys. */
 function signatureOf(key: KeyObject): Signature {
   switch (key.asymmetricKeyType) {
     case 'ec':
@@ -155,7 +163,7 @@ function signatureOf(key: KeyObject): Signature {
   }
 }
 
-const OID = {
+export const OID = {
   commonName: '2.5.4.3',
   subjectKeyIdentifier: '2.5.29.14',
   keyUsage: '2.5.29.15',
