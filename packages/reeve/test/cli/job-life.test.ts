@@ -86,6 +86,27 @@ test('jobs from their first version to their end', async (t) => {
     })
   })
 
+  await t.test('a message of another user forges no rows', async () => {
+    const { data: job } = await reeve.client.v1.readJob({ params: { job_id: 'web' } })
+    const message = 'x\n0  stable \u001b[31m' + '😀'.repeat(60)
+    await reeve.client.v1.registerJob({ body: { Job: { ...job, ID: 'told' }, Message: message } })
+    const list = await reeve.ok('job history told')
+    assert.match(list, /x\\n0  stable \\x1b\[31m(?:😀)+…\n$/u)
+    assert.equal(list.split('\n').length, 3)
+    const params = { job_id: 'told' }
+    const deployment = await until('the deployment', async () => {
+      const { data } = await reeve.client.v1.readLatestDeployment({ params })
+      return data ?? undefined
+    })
+    for (const line of [
+      'job history --diff told',
+      'job status --short told',
+      `deployment status ${deployment.ID}`,
+    ])
+      assert.ok((await reeve.ok(line)).includes(String.raw`x\n0  stable \x1b[31m`), line)
+    await reeve.ok('job stop --detach --purge told')
+  })
+
   await t.test('job tag: names a version, which revert then finds', async () => {
     const named = await reeve.ok('job tag --version 0 --description good web golden')
     assert.equal(named, 'Version 0 of job "web" is tagged "golden".\n')

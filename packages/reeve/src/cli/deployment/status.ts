@@ -4,6 +4,7 @@ import type { AllocationStub } from '../alloc/find-allocation.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
+import { printableName } from '../output/printable.ts'
 import { table } from '../output/table.ts'
 import { agoFromIso, agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
@@ -48,7 +49,7 @@ function deploymentText(
       ['Status', output.paint(toneOf(Status), Status)],
       ['Description', deployment.StatusDescription],
       ['Origin', originText(deployment)],
-      ['Message', deployment.Message ?? ''],
+      ['Message', printableName(deployment.Message ?? '')],
       ['Created', agoFromNs(deployment.CreateTime, host.nowMs())],
       ['Modified', agoFromNs(deployment.ModifyTime, host.nowMs())],
     ]),

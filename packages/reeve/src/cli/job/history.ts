@@ -4,6 +4,8 @@ import type { V1Routes } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
+import { printableName } from '../output/printable.ts'
+import { cutTo } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { diffText } from '../plan/diff-text.ts'
@@ -54,20 +56,16 @@ function listText(shown: readonly Shown[], { host, output }: Invocation): string
     version.Stop ? 'stopped' : '',
     agoFromNs(version.SubmitTime, host.nowMs()),
     originText(version),
-    shortened(version.Message ?? ''),
+    cutTo(printableName(version.Message ?? ''), MESSAGE_CHARS_SHOWN),
     version.VersionTag === null
       ? ''
-      : `${version.VersionTag.Name} ${version.VersionTag.Description}`,
+      : printableName(`${version.VersionTag.Name} ${version.VersionTag.Description}`),
   ])
   return table(['Version', 'Stable', 'Stopped', 'Submitted', 'Origin', 'Message', 'Tag'], rows)
 }
 
-const MESSAGE_CHARS_SHOWN = 60
-
 /** `--json` and `--diff` show the whole message. */
-function shortened(text: string): string {
-  return text.length <= MESSAGE_CHARS_SHOWN ? text : `${text.slice(0, MESSAGE_CHARS_SHOWN - 1)}…`
-}
+const MESSAGE_CHARS_SHOWN = 60
 
 function diffsText(shown: readonly Shown[], { flags, host, output }: Invocation): string {
   return shown
@@ -75,7 +73,11 @@ function diffsText(shown: readonly Shown[], { flags, host, output }: Invocation)
       const ago = agoFromNs(version.SubmitTime, host.nowMs())
       const head = output.paint(
         'strong',
-        [`Version ${version.Version}, submitted ${ago}`, originText(version), version.Message]
+        [
+          `Version ${version.Version}, submitted ${ago}`,
+          originText(version),
+          printableName(version.Message ?? ''),
+        ]
           .filter(Boolean)
           .join(', '),
       )

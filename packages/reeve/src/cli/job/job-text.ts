@@ -14,6 +14,7 @@ import { failureText } from '../alloc/failure-text.ts'
 import { holdText, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
+import { printableName } from '../output/printable.ts'
 import type { Paint } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs, dateFromNs } from '../output/time.ts'
@@ -26,7 +27,7 @@ import { regionsText, type RegionOfJob } from './regions-of-job.ts'
 
 interface KnownJob {
   readonly job: Job
-  /** Undefined where the server does not tell it. */
+  /** Undefined if the job was deleted in the meantime. */
   readonly health: JobHealth | undefined
   readonly summary: JobSummary
   readonly allocations: readonly AllocationStub[]
@@ -88,7 +89,7 @@ function overview({ job, health }: KnownJob, { host, output }: Invocation): stri
     ['Version', `${job.Version}${job.Stable ? ', stable' : ''}`],
     ['Submitted', `${dateFromNs(job.SubmitTime)} (${agoFromNs(job.SubmitTime, host.nowMs())})`],
     ['Origin', originText(job)],
-    ['Message', job.Message ?? ''],
+    ['Message', printableName(job.Message ?? '')],
     [
       'Periodic',
       Periodic === null
