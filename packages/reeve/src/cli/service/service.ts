@@ -3,6 +3,8 @@ import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
 import { idText } from '../find-id.ts'
+import { printableName } from '../output/printable.ts'
+import { cutTo } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { chooseOne } from '../prefix.ts'
 
@@ -45,11 +47,18 @@ export async function runServiceInfo(invocation: Invocation): Promise<number> {
   return EXIT_CODES.ok
 }
 
+/** `--json` shows the whole output. */
+const OUTPUT_CHARS_SHOWN = 60
+
 /** How many checks pass, and what the first failing one received. */
-function checksOf({ Checks }: ServiceRegistration, { paint }: Invocation['output']): string {
+export function checksOf(
+  { Checks }: Pick<ServiceRegistration, 'Checks'>,
+  { paint }: Pick<Invocation['output'], 'paint'>,
+): string {
   if (Checks === undefined || Checks.Failing === 0) return checksText(Checks)
   const [line = ''] = Checks.Output.trim().split('\n')
-  return paint('bad', [checksText(Checks), line].filter(Boolean).join(': '))
+  const shown = cutTo(printableName(line), OUTPUT_CHARS_SHOWN)
+  return paint('bad', [checksText(Checks), shown].filter(Boolean).join(': '))
 }
 
 async function instancesOf(
