@@ -69,7 +69,7 @@ function messageOf({ route, status, text, requestId }: ApiErrorParts): string {
 
 /**
  * - `unreachable`: no connection or no response.
- * - `wrong-scheme`: the server expects https, or closed the connection at once.
+ * - `wrong-scheme`: the server does not speak https, or closed a plain connection at once.
  * - `untrusted`: the certificate of the server is not trusted.
  * - `certificate-rejected`: the server requires a client certificate, or rejected the given one.
  * - `timeout`: no response in time.
