@@ -48,9 +48,15 @@ test('a traced request is followed to the start of its tasks', async (t) => {
   await register(program.address, { traceparent: `00-${TRACE}-${CALLER}-01` })
   const ofTrace = (name: string): CollectedSpan[] =>
     collector.spans.filter((span) => span.traceId === TRACE && span.name === name)
+  // Spans arrive in batches, in any order.
   await until(
-    'two tasks to be traced',
-    () => ofTrace('start task').length === 2 || undefined,
+    'the request and two tasks to be traced',
+    () =>
+      (ofTrace('start task').length === 2 &&
+        ofTrace('start allocation').length === 2 &&
+        ofTrace('registerJob').length === 1 &&
+        ofTrace('POST /v1/jobs').length === 1) ||
+      undefined,
     undefined,
     () => collector.spans.map(({ name }) => name),
   )

@@ -240,6 +240,8 @@ test('C27 an upload queues exactly one run, of whoever created the version', asy
     ['pending', 'configuration-upload', false],
   )
   assert.equal(relationships['configuration-version'].data?.id, made.id)
+  const creator = await world.it.ok('readAccount', { as: writer.token })
+  assert.equal(relationships['created-by'].data?.id, creator.data.id)
 })
 
 const quietUploads: readonly (readonly [string, object, object])[] = [

@@ -143,8 +143,10 @@ test('run triggers: a team needs both ends to create one, and reads what it may'
   assert.deepEqual(refused, NOT_FOUND)
 })
 
-test('run triggers: they go with either workspace', async () => {
-  const { it, sourceId } = await aWorld()
-  await it.done('deleteWorkspace', { params: { workspace_id: sourceId } })
-  assert.equal([...it.server.context.store.tables.run_triggers.rows()].length, 0)
-})
+for (const end of ['sourceId', 'id'] as const)
+  test(`run triggers: they go with either workspace (${end})`, async () => {
+    const world = await aWorld()
+    const { it } = world
+    await it.done('deleteWorkspace', { params: { workspace_id: world[end] } })
+    assert.equal([...it.server.context.store.tables.run_triggers.rows()].length, 0)
+  })
