@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import { aCommandLine, type CommandLineBench } from '../build/cli.ts'
 import { aJobText } from '../build/job-text.ts'
+import { until } from '../build/until.ts'
 
 let runs = 0
 
@@ -10,13 +10,13 @@ let runs = 0
 async function followed(line: CommandLineBench, flags: string, wanted: RegExp): Promise<string> {
   const monitor = line.start(`agent monitor ${flags}`)
   let text = ''
-  const seen = new Promise<void>((resolve) => {
-    monitor.stdout.on('data', (chunk: Buffer) => {
-      text += chunk.toString('utf8')
-      if (wanted.test(text)) resolve()
-    })
+  let hasEnded = false
+  monitor.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8')
   })
-  const ended = once(monitor.stdout, 'end')
+  monitor.stdout.once('end', () => {
+    hasEnded = true
+  })
   const stirring = new AbortController()
   const stir = async (): Promise<void> => {
     while (!stirring.signal.aborted) {
@@ -27,9 +27,13 @@ async function followed(line: CommandLineBench, flags: string, wanted: RegExp): 
   }
   // Each job logs the events of its task; the first ones may come before the log is followed.
   const stirred = stir()
-  await Promise.race([seen, ended])
-  stirring.abort()
-  await stirred
+  try {
+    const isOver = (): true | undefined => hasEnded || wanted.test(text) || undefined
+    await until('the log line', isOver, undefined, () => text)
+  } finally {
+    stirring.abort()
+    await stirred
+  }
   monitor.kill('SIGINT')
   assert.equal((await monitor.ended).code, 130, text)
   assert.match(text, wanted)
