@@ -107,6 +107,39 @@ test('jobs from their first version to their end', async (t) => {
     await reeve.ok('job stop --detach --purge told')
   })
 
+  await t.test('job status: a child of which one group failed is failing', async () => {
+    const task = (script: string): string => `task "main" {
+      driver = "raw_exec"
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "${script}"]
+      }
+    }`
+    const input = `job "mixed" {
+      type = "batch"
+      parameterized {}
+      group "good" {
+        ${task('true')}
+      }
+      group "wrong" {
+        restart {
+          attempts = 0
+        }
+        reschedule {
+          attempts  = 0
+          unlimited = false
+        }
+        ${task('exit 3')}
+      }
+    }`
+    await reeve.ok('job run -', { input })
+    assert.notEqual((await reeve.run('job dispatch --wait mixed')).code, 0)
+    const said = await reeve.ok('job status mixed')
+    assert.match(said, pattern('^mixed/dispatch-\\S+ +failing +'))
+    assert.match(said, pattern('^Failures of mixed/dispatch-'))
+    await reeve.ok('job stop --detach --purge mixed')
+  })
+
   await t.test('job tag: names a version, which revert then finds', async () => {
     const named = await reeve.ok('job tag --version 0 --description good web golden')
     assert.equal(named, 'Version 0 of job "web" is tagged "golden".\n')

@@ -1,3 +1,4 @@
+import type { JobHealth } from '@reeve/contract'
 import type { ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { table } from '../output/table.ts'
@@ -37,23 +38,18 @@ export async function childrenOf(
   return children.toSorted((a, b) => b.SubmitTime - a.SubmitTime || (a.ID < b.ID ? 1 : -1))
 }
 
-/** The newest children with their state and how many allocations failed. */
-export function childrenText(children: readonly JobStub[], { host, output }: Invocation): string {
+/** The newest children with their health. */
+export function childrenText(
+  children: readonly JobStub[],
+  healthOf: (child: JobStub) => JobHealth | undefined,
+  { host, output }: Invocation,
+): string {
   if (children.length === 0) return ''
   const rows = children.slice(0, SHOWN_MAX).map((child) => {
-    const state = stateOfChild(child)
+    const state = healthOf(child) ?? child.Status
     return [child.ID, output.paint(toneOf(state), state), agoFromNs(child.SubmitTime, host.nowMs())]
   })
   const older = children.length - rows.length
   const more = older > 0 ? `… and ${older} older\n` : ''
   return `${output.paint('strong', 'Child jobs')}\n${table(['ID', 'Status', 'Started'], rows)}${more}`
-}
-
-/** `dead` says nothing of a batch job that has ended: its summary tells success from failure. */
-export function stateOfChild({ Status, Stop, JobSummary }: JobStub): string {
-  if (Status !== 'dead') return Status
-  const groups = Object.values(JobSummary.Summary)
-  const failed = groups.reduce((sum, { Failed, Lost }) => sum + Failed + Lost, 0)
-  if (failed > 0 && groups.every(({ Complete }) => Complete === 0)) return 'failed'
-  return Stop ? 'stopped' : 'complete'
 }

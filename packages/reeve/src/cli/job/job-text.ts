@@ -35,6 +35,7 @@ interface KnownJob {
   readonly evaluations: readonly Evaluation[]
   /** Those of a periodic or parameterized job, the newest first. */
   readonly children: readonly JobStub[]
+  readonly healthOfChild: (child: JobStub) => JobHealth | undefined
   /** Those of a multi-region job. */
   readonly regions: readonly RegionOfJob[]
   /** Why allocations of the current version fail. */
@@ -57,7 +58,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
     overview(known, invocation),
     groupText(known.summary, paint),
     childText(job, known.summary),
-    childrenText(known.children, invocation),
+    childrenText(known.children, known.healthOfChild, invocation),
     heldBackText(job, invocation.host.nowMs()),
     waitingText(known, invocation),
     failuresText(known, invocation),

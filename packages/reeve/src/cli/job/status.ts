@@ -6,7 +6,7 @@ import {
   type Job,
   type JobHealth,
 } from '@reeve/contract'
-import type { ItemOf } from '@reeve/sdk'
+import { ApiError, type ItemOf } from '@reeve/sdk'
 import { readFailure } from '../alloc/failure-text.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
@@ -16,7 +16,7 @@ import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
-import { childrenOf, isParent, stateOfChild } from './children.ts'
+import { childrenOf, isParent } from './children.ts'
 import { findJob } from './find-job.ts'
 import { jobText, type KnownFailures } from './job-text.ts'
 import { regionsOfJob } from './regions-of-job.ts'
@@ -142,7 +142,13 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     healthsOf(invocation, [{ ID, Namespace }]),
   ])
   const children = isParent(job.data) ? await childrenOf(invocation, job.data) : []
-  const failing = await newestFailure(invocation, children)
+  const healthsOfChildren = await healthsOf(invocation, children)
+  const healthOfChild = (child: JobStub): JobHealth | undefined =>
+    healthsOfChildren.get(keyOf(child))
+  const failing = await newestFailure(
+    invocation,
+    children.find((one) => healthOfChild(one) === 'failing'),
+  )
   const known = {
     job: job.data,
     health: healths.get(keyOf({ ID, Namespace })),
@@ -151,6 +157,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     deployment: deployment.data,
     evaluations: evaluations.data,
     children,
+    healthOfChild,
     regions: await regionsOfJob(invocation, job.data),
     failures: await failuresFor(
       invocation,
@@ -177,15 +184,20 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
 }
 
 /** The newest child job that failed, with its allocations. */
-async function newestFailure({ client }: Invocation, children: readonly JobStub[]) {
-  const child = children.find((one) => stateOfChild(one) === 'failed')
+async function newestFailure({ client }: Invocation, child: JobStub | undefined) {
   if (child === undefined) return undefined
   const at = { params: { job_id: child.ID }, query: { namespace: child.Namespace } }
-  const [job, allocations] = await Promise.all([
-    client.v1.readJob(at),
-    client.v1.listJobAllocations(at),
-  ])
-  return { job: job.data, allocations: allocations.data }
+  try {
+    const [job, allocations] = await Promise.all([
+      client.v1.readJob(at),
+      client.v1.listJobAllocations(at),
+    ])
+    return { job: job.data, allocations: allocations.data }
+  } catch (thrown) {
+    // The child may have been garbage-collected since it was listed.
+    if (thrown instanceof ApiError && thrown.status === 404) return undefined
+    throw thrown
+  }
 }
 
 /** Failures that are explained; further ones are counted. */
