@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { createClient } from '@reeve/sdk'
 import { atEnd } from '../build/at-end.ts'
+import { countReadyNodes } from '../../src/cli/doctor/server-check.ts'
 import { aCommandLine } from '../build/cli.ts'
 
 test('doctor', async (t) => {
@@ -15,7 +17,7 @@ test('doctor', async (t) => {
     assert.match(out, /✓ The leader is 127\.0\.0\.1:\d+/)
     assert.match(out, /✓ ACLs are disabled/)
     assert.match(out, /✓ 1 node of 1 can run allocations/)
-    assert.match(out, /✓ All nodes that are ready are connected \(1\)/)
+    assert.match(out, /✓ All ready nodes are connected \(1\)/)
     assert.match(out, /[✓!] The disk of the server has (?:only )?\d+ % free/)
     assert.match(out, /✓ No job waits for capacity/)
     assert.doesNotMatch(out, /✗/)
@@ -85,4 +87,21 @@ test('doctor', async (t) => {
     assert.match(out, /\n {2}Start one with "reeve agent --dev"/)
     assert.equal(out.split('\n').length, 3)
   })
+})
+
+test('doctor: the ready nodes of all pages are counted', async (t) => {
+  const ready = { Status: 'ready' }
+  const server = createServer(({ url = '' }, response) => {
+    const isLast = url.includes('next_token=b')
+    if (!isLast) response.setHeader('X-Service-NextToken', 'b')
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(isLast ? [ready] : [ready, { Status: 'down' }, ready]))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  const client = createClient({ address: `http://127.0.0.1:${port}` })
+  assert.equal(await countReadyNodes({ client, signal: t.signal }), 3)
 })

@@ -5,7 +5,7 @@ import { backupsAreFresh } from './backups-check.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
 import { limitsAreFar } from './limits-check.ts'
-import { serverIsSound } from './server-check.ts'
+import { serverIsHealthy } from './server-check.ts'
 import { serversAreThere } from './servers-check.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
@@ -24,7 +24,7 @@ export const CHECKS: readonly Check[] = [
   tokenIsKnown,
   governanceAnswers,
   nodesAreReady,
-  serverIsSound,
+  serverIsHealthy,
   workHasPlace,
   limitsAreFar,
 ]

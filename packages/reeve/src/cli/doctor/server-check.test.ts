@@ -21,7 +21,7 @@ test('doctor: nodes that are ready and not connected are counted', () => {
     )
   }
   const [some] = connectionFindings(gauge('nodes_connected', 1), 2)
-  assert.equal(some?.what, '1 of 2 nodes that are ready are connected to the leader.')
+  assert.equal(some?.what, '1 of 2 ready nodes are connected to the leader.')
 })
 
 test('doctor: a certificate that ends soon is named with its end', () => {

@@ -1,22 +1,23 @@
 import type { MetricGauge } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
+import { DAY_MS } from '../output/time.ts'
 import type { Finding } from './finding.ts'
 
-const NODES_MAX = 1_000
-const DAY_MS = 24 * 3_600_000
+const NODES_PER_PAGE = 1_000
 /** A certificate that ends sooner should be replaced now. */
 const CERTIFICATE_DAYS_MIN = 14
-/** Share of the disk below which the state may soon not grow. */
+/** Minimum share of free disk space; below it, writes may soon be rejected. */
 const FREE_RATIO_MIN = 0.1
 
-type Told = Pick<MetricGauge, 'Name' | 'Value'>
+type Gauge = Pick<MetricGauge, 'Name' | 'Value'>
 
-/** What the server that answers says of its connections, its certificate and its disk. */
-export async function serverIsSound({ client, host }: Invocation): Promise<readonly Finding[]> {
+/** Checks the node connections, certificate and disk of the responding server. */
+export async function serverIsHealthy(invocation: Invocation): Promise<readonly Finding[]> {
+  const { client, host } = invocation
   const { data } = await client.v1.readMetrics()
   const { Gauges: gauges } = data
   const leads = valueOf(gauges, 'service_leader') === 1
-  const ready = leads ? await readyNodes(client) : undefined
+  const ready = leads ? await countReadyNodes(invocation) : undefined
   return [
     ...connectionFindings(gauges, ready),
     ...certificateFindings(gauges, host.nowMs()),
@@ -24,9 +25,15 @@ export async function serverIsSound({ client, host }: Invocation): Promise<reado
   ]
 }
 
-async function readyNodes(client: Invocation['client']): Promise<number> {
-  const { data } = await client.v1.listNodes({ query: { per_page: NODES_MAX } })
-  return data.filter(({ Status }) => Status === 'ready').length
+export async function countReadyNodes({
+  client,
+  signal,
+}: Pick<Invocation, 'client' | 'signal'>): Promise<number> {
+  let ready = 0
+  const query = { per_page: NODES_PER_PAGE }
+  for await (const { Status } of client.pages('listNodes', { query, signal }))
+    if (Status === 'ready') ready += 1
+  return ready
 }
 
 /**
@@ -34,24 +41,24 @@ async function readyNodes(client: Invocation['client']): Promise<number> {
  * has lost its connection. Only the leader has connections of nodes, so other servers report none.
  */
 export function connectionFindings(
-  gauges: readonly Told[],
+  gauges: readonly Gauge[],
   ready: number | undefined,
 ): readonly Finding[] {
   const connected = valueOf(gauges, 'service_nodes_connected')
   if (ready === undefined || ready === 0 || connected === undefined) return []
-  if (connected >= ready) return [well(`All nodes that are ready are connected (${connected}).`)]
+  if (connected >= ready) return [well(`All ready nodes are connected (${connected}).`)]
   return [
     {
       state: connected === 0 ? 'bad' : 'warning',
-      what: `${connected} of ${ready} nodes that are ready are connected to the leader.`,
+      what: `${connected} of ${ready} ready nodes are connected to the leader.`,
       next:
-        'The others keep their status for the heartbeat grace only. Look whether their agents run ' +
+        'The others become "down" after the heartbeat grace period. Check that their agents run ' +
         'and reach the servers.',
     },
   ]
 }
 
-export function certificateFindings(gauges: readonly Told[], nowMs: number): readonly Finding[] {
+export function certificateFindings(gauges: readonly Gauge[], nowMs: number): readonly Finding[] {
   const expiry = valueOf(gauges, 'service_certificate_expiry_timestamp_seconds')
   if (expiry === undefined) return []
   const days = Math.floor((expiry * 1_000 - nowMs) / DAY_MS)
@@ -62,12 +69,12 @@ export function certificateFindings(gauges: readonly Told[], nowMs: number): rea
     {
       state: days < 0 ? 'bad' : 'warning',
       what: `The certificate of the server ${days < 0 ? 'was' : 'is'} valid until ${until}.`,
-      next: 'Put a new one in its place and send SIGHUP to the agent (docs/how-to/tls.md).',
+      next: 'Replace it and send SIGHUP to the agent (docs/how-to/tls.md).',
     },
   ]
 }
 
-export function diskFindings(gauges: readonly Told[]): readonly Finding[] {
+export function diskFindings(gauges: readonly Gauge[]): readonly Finding[] {
   const ratio = valueOf(gauges, 'service_storage_free_ratio')
   if (ratio === undefined) return []
   const percent = Math.floor(ratio * 100)
@@ -83,7 +90,7 @@ export function diskFindings(gauges: readonly Told[]): readonly Finding[] {
   ]
 }
 
-function valueOf(gauges: readonly Told[], metric: string): number | undefined {
+function valueOf(gauges: readonly Gauge[], metric: string): number | undefined {
   return gauges.find(({ Name }) => Name === metric)?.Value
 }
 
