@@ -350,6 +350,7 @@ const phrases: readonly [text: string, line: number | undefined][] = [
   ['/** What is this for? It counts. */', undefined],
   ['/** What it counts. */', 1],
   ['/**\n * Counts rows. What it\n * counts is stored.\n */', 2],
+  ['/**\n * A heading\n *\n * What it counts is stored.\n */', 4],
   ['// Streams are told\n', 1],
   ['/* A field whose name\n * nobody knows. */', 2],
 ]
@@ -361,10 +362,12 @@ for (const [text, line] of phrases)
   })
 
 test('tidy phrase: documents are checked, their code is not', () => {
-  const text = '# What to do\n\n```sh\necho nobody\n```\n\nIt is asked\nagain: nobody waits.\n'
+  const text =
+    '# What to do\n\n```sh\necho nobody\n```\n\nIt is asked\nagain: nobody waits.\n\nWhat lasts is stored.\n'
   assert.deepEqual(placesOf('phrase', { 'packages/kit/README.md': text }), [
     'packages/kit/README.md:7',
     'packages/kit/README.md:8',
+    'packages/kit/README.md:10',
   ])
 })
 

@@ -6,7 +6,7 @@ import type { Source } from '../source/tree.ts'
 /** Phrases that readers of this field have to translate, and what to write instead. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [
-    /(?<=^|[.!?:|] |[-*] )(?:What|Who|Whoever|Whatever|Whose|One that|Those that) [a-z](?![^.!?]*\?)/g,
+    /(?<=^|\n|[.!?:|] |[-*] )(?:What|Who|Whoever|Whatever|Whose|One that|Those that) [a-z](?![^.!?]*\?)/g,
     'begin with the subject of the sentence',
   ],
   [/\b(?:tells? of|told of|(?:is|are|was|be|been) told)\b/gi, 'reports, notifies, receives'],
@@ -22,7 +22,7 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\bask(?:s|ed)? again\b/gi, 'retry, repeat the request'],
 ]
 
-/** Paths whose texts are free of these phrases; the rest of the repository joins it by and by. */
+/** Checked paths. Add further folders as they are reworded. */
 const CHECKED: readonly RegExp[] = [
   /^packages\/(?:contract|go-template|hcl|kit|native-policy|rego|sdk)\//,
   /^packages\/reeve\/(?:bench|sim|fuzz|native)\//,
@@ -68,8 +68,8 @@ function withoutFences(markdown: string): string {
 }
 
 function findingsIn(path: string, text: string, firstLine: number): Finding[] {
-  // A phrase may be wrapped.
-  const joined = text.replaceAll('\n', ' ')
+  // A phrase may be wrapped. Line feeds around an empty line stay: a paragraph begins there.
+  const joined = text.replaceAll(/(?<!\n)\n(?!\n)/g, ' ')
   const findings = PHRASES.flatMap(([phrase, instead]) =>
     [...joined.matchAll(phrase)].map(({ index, 0: found }) => ({
       path,
