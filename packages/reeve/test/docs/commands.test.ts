@@ -71,12 +71,13 @@ const KNOWN: readonly Known[] = [
   ...LOCAL_COMMANDS.map(({ path }) => ({ path, flags: undefined, passesOn: false })),
 ]
 
-/** Why a line is none of this program; undefined when it is right. */
+/** Returns what is wrong with a command line; undefined if it is valid. */
 function problemOf(given: readonly string[]): string | undefined {
   const words = expandShorthand(given)
   const [first = ''] = words
   if (!/^[a-z]/.test(first) || first === 'help' || first === 'options') return undefined
-  const names = words.slice(0, words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word)) >>> 0)
+  const endOfNames = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
+  const names = endOfNames < 0 ? words : words.slice(0, endOfNames)
   const command = KNOWN.filter(({ path }) => isPrefix(path.split(' '), names)).toSorted(
     (a, b) => b.path.length - a.path.length,
   )[0]
@@ -129,7 +130,7 @@ test('messages: every command that the program or its pages propose exists', asy
       for (const [, line = ''] of text.matchAll(/["'`>]reeve ([a-z][^"'`<\n]*)/g)) {
         count++
         const words = line.split(' && ')[0]?.split(/\s+/) ?? []
-        // Parts that are filled in later say nothing of a flag.
+        // Lines with template parts are not checked.
         const problem = line.includes('${') ? undefined : problemOf(words)
         if (problem !== undefined && !INTERNAL.includes(line))
           problems.push(`${file}: reeve ${line}: ${problem}`)

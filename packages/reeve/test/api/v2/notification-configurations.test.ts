@@ -110,7 +110,7 @@ test('notifications: a URL of another kind, and one too many, are refused', asyn
 
 const ALL = v2.NOTIFICATION_TRIGGERS
 
-test('notifications: what happens to a run is told once, in order, with its run', async () => {
+test('notifications: the events of a run are delivered once and in order', async () => {
   const world = await aWorld()
   const { it, create, sent, told, settle } = world
   await create({ enabled: true, triggers: ALL })
@@ -193,7 +193,7 @@ test('notifications: a server that starts goes on, and tells nothing twice', asy
   assert.equal(sent.length, count)
 })
 
-test('notifications: a workspace is told of before it is destroyed, twice', async () => {
+test('notifications: two reminders are sent before a workspace is destroyed', async () => {
   const world = await aWorld()
   const { it, workspaceId, create, sent, loop, told, settle } = world
   await create({ enabled: true, triggers: ['workspace:auto_destroy_reminder'] })
