@@ -230,14 +230,14 @@ export const aclCommands: readonly CommandSpec[] = [
   },
   {
     path: 'acl can',
-    summary: 'Tell whether the token in use holds a capability.',
+    summary: 'Check whether the token has a capability.',
     details:
       'Prints yes or no; no exits with 5. docs/reference/capabilities.md lists the capabilities and ' +
       'the requests that they allow.',
     examples: [
-      { line: 'reeve acl can submit-job', says: 'in the namespace in use' },
+      { line: 'reeve acl can submit-job', says: 'in the current namespace' },
       { line: 'reeve acl can --namespace prod read-logs', says: 'in another namespace' },
-      { line: 'reeve acl can node:write', says: 'of another kind: node, agent, operator' },
+      { line: 'reeve acl can node:write', says: 'a capability for nodes, agents or the operator' },
       { line: 'reeve acl can variables:read app/db', says: 'for a variable, a pool or a volume' },
     ],
     args: [
@@ -245,7 +245,7 @@ export const aclCommands: readonly CommandSpec[] = [
       { usage: '[NAME]', help: 'the node pool, host volume, or path of the variable' },
     ],
     isRead: true,
-    load: async () => (await import('./can.ts')).runAclCan,
+    load: async () => (await import('./token.ts')).runAclCan,
   },
   ...tokenCommands,
   ...policyCommands,

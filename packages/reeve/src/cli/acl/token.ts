@@ -23,6 +23,18 @@ export async function runAclBootstrap(invocation: Invocation): Promise<number> {
 
 const KEEP_IT = 'Save the secret: it is shown only once. Use it with "reeve login" or REEVE_TOKEN.'
 
+/** `acl can`: checks whether the token has a capability. */
+export async function runAclCan({ args, client, output }: Invocation): Promise<number> {
+  const [capability = '', name] = args
+  const { data } = await client.v1.checkAccess({
+    query: { capability, ...(name !== undefined && { name }) },
+  })
+  const { Allowed, AclEnabled } = data
+  output.show(data, () => output.paint(Allowed ? 'good' : 'bad', Allowed ? 'yes' : 'no'))
+  if (!AclEnabled) output.note('ACLs are disabled: every request is allowed.')
+  return Allowed ? EXIT_CODES.ok : EXIT_CODES.denied
+}
+
 export async function runTokenCreate(invocation: Invocation): Promise<number> {
   const { client, output } = invocation
   const body = { Type: 'client', ...wishedToken(invocation) }

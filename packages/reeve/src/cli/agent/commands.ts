@@ -5,8 +5,8 @@ export const agentCommands: readonly CommandSpec[] = [
     path: 'agent monitor',
     summary: 'Follow the log of a server or a node.',
     details:
-      'Without flags, the log of the server that answers. Levels below the configured one are ' +
-      'included on request: nothing has to be restarted.',
+      'Without flags, follows the log of the responding server. --log-level may be lower than ' +
+      'the configured level; no restart is needed.',
     examples: [
       { line: 'reeve agent monitor', says: 'this server, from level info' },
       { line: 'reeve agent monitor --node 8a3f --log-level debug', says: 'a node, in detail' },
@@ -21,7 +21,7 @@ export const agentCommands: readonly CommandSpec[] = [
       },
       { usage: '--json', help: 'print each line as JSON' },
     ],
-    load: async () => (await import('./monitor.ts')).runAgentMonitor,
+    load: async () => (await import('./agent.ts')).runAgentMonitor,
   },
   {
     path: 'agent info',
@@ -31,6 +31,6 @@ export const agentCommands: readonly CommandSpec[] = [
       { line: 'reeve agent info --json', says: 'with its configuration, secrets redacted' },
     ],
     isRead: true,
-    load: async () => (await import('./info.ts')).runAgentInfo,
+    load: async () => (await import('./agent.ts')).runAgentInfo,
   },
 ]

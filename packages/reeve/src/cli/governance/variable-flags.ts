@@ -1,6 +1,6 @@
 import type { FlagSpec } from '../command.ts'
 
-// Apart from the code of the commands, which loads the contract: help needs only these.
+// These flags are separate from the commands so that help does not load the contract.
 
 export const SET_FLAGS: readonly FlagSpec[] = [
   { usage: '--env', help: 'environment variables instead of input variables' },
