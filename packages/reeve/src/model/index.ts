@@ -135,6 +135,7 @@ export {
   changedHostVolume,
   hostVolumeProblem,
   hostVolumeState,
+  isHostPath,
   newHostVolume,
   volumePluginAttribute,
   volumePluginsOf,

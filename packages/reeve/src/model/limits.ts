@@ -239,9 +239,13 @@ export const LIMITS = {
   hostVolumesMax: 100_000,
   hostVolumesPerNodeMax: 256,
   hostVolumePathCharsMax: 256,
-  /** Parameters for the plugin of a volume, and the length of each value. */
+  /**
+   * Parameters for the plugin of a volume, the length of each value, and all of them as JSON: one
+   * variable of the environment holds them, for which Linux allows 128 KiB.
+   */
   hostVolumeParametersMax: 64,
   hostVolumeParameterCharsMax: 4_096,
+  hostVolumeParametersBytesMax: 64 * 1024,
   hostVolumeConstraintsMax: 64,
   /** How long a volume plugin may take to make or remove a volume. */
   volumePluginMsMax: 60_000,

@@ -212,6 +212,10 @@ export const LIMIT_DESCRIPTIONS = {
       'One parameter of a dynamic host volume',
       'the volume is rejected',
     ],
+    hostVolumeParametersBytesMax: [
+      'All parameters of a dynamic host volume as JSON',
+      'the volume is rejected',
+    ],
     hostVolumeConstraintsMax: ['Constraints of a dynamic host volume', 'the volume is rejected'],
     volumePluginMsMax: ['Time of a volume plugin to make or remove a volume', 'it is killed'],
     nodeCpuMHzMax: ['CPU of a node, in MHz', NODE_REJECTED],

@@ -23,7 +23,12 @@ const PLUGIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 const PATH = /^\/[^\p{Cc}]*$/u
 const DOTS = /(^|\/)\.\.?(\/|$)/
 
-/** What a request leaves out, for a volume that is new. */
+/** Whether a volume can have this path on its node. */
+export function isHostPath(path: string): boolean {
+  return path.length <= LIMITS.hostVolumePathCharsMax && PATH.test(path) && !DOTS.test(path)
+}
+
+/** Returns a new volume with the defaults of omitted fields. */
 export function newHostVolume(
   input: HostVolumeInput,
   { id, origin }: { readonly id: string; readonly origin: VolumeOrigin },
@@ -66,10 +71,10 @@ const DEFAULT_CAPABILITY: VolumeCapability = {
   AccessMode: 'single-node-writer',
 }
 
-/** The fields that are the same for as long as the volume is there. */
+/** Fields that cannot be changed after creation. */
 const FIXED = ['Name', 'PluginID', 'NodePool', 'NodeID', 'HostPath'] as const
 
-/** A volume with what a request changes of it; a text says why it may not. */
+/** Returns the volume with the requested changes, or the reason why they are rejected. */
 export function changedHostVolume(
   known: HostVolumeRecord,
   input: HostVolumeInput,
@@ -104,7 +109,6 @@ export function hostVolumeProblem(volume: HostVolumeRecord): string | undefined 
 }
 
 function nameProblem({ Name, PluginID, NodePool, HostPath }: HostVolumeRecord): string | undefined {
-  const max = LIMITS.hostVolumePathCharsMax
   if (!NAME.test(Name))
     return (
       'Name must be 1 to 128 letters, digits, ".", "_" and "-", the first a letter or digit; ' +
@@ -114,9 +118,9 @@ function nameProblem({ Name, PluginID, NodePool, HostPath }: HostVolumeRecord): 
     return 'PluginID must be 1 to 64 letters, digits, ".", "_" and "-"'
   if (NodePool !== '' && !isNodePoolName(NodePool))
     return 'NodePool must be 1 to 128 letters, digits, "_" and "-", but not "all"'
-  if (HostPath !== '' && (HostPath.length > max || !PATH.test(HostPath) || DOTS.test(HostPath)))
-    return `HostPath must be an absolute path of at most ${max} characters without "." or ".."`
-  return undefined
+  if (HostPath === '' || isHostPath(HostPath)) return undefined
+  const max = LIMITS.hostVolumePathCharsMax
+  return `HostPath must be an absolute path of at most ${max} characters without "." or ".."`
 }
 
 function capacityProblem(volume: HostVolumeRecord): string | undefined {
@@ -155,12 +159,21 @@ function unknownWord(field: string, word: string, words: readonly string[]): str
 }
 
 function parameterProblem(parameters: readonly (readonly [string, string])[]): string | undefined {
-  const { hostVolumeParametersMax: max, hostVolumeParameterCharsMax: charsMax } = LIMITS
+  const {
+    hostVolumeParametersMax: max,
+    hostVolumeParameterCharsMax: charsMax,
+    hostVolumeParametersBytesMax: bytesMax,
+  } = LIMITS
   if (parameters.length > max) return `a volume has at most ${max} parameters`
   if (parameters.some(([name]) => name === '' || name.length > 128))
     return 'the name of a parameter has 1 to 128 characters'
   const long = parameters.find(([, value]) => value.length > charsMax)
-  return long && `parameter ${JSON.stringify(long[0])} has more than ${charsMax} characters`
+  if (long !== undefined)
+    return `parameter ${JSON.stringify(long[0])} has more than ${charsMax} characters`
+  const bytes = Buffer.byteLength(JSON.stringify(Object.fromEntries(parameters)))
+  return bytes > bytesMax
+    ? `the parameters of a volume have ${bytes} bytes as JSON: at most ${bytesMax} are allowed`
+    : undefined
 }
 
 function constraintProblem({ Constraints }: HostVolumeRecord): string | undefined {
@@ -169,7 +182,7 @@ function constraintProblem({ Constraints }: HostVolumeRecord): string | undefine
   if (constraints.length > max) return `a volume has at most ${max} constraints`
   const distinct = constraints.find(({ Operand }) => Operand.startsWith('distinct_'))
   if (distinct !== undefined)
-    return `a constraint of a volume cannot use ${distinct.Operand}: it is about one node alone`
+    return `a constraint of a volume cannot use ${distinct.Operand}: a volume is placed on one node`
   const findings = checkConstraints(constraints, 'Constraints')
   return findings.length === 0 ? undefined : findingsText(findings)
 }
