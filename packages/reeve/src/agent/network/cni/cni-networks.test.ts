@@ -176,7 +176,7 @@ test('a failing plug-in ends the set-up: every plug-in gets DEL, its message is 
 const failures = [
   ['no address', { 'second.result': {} }, /cni\/own: no plug-in assigned an address/],
   ['no result', { 'second.result': '' }, /"second": printed no valid result/],
-  ['no JSON', { 'ADD-first.error': 'panic' }, /"first": ended with 1/],
+  ['no JSON', { 'ADD-first.error': 'panic' }, /"first": exit code 1/],
 ] as const
 
 for (const [name, files, message] of failures)

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AGENT_LIMITS } from '../../limits.ts'
 import { Slots } from '../../wait.ts'
-import { runProgram } from '../run-command.ts'
+import { runProgram } from '../../run-program.ts'
 import { isExecutable } from './network-files.ts'
 
 /** Names of attributes, which constraints use. */

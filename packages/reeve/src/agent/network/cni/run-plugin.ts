@@ -1,6 +1,6 @@
-import { Fault, errorMessage } from '@reeve/kit/fault.ts'
+import { Fault } from '@reeve/kit/fault.ts'
 import { AGENT_LIMITS } from '../../limits.ts'
-import { runProgram } from '../run-command.ts'
+import { runProgram } from '../../run-program.ts'
 import { findProgram } from './network-files.ts'
 import { CNI_MODE_PREFIX } from './network-config.ts'
 import { pluginEnvironment, pluginInput, type PluginCall } from './plugin-call.ts'
@@ -13,12 +13,7 @@ export async function runPlugin(call: PluginCall): Promise<string> {
   const env = pluginEnvironment(call)
   const msMax = AGENT_LIMITS.cniPluginMsMax
   const input = pluginInput(call)
-  const end = await runProgram(program.value, [], { input, env, msMax }).catch(
-    (thrown: unknown) => {
-      // Arguments of the job may hold what no environment can.
-      throw failed(call, errorMessage(thrown))
-    },
-  )
+  const end = await runProgram(program.value, [], { input, env, msMax })
   if (end.failure === undefined) return end.output
   throw failed(call, pluginErrorText(end.output) ?? (end.complaint || end.failure))
 }
