@@ -3,7 +3,10 @@ import { msFromNs } from '@reeve/kit/duration.ts'
 import type { Span, Tracer } from '@reeve/kit/trace.ts'
 import type { Assignment } from './assignment.ts'
 
-/** Allocations whose start takes that long are many; the oldest spans end without an outcome. */
+/**
+ * Maximum number of starting allocations with a span; above it the oldest span is ended without a
+ * status.
+ */
 const STARTING_MAX = 10_000
 
 interface Starting {
@@ -13,9 +16,9 @@ interface Starting {
 }
 
 /**
- * Spans of this node: from the assignment of an allocation until it runs or has failed, and below
- * it what each task did until it had started. Only allocations whose servers say to which trace
- * they belong have any.
+ * Records the spans of this node: one per allocation from its assignment until it runs or fails,
+ * with a child span per task start. Allocations without a trace context from the servers are not
+ * traced.
  */
 export class AllocationTraces {
   readonly #tracer: Tracer
@@ -96,6 +99,6 @@ export class AllocationTraces {
 
 interface TaskStart {
   readonly state: ReportedTaskState
-  /** Nothing further is waited for. */
+  /** Whether the allocation has left "pending", so that no more events of its start follow. */
   readonly isOver: boolean
 }

@@ -335,7 +335,10 @@ export class AllocationServices {
     this.#options.offered(offered)
   }
 
-  /** Only when another number of checks passes, and not at each change of one that flaps. */
+  /**
+   * Reports check results if the number of passing, failing or pending checks has changed, at most
+   * once per interval.
+   */
   #tellChecks(): void {
     if (this.#cancelTell !== undefined || checksText(this.#offered()) === this.#toldChecks) return
     const { clock } = this.#options
