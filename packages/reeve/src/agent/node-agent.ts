@@ -211,6 +211,7 @@ export class NodeAgent {
       configured: settings.HostVolumes ?? {},
       log,
       nodeId: () => this.nodeId,
+      mounterOf: (name) => this.#allocations.mounterOf(name),
       keep: (kept) => storage.keepVolumes(kept),
       changed: () => this.#link.sendNode(this.#node.registration()),
     })
@@ -291,7 +292,7 @@ export class NodeAgent {
           task: task.Name,
         }),
       artifacts,
-      hostVolumes: () => this.#volumes.mounts(),
+      volumes: this.#volumes,
       renderer: this.#renderer,
     })
     const output = lastOutputHook((id) => this.#services.failedChecksOf(id))

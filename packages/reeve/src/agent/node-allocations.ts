@@ -2,7 +2,7 @@ import type { AllocationUpdate } from '@reeve/contract'
 import type { Clock } from '@reeve/kit/clock.ts'
 import { assert, errorMessage } from '@reeve/kit/fault.ts'
 import { parseTraceparent, type Tracer } from '@reeve/kit/trace.ts'
-import { isClientTerminal, isServerTerminal } from '../model/index.ts'
+import { allocationIndex, isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
 import type { Watched } from './allocation/alone-watch.ts'
 import { AllocationTraces } from './allocation-traces.ts'
@@ -91,6 +91,18 @@ export class NodeAllocations {
       group: runner.group,
       stop: (reason) => runner.stop(reason),
     }))
+  }
+
+  /** Returns the ID of an allocation that mounts the host volume and has not ended. */
+  mounterOf(volume: string): string | undefined {
+    for (const { id, name, group, endedMs } of this.#runners.values()) {
+      const requests = Object.values(group.Volumes ?? {}).filter(({ Type }) => Type === 'host')
+      const names = requests.map(({ Source, PerAlloc }) =>
+        PerAlloc ? `${Source}[${allocationIndex(name)}]` : Source,
+      )
+      if (endedMs === undefined && names.includes(volume)) return id
+    }
+    return undefined
   }
 
   /** A server begins its list anew. */

@@ -155,7 +155,7 @@ test('a directory of a node is registered, and stays when the volume is deleted'
     [node, /HostPath/],
     [{ ...node, HostPath: 'tmp' }, /absolute/],
     [{ ...node, HostPath: '/does/not/exist' }, /does not exist/],
-    [{ ...node, HostPath: dataDir }, /data of this agent/],
+    [{ ...node, HostPath: dataDir }, /the agent's data directory/],
   ] as const) {
     const refused = await registerVolume(fields)
     assert.equal(refused.status, 400)

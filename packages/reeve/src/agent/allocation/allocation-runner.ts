@@ -53,6 +53,7 @@ interface Member {
  */
 export class AllocationRunner {
   readonly id: string
+  readonly name: string
   readonly #options: AllocationRunnerOptions
   readonly #members: readonly Member[]
   readonly #saveTasks: Latest
@@ -85,6 +86,7 @@ export class AllocationRunner {
     this.#options = options
     this.#assignment = assignment
     this.id = assignment.allocation.ID
+    this.name = assignment.allocation.Name
     this.#saveTasks = new Latest(() => this.#writeTasks())
     this.#saveAssignment = new Latest(() => host.store.saveAssignment(this.#assignment))
     this.#health = new HealthWatch({ clock: host.clock, wake: () => this.#changed() })

@@ -4,15 +4,15 @@ import type { ArtifactSettings } from '../artifact/fetch-artifact.ts'
 import type { Catalog } from '../catalog.ts'
 import { templateHook } from '../template/template-hook.ts'
 import { TemplateRenderer } from '../template/template-renderer.ts'
-import { volumeHook, type HostVolume } from './volume-hook.ts'
+import { volumeHook, type NodeVolumes } from './volume-hook.ts'
 import { isDirectoryName } from './task-name.ts'
 import type { TaskHookContext, TaskHookSource } from './task-hook.ts'
 
 interface TaskHookOptions {
   /** The operator's rules for artifacts. */
   readonly artifacts?: Partial<ArtifactSettings>
-  /** Directories of this machine that jobs may mount, by name. */
-  hostVolumes?(): Readonly<Record<string, HostVolume>>
+  /** Directories of this machine that jobs may mount; none unless given. */
+  readonly volumes?: NodeVolumes
   /** What templates may ask the servers for; without it those that do are refused. */
   catalog?(context: TaskHookContext): Catalog
   /** Renders the templates of all tasks; one of its own unless given. */
@@ -23,7 +23,7 @@ interface TaskHookOptions {
 export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSource[] {
   return [
     ...FIRST_HOOKS,
-    volumeHook(() => options.hostVolumes?.() ?? {}),
+    volumeHook(options.volumes),
     artifactHook(options.artifacts),
     templateHook(
       (context) => options.catalog?.(context),

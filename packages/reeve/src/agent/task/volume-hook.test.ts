@@ -42,9 +42,21 @@ interface Wish {
   readonly mount?: Partial<VolumeMount>
   readonly isolation?: TaskDriver['isolation']
   readonly env?: Readonly<Record<string, string>>
+  restored?(name: string): Promise<void>
 }
 
-async function start(t: TestContext, wish: Wish): Promise<RunnerBench & { readonly dir: string }> {
+type Bench = RunnerBench & { readonly dir: string }
+
+async function start(t: TestContext, wish: Wish): Promise<Bench> {
+  const bench = await startBench(t, wish)
+  await until('the task', () =>
+    bench.runner.task('web').state.State === 'pending' ? undefined : true,
+  )
+  await turn()
+  return bench
+}
+
+async function startBench(t: TestContext, wish: Wish): Promise<Bench> {
   const dir = await temporaryDirectory(t)
   await writeFile(join(dir, 'file'), '')
   const inner = mockDriver(new SimulatedClock())
@@ -66,12 +78,13 @@ async function start(t: TestContext, wish: Wish): Promise<RunnerBench & { readon
   }
   const bench = await aRunner(anAssignment({ tasks: [task], group }), {
     driverList: [driver],
-    taskHooks: taskHooks({ hostVolumes: () => volumes }),
+    taskHooks: taskHooks({
+      volumes: {
+        hostVolumes: () => volumes,
+        restored: wish.restored ?? (() => Promise.resolve()),
+      },
+    }),
   })
-  await until('the task', () =>
-    bench.runner.task('web').state.State === 'pending' ? undefined : true,
-  )
-  await turn()
   return { ...bench, driver: inner, dir }
 }
 
@@ -107,7 +120,7 @@ const refused: readonly (Wish & { readonly name: string; readonly message: RegEx
   { name: 'a name of every object', request: { Source: 'constructor' }, message: /no volume/ },
   { name: 'another kind', request: { Type: 'csi' }, message: /no csi volumes/ },
   { name: 'writing what is only read', request: { Source: 'fixed' }, message: /only be read/ },
-  { name: 'a file', request: { Source: 'broken' }, message: /no directory/ },
+  { name: 'a file', request: { Source: 'broken' }, message: /not a directory/ },
   { name: 'a path that is not there', request: { Source: 'gone' }, message: /ENOENT/ },
   { name: 'a relative place', mount: { Destination: 'data' }, message: /no place for a volume/ },
   { name: 'a place that climbs', mount: { Destination: '/a/../b' }, message: /no place/ },
@@ -124,3 +137,26 @@ for (const { name, message, ...wish } of refused) {
     assert.equal(bench.runner.task('web').state.Failed, true)
   })
 }
+
+test('a task waits for a volume that is being restored', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const asked: string[] = []
+  const restored = (name: string): Promise<void> => {
+    asked.push(name)
+    return promise
+  }
+  const bench = await startBench(t, { restored })
+  await until('the hook', () => (asked.length === 0 ? undefined : true))
+  await turn()
+  assert.equal(bench.driver.running.length, 0)
+  resolve()
+  await until('the task', () => (bench.driver.running.length === 0 ? undefined : true))
+  assert.deepEqual(asked, ['shared'])
+})
+
+test('a task that waits for a volume can be stopped', async (t) => {
+  const restored = (): Promise<void> => new Promise(() => undefined)
+  const { runner } = await startBench(t, { restored })
+  await runner.stop()
+  assert.equal(runner.task('web').state.State, 'dead')
+})

@@ -12,8 +12,16 @@ export interface HostVolume {
   readonly ReadOnly: boolean
 }
 
+/** The volumes of this node. */
+export interface NodeVolumes {
+  /** The available ones, by name. */
+  hostVolumes(): Readonly<Record<string, HostVolume>>
+  /** Resolves when no restore of the volume is running or waiting. */
+  restored(name: string): Promise<void>
+}
+
 /** Finds the volumes that a task mounts. The driver mounts them, and takes them away with it. */
-export function volumeHook(volumes: () => Readonly<Record<string, HostVolume>>): TaskHook {
+export function volumeHook(volumes?: NodeVolumes): TaskHook {
   return {
     name: 'volumes',
     once: false,
@@ -23,23 +31,23 @@ export function volumeHook(volumes: () => Readonly<Record<string, HostVolume>>):
         const driver = JSON.stringify(context.task.Driver)
         throw new Fault('task-invalid', `tasks of the driver ${driver} cannot mount volumes`)
       }
-      const mounts = (context.task.VolumeMounts ?? []).map((mount) => {
-        return planMount(mount, context, volumes())
-      })
-      for (const mount of mounts) {
+      const mounts: TaskMount[] = []
+      for (const request of context.task.VolumeMounts ?? []) {
+        const mount = await planMount(request, context, volumes)
         await requireDirectory(mount.hostPath)
         await requirePropagation(mount)
+        mounts.push(mount)
       }
       return { mounts }
     },
   }
 }
 
-function planMount(
+async function planMount(
   mount: VolumeMount,
   context: TaskHookContext,
-  volumes: Readonly<Record<string, HostVolume>>,
-): TaskMount {
+  volumes: NodeVolumes | undefined,
+): Promise<TaskMount> {
   const { interpolator } = context.environment
   const request = ownValue(context.assignment.group.Volumes ?? {}, mount.Volume)
   const asked = JSON.stringify(mount.Volume)
@@ -48,7 +56,8 @@ function planMount(
     throw new Fault('task-invalid', `volume ${asked}: this node has no ${request.Type} volumes`)
   }
   const source = sourceOf(request, context)
-  const volume = ownValue(volumes, source)
+  if (volumes !== undefined) await orAborted(volumes.restored(source), context.signal)
+  const volume = ownValue(volumes?.hostVolumes() ?? {}, source)
   if (volume === undefined) {
     throw new Fault('task-unstartable', `this node has no volume ${JSON.stringify(source)}`)
   }
@@ -68,6 +77,16 @@ function planMount(
     readOnly,
     ...(isPassedOn ? { propagation: mode } : {}),
   }
+}
+
+/** Waits for the work, but no longer than until the task is killed or the agent stops. */
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const stop = (): void => resolve()
+  signal.addEventListener('abort', stop, { once: true })
+  await Promise.race([work, aborted])
+  signal.removeEventListener('abort', stop)
 }
 
 /** The name may have references; each allocation may have its own. */
@@ -92,5 +111,5 @@ async function requireDirectory(path: string): Promise<void> {
   const found = await stat(path).catch((thrown: unknown) => {
     throw new Fault('task-unstartable', `the volume cannot be used: ${errorMessage(thrown)}`)
   })
-  if (!found.isDirectory()) throw new Fault('task-unstartable', `${path} is no directory`)
+  if (!found.isDirectory()) throw new Fault('task-unstartable', `${path} is not a directory`)
 }

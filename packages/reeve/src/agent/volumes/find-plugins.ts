@@ -6,8 +6,9 @@ import { errorMessage } from '@reeve/kit/fault.ts'
 import type { Log } from '../log.ts'
 import { isMissing } from '../store/state-file.ts'
 import {
-  probeProgram,
+  fingerprintProgram,
   programPlugin,
+  versionOf,
   type PluginPlace,
   type VolumePlugin,
 } from './volume-plugin.ts'
@@ -20,33 +21,51 @@ interface FindPluginsOptions extends PluginPlace {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 const PLUGINS_MAX = 64
-/** Whoever may write a program that root runs is root. */
+/** A program that root runs must not be writable by other users. */
 const WRITABLE_BY_ALL = 0o002
 
+/** The result of probing a program. */
+interface Probe {
+  readonly plugin?: VolumePlugin
+  /** Why the program is not used. */
+  readonly failure?: string
+  /** The failure may pass although the file stays the same, such as a timeout. */
+  readonly isTransient?: boolean
+}
+
 /**
- * The programs of the plugin directory. Each is asked what it is when it is new or has changed;
- * operators add and replace them while the agent runs.
+ * The executables of the plugin directory. Each is probed when it is new or has changed; operators
+ * add and replace them while the agent runs.
  */
 export class ProgramPlugins {
   readonly #options: FindPluginsOptions
-  /** What was found, by a text that changes with the file. */
-  #known = new Map<string, VolumePlugin | undefined>()
+  /** Results by name and file version. */
+  #known: ReadonlyMap<string, Probe> = new Map()
 
   constructor(options: FindPluginsOptions) {
     this.#options = options
   }
 
   async probe(): Promise<readonly VolumePlugin[]> {
-    const found = new Map<string, VolumePlugin | undefined>()
-    for (const name of (await this.#names()).slice(0, PLUGINS_MAX)) {
-      const path = join(this.#options.pluginDir, name)
-      const version = await fileVersion(path)
-      if (version === undefined) continue
-      const key = `${name} ${version}`
-      found.set(key, this.#known.has(key) ? this.#known.get(key) : await this.#ask(name, path))
-    }
-    this.#known = found
-    return [...found.values()].filter((plugin) => plugin !== undefined)
+    const names = (await this.#names()).slice(0, PLUGINS_MAX)
+    const probes = await Promise.all(names.map((name) => this.#probeFile(name)))
+    this.#known = new Map(probes.filter((probe) => probe !== undefined))
+    return [...this.#known.values()].flatMap(({ plugin }) => plugin ?? [])
+  }
+
+  /** Each new failure is logged once. */
+  async #probeFile(name: string): Promise<readonly [string, Probe] | undefined> {
+    const path = join(this.#options.pluginDir, name)
+    const version = await fileVersion(path)
+    if (version === undefined) return undefined
+    const key = `${name} ${version}`
+    const known = this.#known.get(key)
+    if (known !== undefined && known.isTransient !== true) return [key, known]
+    const probe = await this.#probeProgram(name, path)
+    const { failure: error } = probe
+    if (error !== undefined && error !== known?.failure)
+      this.#options.log.warn({ plugin: name, error }, 'volume plugin rejected')
+    return [key, probe]
   }
 
   async #names(): Promise<readonly string[]> {
@@ -60,16 +79,21 @@ export class ProgramPlugins {
     }
   }
 
-  /** Probes a program. One that is not a plugin is logged once, and probed again when it changes. */
-  async #ask(name: string, path: string): Promise<VolumePlugin | undefined> {
+  async #probeProgram(name: string, path: string): Promise<Probe> {
+    let output: string
     try {
       const { mode } = await stat(path)
-      if ((mode & WRITABLE_BY_ALL) !== 0) throw new Error('every user may write it: run chmod o-w')
-      const version = await probeProgram(path)
-      return programPlugin({ ...this.#options, name, path, version })
+      if ((mode & WRITABLE_BY_ALL) !== 0)
+        return { failure: `the file is writable by all users: run chmod o-w ${path}` }
+      output = await fingerprintProgram(path)
     } catch (thrown) {
-      this.#options.log.warn({ plugin: name, error: errorMessage(thrown) }, 'no volume plugin')
-      return undefined
+      return { failure: errorMessage(thrown), isTransient: true }
+    }
+    try {
+      const version = versionOf(output)
+      return { plugin: programPlugin({ ...this.#options, name, path, version }) }
+    } catch (thrown) {
+      return { failure: errorMessage(thrown) }
     }
   }
 }

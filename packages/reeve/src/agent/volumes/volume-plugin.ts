@@ -2,24 +2,24 @@ import { chmod, chown, mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BUILT_IN_VOLUME_PLUGIN, type MadeVolume, type VolumeOnNode } from '@reeve/contract'
 import { errorMessage } from '@reeve/kit/fault.ts'
-import { LIMITS } from '../../model/index.ts'
+import { isHostPath, LIMITS } from '../../model/index.ts'
 import { RemoteRefusal } from '../remote/remote-refusal.ts'
 import { runProgram } from '../run-program.ts'
 import { removeTree } from '../store/remove-tree.ts'
 import { isMissing } from '../store/state-file.ts'
 
-/** Makes the volumes of a node, and removes them. Both may be asked for again. */
+/** Creates and deletes volumes on a node. Both operations are idempotent. */
 export interface VolumePlugin {
   readonly name: string
   readonly version: string
   create(volume: VolumeOnNode): Promise<MadeVolume>
-  /** Also of a volume that was never made. */
+  /** Succeeds also if the volume was never created. */
   remove(volume: VolumeOnNode): Promise<void>
 }
 
 /** The node that plugins work for. */
 export interface PluginPlace {
-  /** Below it plugins make what they make. */
+  /** Directory in which plugins create volumes. */
   readonly volumesDir: string
   readonly nodeId: () => string
 }
@@ -29,7 +29,7 @@ export function pluginFailure(message: string): RemoteRefusal {
   return new RemoteRefusal(400, message, { code: 'volume-plugin-failed' })
 }
 
-/** Makes a directory. It holds no more and no less than its disk does. */
+/** Creates a directory. Its capacity is not limited. */
 export function mkdirPlugin({ volumesDir }: PluginPlace): VolumePlugin {
   const pathOf = ({ id }: VolumeOnNode): string => join(volumesDir, id)
   return {
@@ -40,11 +40,11 @@ export function mkdirPlugin({ volumesDir }: PluginPlace): VolumePlugin {
       const path = pathOf(volume)
       try {
         await mkdir(path, { recursive: true, mode: 0o700 })
-        // What the process masks out of a new mode is not masked out of a change.
+        // Unlike mkdir, chmod ignores the umask.
         if (mode !== undefined) await chmod(path, mode)
         if (uid !== undefined || gid !== undefined) await chown(path, uid ?? -1, gid ?? -1)
       } catch (thrown) {
-        throw pluginFailure(`the directory cannot be made: ${errorMessage(thrown)}`)
+        throw pluginFailure(`the directory could not be created: ${errorMessage(thrown)}`)
       }
       return { path, bytes: 0 }
     },
@@ -63,7 +63,7 @@ function directoryRights(parameters: VolumeOnNode['parameters']) {
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
     throw pluginFailure(
-      `the plugin mkdir has no parameter ${JSON.stringify(unknown)}: it has mode, uid and gid`,
+      `unknown parameter ${JSON.stringify(unknown)}: plugin mkdir supports mode, uid and gid`,
     )
   if (mode !== undefined && !MODE.test(mode))
     throw pluginFailure('parameter "mode" must be an octal number such as "0750"')
@@ -97,13 +97,13 @@ export function programPlugin(options: ProgramPluginOptions): VolumePlugin {
       const output = await run(program, 'create', volumeEnvironment(options, volume, 'create'))
       const made = readObject(output)
       const { path, bytes } = made
-      if (typeof path !== 'string' || !isVolumePath(path))
+      if (typeof path !== 'string' || !isHostPath(path))
         throw pluginFailure(
-          `the plugin ${name} must answer {"path": …} with an absolute path of at most ` +
-            `${LIMITS.hostVolumePathCharsMax} characters`,
+          `plugin ${name} must print {"path": …} on its standard output: the path ` +
+            hostPathRule(path),
         )
       if (bytes !== undefined && (typeof bytes !== 'number' || !isSize(bytes)))
-        throw pluginFailure(`the plugin ${name} must answer "bytes" with a whole number`)
+        throw pluginFailure(`plugin ${name} must print "bytes" as a whole number`)
       await requireDirectory(path)
       return { path, bytes: bytes ?? 0 }
     },
@@ -113,23 +113,31 @@ export function programPlugin(options: ProgramPluginOptions): VolumePlugin {
   }
 }
 
-/** The version that a program says it has; a refusal when it is no volume plugin. */
-export async function probeProgram(program: string): Promise<string> {
-  const output = await run(program, 'fingerprint', pluginEnvironment(program, 'fingerprint'), {
+/** Returns the output of the operation `fingerprint`. */
+export async function fingerprintProgram(program: string): Promise<string> {
+  return await run(program, 'fingerprint', pluginEnvironment(program, 'fingerprint'), {
     msMax: FINGERPRINT_MS_MAX,
   })
+}
+
+/** Returns the version in the output of `fingerprint`; throws if it is not that of a plugin. */
+export function versionOf(output: string): string {
   const { version } = readObject(output)
   if (typeof version !== 'string' || !VERSION.test(version))
-    throw pluginFailure('the answer to "fingerprint" must be {"version": "1.0.0"} or the like')
+    throw pluginFailure(
+      'operation "fingerprint" must print {"version": "1.0.0"} or similar on its standard output',
+    )
   return version
 }
 
 const FINGERPRINT_MS_MAX = 5_000
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$/
 
-export function isVolumePath(path: string): boolean {
-  const isClean = /^\/[^\p{Cc}]*$/u.test(path) && !/(^|\/)\.\.?(\/|$)/.test(path)
-  return isClean && path.length <= LIMITS.hostVolumePathCharsMax
+/** Returns the rest of the message about a path that is not valid. */
+export function hostPathRule(got: unknown): string {
+  const max = LIMITS.hostVolumePathCharsMax
+  const shown = (JSON.stringify(got) ?? 'nothing').slice(0, max)
+  return `must be an absolute path of at most ${max} characters without "." or "..": got ${shown}`
 }
 
 function isSize(bytes: number): boolean {
@@ -140,7 +148,7 @@ export async function requireDirectory(path: string): Promise<void> {
   const found = await stat(path).catch((thrown: unknown) => {
     throw pluginFailure(isMissing(thrown) ? `${path} does not exist` : errorMessage(thrown))
   })
-  if (!found.isDirectory()) throw pluginFailure(`${path} is no directory`)
+  if (!found.isDirectory()) throw pluginFailure(`${path} is not a directory`)
 }
 
 function pluginEnvironment(program: string, operation: string): Readonly<Record<string, string>> {
@@ -179,7 +187,7 @@ async function run(
   const { failure, output, complaint } = await runProgram(program, [operation], { env, msMax })
   if (failure === undefined) return output
   const why = complaint === '' ? failure : `${failure}: ${complaint}`
-  throw pluginFailure(`the plugin's operation ${operation} ${why}`)
+  throw pluginFailure(`plugin operation "${operation}" failed: ${why}`)
 }
 
 function readObject(output: string): Readonly<Record<string, unknown>> {
@@ -187,9 +195,9 @@ function readObject(output: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(output)
   } catch {
-    throw pluginFailure('the plugin did not answer with JSON on its standard output')
+    throw pluginFailure('the plugin did not print JSON on its standard output')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw pluginFailure('the plugin must answer with a JSON object')
+    throw pluginFailure('the plugin must print a JSON object on its standard output')
   return { ...value }
 }
