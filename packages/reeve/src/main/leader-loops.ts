@@ -62,7 +62,7 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new ExpiryLoop({ ...shared, checkClock }),
     new AuditLoop({ ...shared, limits: audit }),
     new LockLoop({ ...shared, checkClock }),
-    new AutoDestroyLoop({ context, log }),
+    new AutoDestroyLoop({ context, log, checkClock }),
     new RunLoop({ context, log }),
     new RunController({ context, log, ...options.execution }),
     ...(options.notifier === undefined

@@ -141,6 +141,7 @@ export {
   volumePluginsOf,
   type VolumeOrigin,
 } from './host-volume/host-volume.ts'
+export { inactivityMs } from './governance/auto-destroy.ts'
 export { governanceRecord } from './governance/governance-record.ts'
 export {
   policyCheckRecord,

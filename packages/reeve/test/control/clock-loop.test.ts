@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { ClockLoop, DrainLoop, LockLoop } from '../../src/control/index.ts'
 import { isoFromMs, msFromNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
+import type { WorkspaceRow } from '../../src/model/index.ts'
 import { put, type Change, type Tables } from '../../src/state/index.ts'
 import { createTestServer, type TestServer } from '../api/harness.ts'
 import { aRollout, aRolloutServer, minutes } from '../api/rollout.ts'
+import { aWorkspaceRow } from '../build/governance.ts'
 import { aJob, anAllocation, anEvaluation, aNode } from '../build/index.ts'
 
 const MINUTE_MS = 60_000
@@ -49,6 +51,19 @@ const TOKEN = {
   CreateIndex: 0,
   ModifyIndex: 0,
 } as const
+
+/** A workspace that is destroyed after three days without a change. */
+function anIdleWorkspace(latestChangeMs: number): WorkspaceRow {
+  return aWorkspaceRow({
+    id: 'ws-idle',
+    organizationId: 'org-1',
+    projectId: 'prj-1',
+    latestChangeMs,
+    autoDestroyActivityDuration: '3d',
+    autoDestroyAtMs: latestChangeMs + 3 * DAY_MS,
+    autoDestroyStatus: 'scheduled',
+  })
+}
 
 /** A row for each stored time, as the clock of a server writes it, and how to read it back. */
 const cases: readonly {
@@ -189,6 +204,12 @@ const cases: readonly {
     ],
     dueMs: ({ node_join_tokens }) => Date.parse(node_join_tokens.get('join').ExpiresAt),
   },
+  {
+    name: 'workspaces.autoDestroyAtMs',
+    durationMs: 3 * DAY_MS,
+    rows: (nowMs) => [put('workspaces', anIdleWorkspace(nowMs))],
+    dueMs: ({ workspaces }) => workspaces.get('ws-idle').autoDestroyAtMs ?? 0,
+  },
 ]
 for (const { name, durationMs, rows, dueMs } of cases) {
   test(`clock loop: ${name} from a clock that was ahead is due after its duration`, async (t) => {
@@ -258,6 +279,7 @@ test('clock loop: times that somebody named, and copies of global tokens, stay',
     put('acl_tokens', { ...token, AccessorID: 'named', ExpirationTTL: '' }),
     put('acl_tokens', { ...token, AccessorID: 'copied', Global: true, ExpirationTTL: '1h' }),
     put('evaluations', anEvaluation(aJob(), { ID: 'now', WaitUntil: ZERO_TIME })),
+    put('workspaces', { ...anIdleWorkspace(clock.nowMs()), autoDestroyAtMs: farMs }),
   )
   const { index } = context.store
   loop.start()

@@ -1,7 +1,7 @@
 import type { Evaluation, JobNodeLoss } from '@reeve/contract'
 import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '@reeve/kit/duration.ts'
-import { LIMITS, lockTtlMs } from '../../model/index.ts'
-import { namespacedKey, put, type Change, type Tables } from '../../state/index.ts'
+import { inactivityMs, LIMITS, lockTtlMs, type WorkspaceRow } from '../../model/index.ts'
+import { namespacedKey, put, SCHEDULED_WORKSPACES, type Change, type Tables } from '../../state/index.ts'
 
 /** A deadline, and how long it was ahead when it was set. */
 export interface StoredDeadline {
@@ -37,8 +37,8 @@ export interface StoredState {
  * time of creation tells how long it was, that moves too: the next correction needs the duration.
  *
  * Not corrected, because somebody named the time itself: `acl_tokens.ExpirationTime` without a TTL,
- * `authentication_tokens.expiresMs`, `workspaces.autoDestroyAtMs`, and the times of a cron
- * specification. Not corrected, because a time too far ahead is recognized where it is read: when a
+ * `authentication_tokens.expiresMs`, `workspaces.autoDestroyAtMs` that no duration led to, and the
+ * times of a cron specification. Not corrected, because a time too far ahead is recognized where it is read: when a
  * task ended (`decideReschedule`), and when a run was created (`RunLoop`). Ages are only read by
  * garbage collection: what was written by a clock that was ahead is kept longer.
  */
@@ -175,7 +175,30 @@ export const STORED_TIMES: readonly StoredTime[] = [
         return [put('node_join_tokens', { ...row, ExpiresAt, CreateTime })]
       }),
   },
+  {
+    name: 'workspaces.autoDestroyAtMs',
+    corrections: ({ tables: { workspaces } }, correct) =>
+      workspaces.rowsIn('scheduled', SCHEDULED_WORKSPACES).flatMap((row) => {
+        const { autoDestroyAtMs: dueMs, latestChangeMs } = row
+        const durationMs = inactivityOf(row)
+        // Otherwise the deadline was set directly.
+        if (dueMs === null || durationMs === undefined || dueMs !== latestChangeMs + durationMs)
+          return []
+        const modifyIndex = workspaces.modifyIndexOf(row.id) ?? 0
+        const autoDestroyAtMs = correct({ dueMs, durationMs, modifyIndex })
+        if (autoDestroyAtMs === dueMs) return []
+        const movedMs = autoDestroyAtMs - dueMs
+        const moved = { autoDestroyAtMs, latestChangeMs: latestChangeMs + movedMs }
+        return [put('workspaces', { ...row, ...moved })]
+      }),
+  },
 ]
+
+function inactivityOf({ autoDestroyActivityDuration }: WorkspaceRow): number | undefined {
+  return autoDestroyActivityDuration === null
+    ? undefined
+    : inactivityMs(autoDestroyActivityDuration)
+}
 
 interface MovedEvaluation {
   readonly row: Evaluation

@@ -22,6 +22,8 @@ export interface AutoDestroyLog {
 export interface AutoDestroyLoopOptions {
   readonly context: GovernanceHost
   readonly log: AutoDestroyLog
+  /** Corrects the deadlines if the clock jumped: without it, a jump would destroy workspaces. */
+  readonly checkClock: () => void
 }
 
 interface Deadline {
@@ -66,8 +68,9 @@ export class AutoDestroyLoop {
 
   /** Performs one round; also called by tests. */
   mark(): void {
-    const { context, log } = this.#options
+    const { context, log, checkClock } = this.#options
     const { store, clock } = context
+    checkClock()
     const nowMs = clock.nowMs()
     const waiting = new Set<string>()
     try {

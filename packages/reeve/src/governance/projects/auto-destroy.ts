@@ -1,15 +1,7 @@
 import type { v2 } from '@reeve/contract'
-import type { ProjectRow, WorkspaceRow } from '../../model/index.ts'
+import { inactivityMs, type ProjectRow, type WorkspaceRow } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
 import type { GovernanceContext } from '../context.ts'
-
-const HOUR_MS = 3_600_000
-
-/** Converts `14d` or `8h` to milliseconds; the schema has validated the format. */
-function durationMs(duration: string): number {
-  const hours = Number.parseInt(duration, 10) * (duration.endsWith('d') ? 24 : 1)
-  return hours * HOUR_MS
-}
 
 /**
  * Sets another inactivity duration, counted from the last change. Without a duration there is no
@@ -19,7 +11,7 @@ export function withDuration(workspace: WorkspaceRow, duration: string | null): 
   if (duration === workspace.autoDestroyActivityDuration) return workspace
   return withDeadline(
     { ...workspace, autoDestroyActivityDuration: duration },
-    duration === null ? null : workspace.latestChangeMs + durationMs(duration),
+    duration === null ? null : workspace.latestChangeMs + inactivityMs(duration),
   )
 }
 
@@ -46,7 +38,7 @@ export function afterApply(
   if (run.isDestroy) return { ...changed, autoDestroyAtMs: null, autoDestroyStatus: 'destroyed' }
   const duration = workspace.autoDestroyActivityDuration
   // A deadline that was set directly is unaffected by activity.
-  return duration === null ? changed : withDeadline(changed, nowMs + durationMs(duration))
+  return duration === null ? changed : withDeadline(changed, nowMs + inactivityMs(duration))
 }
 
 /**
@@ -64,7 +56,9 @@ export function afterDestroyAttempt(
   if (status !== 'canceled' && status !== 'discarded')
     return { ...workspace, autoDestroyStatus: 'errored' }
   const duration = workspace.autoDestroyActivityDuration
-  return withDeadline(workspace, duration === null ? null : nowMs + durationMs(duration))
+  if (duration === null) return withDeadline(workspace, null)
+  // The clock loop recognizes a deadline by the change that it is counted from.
+  return withDeadline({ ...workspace, latestChangeMs: nowMs }, nowMs + inactivityMs(duration))
 }
 
 /** Applies the project's duration to all its workspaces without an override. */

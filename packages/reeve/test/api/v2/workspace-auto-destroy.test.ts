@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
+import { ClockLoop } from '../../../src/control/index.ts'
 import { AutoDestroyLoop } from '../../../src/governance/index.ts'
 import { aBody, aGovernanceServer, type GovernanceServer } from './harness.ts'
 import { uploadedConfiguration } from './run-world.ts'
@@ -143,11 +144,11 @@ for (const { project, given, found } of INHERITED_CASES)
     }
   })
 
-function aLoop(it: GovernanceServer): AutoDestroyLoop {
+function aLoop(it: GovernanceServer, checkClock = (): void => undefined): AutoDestroyLoop {
   const log = {
     warn: (fields: object, what: string) => assert.fail(`${what} ${JSON.stringify(fields)}`),
   }
-  return new AutoDestroyLoop({ context: it.server.context, log })
+  return new AutoDestroyLoop({ context: it.server.context, log, checkClock })
 }
 
 test('loop: what is due is marked within a minute, once, and the event stream tells it', async () => {
@@ -173,6 +174,28 @@ test('loop: what is due is marked within a minute, once, and the event stream te
   await store.settled()
   assert.deepEqual(events, [`Workspace WorkspaceUpdated ${id}`])
   loop.stop()
+})
+
+test('loop: a clock that jumps destroys nothing, a deadline after a canceled run included', async () => {
+  const { it, id, loop, runs, status } = await aDueWorkspace()
+  const { store, clock } = it.server.context
+  loop.mark()
+  const [run] = await runs()
+  await it.call('cancelRun', { params: { run_id: run?.id ?? '' } })
+  const silent = () => undefined
+  const log = { info: silent, warn: silent, error: silent }
+  const clockLoop = new ClockLoop({ store, clock, log, copiesGlobalTokens: false })
+  const checked = aLoop(it, () => clockLoop.check())
+  clockLoop.start()
+  it.server.clock.advance(HOUR_MS)
+  it.server.clock.jump(365 * 24 * HOUR_MS)
+  checked.mark()
+  const dueMs = () => (store.tables.workspaces.get(id).autoDestroyAtMs ?? 0) - clock.nowMs()
+  assert.deepEqual([status(), dueMs()], ['scheduled', 71 * HOUR_MS])
+  it.server.clock.advance(71 * HOUR_MS)
+  checked.mark()
+  assert.equal(status(), 'destroying')
+  clockLoop.stop()
 })
 
 test('loop: a time that was moved or taken away is not acted on', async () => {
