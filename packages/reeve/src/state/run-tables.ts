@@ -248,6 +248,7 @@ export const RUN_SPECS: {
       status: (row) => row.status,
       workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
       waiting: (row) => (isWaitingRun(row) ? WAITING_RUNS : undefined),
+      waitingIn: (row) => (isWaitingRun(row) ? row.organizationId : undefined),
       apply: (row) => row.execution?.applyId,
       configuration: (row) => row.configurationVersionId,
     },

@@ -1,9 +1,10 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { UNSEEN, type ConfigurationVersionRow, type GovernanceRefusal } from '../../model/index.ts'
-import { compareCreation, put, remove, type Change, type Tables } from '../../state/index.ts'
+import { put, remove, type Change, type Tables } from '../../state/index.ts'
 import { newUpload } from '../blobs/pending-uploads.ts'
 import { blobEnd, readBlob } from '../blobs/sealed-blobs.ts'
+import { oldestFirst, oldestKeys } from '../by-creation.ts'
 import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -81,10 +82,7 @@ export function configurationsOf(
   { configuration_versions: versions }: Tables,
   workspaceId: string,
 ): readonly ConfigurationVersionRow[] {
-  return [...versions.keysIn('workspace', workspaceId)]
-    .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
-    .toSorted((a, b) => compareCreation(b, a))
-    .map(({ key }) => versions.get(key))
+  return oldestFirst(versions, 'workspace', workspaceId).toReversed()
 }
 
 /**
@@ -94,9 +92,13 @@ export function currentConfiguration(
   tables: Tables,
   workspaceId: string,
 ): ConfigurationVersionRow | undefined {
-  return configurationsOf(tables, workspaceId).find(
-    ({ status, speculative }) => status === 'uploaded' && !speculative,
-  )
+  const { configuration_versions: versions } = tables
+  const newest = oldestKeys(versions, 'workspace', workspaceId).toReversed()
+  for (const key of newest) {
+    const version = versions.get(key)
+    if (version.status === 'uploaded' && !version.speculative) return version
+  }
+  return undefined
 }
 
 /** Reports whether an unfinished run uses the version. */

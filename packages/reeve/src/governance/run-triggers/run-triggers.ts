@@ -13,7 +13,7 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { WorkspaceRight } from '../permissions.ts'
-import { oldestFirst } from '../variables/oldest-first.ts'
+import { oldestFirst } from '../by-creation.ts'
 import {
   findWorkspace,
   findWorkspaceWith,

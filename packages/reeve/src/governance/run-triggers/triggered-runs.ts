@@ -5,7 +5,7 @@ import { organizationAuthor } from '../caller.ts'
 import { currentConfiguration } from '../configuration-versions/configuration-versions.ts'
 import type { GovernanceHost } from '../context.ts'
 import { queuedRun } from '../runs/queued-run.ts'
-import { oldestFirst } from '../variables/oldest-first.ts'
+import { oldestFirst } from '../by-creation.ts'
 import { executesHere } from '../workspaces/find-workspace.ts'
 
 type Host = Pick<GovernanceHost, 'store' | 'ids' | 'clock' | 'sealer'>

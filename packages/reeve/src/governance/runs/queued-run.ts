@@ -7,7 +7,8 @@ import type {
   RunRow,
   WorkspaceRow,
 } from '../../model/index.ts'
-import { compareCreation, put, type Change, type Tables } from '../../state/index.ts'
+import { put, type Change, type Tables } from '../../state/index.ts'
+import { oldestKeys } from '../by-creation.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { checkExecution, type RunAttributes } from './execution/new-execution.ts'
@@ -87,11 +88,10 @@ export function roomForRun(
   const { runs } = tables
   const total = runs.countIn('workspace', workspaceId)
   if (total < v2.RUNS_KEPT_MAX) return ok([])
-  const oldest = [...runs.keysIn('workspace', workspaceId)]
-    .map((key) => ({ key, createIndex: runs.createIndexOf(key) ?? 0 }))
-    .toSorted(compareCreation)
-    .find(({ key }) => isEnded(runs.get(key).status))
-  if (oldest !== undefined) return ok(runEnd(tables, oldest.key))
+  const oldest = oldestKeys(runs, 'workspace', workspaceId).find((key) =>
+    isEnded(runs.get(key).status),
+  )
+  if (oldest !== undefined) return ok(runEnd(tables, oldest))
   const detail = `Workspace has ${total} runs that have not ended; discard or cancel some first`
   return err({ code: 'unprocessable', detail })
 }

@@ -11,7 +11,7 @@ import { put, remove, scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite, type GovernanceAction } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { oldestFirst } from '../variables/oldest-first.ts'
+import { oldestFirst } from '../by-creation.ts'
 import {
   changedFields,
   keyProblems,

@@ -1,7 +1,7 @@
 import type { VariableFields, VariableSetRow, WorkspaceRow } from '../../model/index.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
 import { scopedKey, type Tables } from '../../state/index.ts'
-import { oldestFirst } from './oldest-first.ts'
+import { oldestFirst } from '../by-creation.ts'
 
 type Place = Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'>
 

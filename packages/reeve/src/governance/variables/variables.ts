@@ -17,7 +17,7 @@ import {
   type WorkspaceAddress,
 } from '../workspaces/find-workspace.ts'
 import { effectiveVariables, type EffectiveVariable } from './effective-variables.ts'
-import { oldestFirst } from './oldest-first.ts'
+import { oldestFirst } from '../by-creation.ts'
 import { changedFields, keyProblems, newFields, sensitiveProblems } from './variable-fields.ts'
 
 export interface SeenVariable extends SeenWorkspace {

@@ -1,6 +1,7 @@
 import { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
-import { compareCreation, WAITING_RUNS, type Tables } from '../../../state/index.ts'
+import { WAITING_RUNS, type Tables } from '../../../state/index.ts'
+import { oldestFirst } from '../../by-creation.ts'
 import { isHeldBy } from './run-rows.ts'
 
 /** Executing and pending runs of an organization. */
@@ -17,14 +18,9 @@ export interface NextPhase {
 
 /** Returns pending runs, oldest first, optionally of one organization. */
 function waitingRuns(tables: Tables, organizationId?: string): readonly RunRow[] {
-  return [...tables.runs.keysIn('waiting', WAITING_RUNS)]
-    .filter(
-      (key) =>
-        organizationId === undefined || tables.runs.groupOf('organization', key) === organizationId,
-    )
-    .map((key) => ({ key, createIndex: tables.runs.createIndexOf(key) ?? 0 }))
-    .toSorted(compareCreation)
-    .map(({ key }) => tables.runs.get(key))
+  return organizationId === undefined
+    ? oldestFirst(tables.runs, 'waiting', WAITING_RUNS)
+    : oldestFirst(tables.runs, 'waitingIn', organizationId)
 }
 
 /**
@@ -79,17 +75,13 @@ function isFree(tables: Tables, run: RunRow, taken: ReadonlySet<string>): boolea
 export function queuePosition(tables: Tables, run: RunRow): number {
   if (run.execution === undefined || run.status !== 'pending') return 0
   const createIndex = tables.runs.createIndexOf(run.id) ?? 0
-  const own = [...tables.runs.keysIn('waiting', WAITING_RUNS)].filter(
-    (key) =>
-      tables.runs.groupOf('organization', key) === run.organizationId &&
-      (tables.runs.createIndexOf(key) ?? 0) <= createIndex,
-  )
-  return own.length
+  const waiting = [...tables.runs.keysIn('waitingIn', run.organizationId)]
+  return waiting.filter((key) => (tables.runs.createIndexOf(key) ?? 0) <= createIndex).length
 }
 
 export function capacityOf(tables: Tables, organizationId: string): Capacity {
   return {
-    pending: waitingRuns(tables, organizationId).length,
+    pending: tables.runs.countIn('waitingIn', organizationId),
     running: tables.run_phases.countIn('openIn', organizationId),
   }
 }
