@@ -59,6 +59,7 @@ const DESCRIPTION_BYTES_MAX = 1024 * 1024
 const UNPACKABLE = new Set(['0', '\0', '7', '1', '2', '5'])
 const HARD_LINK = '1'
 const SYMBOLIC_LINK = '2'
+const DIRECTORY = '5'
 
 type Step = Result<undefined, string>
 const READ: Step = ok(undefined)
@@ -76,6 +77,8 @@ class TarScan {
   #describing: TarHeader | undefined
   #name: string | undefined
   #target: string | undefined
+  /** Paths of the symbolic links so far: no path goes through one when the archive is unpacked. */
+  readonly #links = new Set<string>()
 
   constructor(limits: ArchiveLimits) {
     this.#limits = limits
@@ -153,13 +156,33 @@ class TarScan {
     this.#name = undefined
     this.#target = undefined
     const isLink = type === HARD_LINK || type === SYMBOLIC_LINK
-    const skip = isLink || type === '5' ? 0 : paddedToBlocks(size)
+    const skip = isLink || type === DIRECTORY ? 0 : paddedToBlocks(size)
     const held = Math.min(skip, this.#pending.length)
     this.#pending = this.#pending.subarray(held)
     this.#skip = skip - held
-    const problem = entryProblem({ path, type, target })
+    const problem =
+      entryProblem({ path, type, target }) ??
+      this.#linkProblem(path, type === DIRECTORY) ??
+      (type === HARD_LINK ? this.#linkProblem(target) : undefined)
+    if (type === SYMBOLIC_LINK) this.#links.add(partsOf(path).join('/'))
     return problem === undefined ? READ : err(problem)
   }
+
+  /** Returns why a path cannot be unpacked; that of a directory must not be a link itself. */
+  #linkProblem(path: string, isDirectory = false): string | undefined {
+    if (this.#links.size === 0) return undefined
+    const parts = partsOf(path)
+    const parents = parts.slice(0, isDirectory ? parts.length : -1)
+    const link = parents
+      .map((_, at) => parts.slice(0, at + 1).join('/'))
+      .find((parent) => this.#links.has(parent))
+    if (link === undefined) return undefined
+    return `The path ${JSON.stringify(path)} goes through the link ${JSON.stringify(link)}`
+  }
+}
+
+function partsOf(path: string): readonly string[] {
+  return path.split('/').filter((part) => part !== '' && part !== '.')
 }
 
 interface Entry {

@@ -86,7 +86,9 @@ export function configurationsOf(
 }
 
 /**
- * Returns the version that a run without a configuration plans; undefined if nothing was uploaded.
+ * Returns the version that a run without a configuration plans: the newest one that is neither
+ * speculative nor provisional. A provisional one counts once a run of it was applied. Undefined if
+ * there is none.
  */
 export function currentConfiguration(
   tables: Tables,
@@ -96,9 +98,16 @@ export function currentConfiguration(
   const newest = oldestKeys(versions, 'workspace', workspaceId).toReversed()
   for (const key of newest) {
     const version = versions.get(key)
-    if (version.status === 'uploaded' && !version.speculative) return version
+    const isCandidate = version.status === 'uploaded' && !version.speculative
+    if (isCandidate && (!version.provisional || wasApplied(tables, key))) return version
   }
   return undefined
+}
+
+function wasApplied({ runs }: Tables, configurationId: string): boolean {
+  return [...runs.keysIn('configuration', configurationId)].some(
+    (id) => runs.get(id).status === 'applied',
+  )
 }
 
 /** Reports whether an unfinished run uses the version. */

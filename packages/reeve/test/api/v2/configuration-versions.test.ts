@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { test } from 'node:test'
 import { v2 } from '@reeve/contract'
+import { currentConfiguration } from '../../../src/governance/configuration-versions/configuration-versions.ts'
+import { put } from '../../../src/state/index.ts'
 import { aTar, type TarEntry } from '../../build/archive.ts'
 import { aBody, aGovernanceServer, NOT_FOUND, type GovernanceServer } from './harness.ts'
 import { giveProject } from './rows.ts'
@@ -74,11 +76,35 @@ const badEntries: readonly (readonly [TarEntry, RegExp])[] = [
   [{ path: 'null', type: '3' }, /device/],
   [{ path: 'pipe', type: '6' }, /device/],
 ]
+/** A link, and what is unpacked behind it. */
+const behindLinks: readonly (readonly TarEntry[])[] = [
+  [
+    { path: 'a/b', type: '2', target: '..' },
+    { path: 'a/b/evil', text: 'x' },
+  ],
+  [
+    { path: './a', type: '2', target: 'b' },
+    { path: 'a/', type: '5' },
+  ],
+  [
+    { path: 'a', type: '2', target: '.' },
+    { path: 'main.tf', text: 'x' },
+    { path: 'copy', type: '1', target: 'a/main.tf' },
+  ],
+]
 const badArchives: readonly (readonly [string, Buffer, RegExp])[] = [
   ['is no gzip file', Buffer.from('hello'), /not a complete gzip file/],
   ['is cut off', FILES.subarray(0, FILES.length - 10), /not a complete gzip file/],
   ['is empty', gzipSync(Buffer.alloc(0)), /not a tar archive/],
   ['is no tar file', gzipSync(Buffer.alloc(2048, 'x')), /not a tar archive/],
+  ...behindLinks.map(
+    (entries) =>
+      [
+        `goes through a link to ${JSON.stringify(entries.at(-1))}`,
+        gzipSync(aTar(entries)),
+        /goes through the link/,
+      ] as const,
+  ),
   ...badEntries.map(
     ([entry, text]) => [`holds ${JSON.stringify(entry)}`, gzipSync(aTar([entry])), text] as const,
   ),
@@ -190,6 +216,22 @@ test('archive: an older version loses its archive, the latest one keeps it', asy
   assert.equal(it.server.context.store.tables.blob_parts.countIn('owner', older.id), 0)
   const params = { configuration_version_id: older.id }
   assert.equal((await it.refusal('downloadConfigurationVersion', { params }))[0], 409)
+})
+
+test('a provisional version becomes current when a run of it is applied', async () => {
+  const world = await aWorld()
+  const { it } = world
+  const { store } = it.server.context
+  const current = await newVersion(world)
+  await putBytes(it, current.attributes['upload-url'], FILES)
+  const made = await newVersion(world, { provisional: true, 'auto-queue-runs': true })
+  await putBytes(it, made.attributes['upload-url'], FILES)
+  const found = () => currentConfiguration(store.tables, world.workspaceId)?.id
+  assert.equal(found(), current.id)
+  const [run] = [...store.tables.runs.rows()]
+  const applied = put('runs', { ...(run ?? assert.fail()), status: 'applied' })
+  await store.commit({ by: 'system', cause: undefined, changes: () => [applied] }).durable
+  assert.equal(found(), made.id)
 })
 
 test('the key of an upload is in no audit record, and the record names who created the version', async () => {
