@@ -1,7 +1,13 @@
 import type { Evaluation, JobNodeLoss } from '@reeve/contract'
 import { isoFromMs, msFromNs, nsFromMs, parseDurationMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { inactivityMs, LIMITS, lockTtlMs, type WorkspaceRow } from '../../model/index.ts'
-import { namespacedKey, put, SCHEDULED_WORKSPACES, type Change, type Tables } from '../../state/index.ts'
+import {
+  namespacedKey,
+  put,
+  SCHEDULED_WORKSPACES,
+  type Change,
+  type Tables,
+} from '../../state/index.ts'
 
 /** A deadline, and how long it was ahead when it was set. */
 export interface StoredDeadline {
@@ -37,10 +43,10 @@ export interface StoredState {
  * time of creation tells how long it was, that moves too: the next correction needs the duration.
  *
  * Not corrected, because somebody named the time itself: `acl_tokens.ExpirationTime` without a TTL,
- * `authentication_tokens.expiresMs`, `workspaces.autoDestroyAtMs` that no duration led to, and the
- * times of a cron specification. Not corrected, because a time too far ahead is recognized where it is read: when a
- * task ended (`decideReschedule`), and when a run was created (`RunLoop`). Ages are only read by
- * garbage collection: what was written by a clock that was ahead is kept longer.
+ * `authentication_tokens.expiresMs`, a `workspaces.autoDestroyAtMs` that was set directly, and the
+ * times of a cron specification. Not corrected, because a time too far ahead is recognized where it
+ * is read: when a task ended (`decideReschedule`), and when a run was created (`RunLoop`). Ages are
+ * only read by garbage collection: what was written by a clock that was ahead is kept longer.
  */
 export const STORED_TIMES: readonly StoredTime[] = [
   {
