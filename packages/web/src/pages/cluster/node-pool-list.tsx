@@ -71,12 +71,12 @@ export function NodePoolListPage({ search }: PageProps<'/node-pools'>) {
         hrefOf={({ Name }) => paths.nodePool(Name)}
         empty={
           <EmptyState
-            title={prefix === '' ? 'No namespaces' : 'No matching node pools'}
+            title={prefix === '' ? 'No node pools' : 'No matching node pools'}
             command={FIRST_COMMANDS.nodePools}
           >
             <p>
-              An agent says which pool its node is in (<code>node_pool</code>), and a job which it
-              runs in.
+              The <code>node_pool</code> setting of an agent assigns its node to a pool;{' '}
+              <code>node_pool</code> of a job selects one.
             </p>
           </EmptyState>
         }
