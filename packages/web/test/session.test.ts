@@ -42,6 +42,7 @@ test('who is signed out signs in first, and then sees the wanted page', { skip }
   const page = await browser.open(here('/jobs/guarded?namespace=default'))
   await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   assert.equal(await page.getByRole('alert').count(), 0)
+  assert.equal(await page.getByRole('link', { name: 'Sign in', exact: true }).count(), 0)
   await checkAccess(page)
   await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()

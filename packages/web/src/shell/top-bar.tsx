@@ -4,7 +4,7 @@ import type { LiveStatus } from '../data/live-feed.ts'
 import { Icon } from '../parts/icon.tsx'
 import { paths } from '../paths.ts'
 import { Link } from '../routing/link.tsx'
-import { currentAddress } from '../routing/location.ts'
+import { currentAddress, useLocation } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
 import { NamespaceSwitch } from './namespace-switch.tsx'
 import { openPalette } from './palette-store.ts'
@@ -83,7 +83,10 @@ function ThemeSwitch() {
 
 function Account() {
   const { identity, tokens } = useSession()
+  const { pathname } = useLocation()
   const hasToken = tokens.workload !== undefined || tokens.governance !== undefined
+  // A link to the sign-in page from itself would lose the page to return to.
+  if (!hasToken && pathname === paths.signIn()) return null
   if (!hasToken)
     return (
       <Link className="button account" href={paths.signIn({ next: currentAddress() })}>
