@@ -7,7 +7,7 @@ import { useSession } from '../session/session.tsx'
 
 export interface Act<Data> {
   readonly call: (api: Api) => Promise<Data>
-  /** Said when it worked: `The job stops.` Absent where the page shows it itself. */
+  /** Success message. Absent if the page shows the result itself. */
   readonly done?: string | ((data: Data) => string)
   /** Whether the caller shows this refusal itself, in its place on the page. */
   readonly isShown?: (error: unknown) => boolean

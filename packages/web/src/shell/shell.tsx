@@ -30,10 +30,13 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   )
 }
 
-/** Pages that say something to everybody. */
+/** Pages that need no permission. */
 const OPEN_PAGES: readonly string[] = [paths.signIn(), paths.session()]
 
-/** Who is signed out and may do nothing signs in first, and then sees the page that was wanted. */
+/**
+ * Redirects signed-out users without permissions to the sign-in page, which returns them
+ * afterwards.
+ */
 function useSignInFirst(pathname: string): void {
   const { identity, tokens } = useSession()
   const isSignedOut =

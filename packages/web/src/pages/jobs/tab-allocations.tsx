@@ -83,8 +83,8 @@ function NoneOfParent({ name }: { readonly name: JobName }) {
       command={commandIn(name.namespace, 'job', 'status', name.id)}
     >
       <p>
-        This job only launches instances, which are jobs of their own. The{' '}
-        <Link href={paths.job(name)}>overview</Link> lists them.
+        This job only launches child jobs. The <Link href={paths.job(name)}>overview</Link> lists
+        them.
       </p>
     </EmptyState>
   )

@@ -45,7 +45,7 @@ function linkIn(oneTimeSecret: string | null): SignInLink | undefined {
   return secret === undefined ? undefined : { kind: 'local', secret }
 }
 
-/** The page that was asked for before: an address of these pages, and no other. */
+/** Returns the page to open after signing in, if it belongs to this UI. */
 function wantedAddress(next: string | null): string | undefined {
   const isOwn = next?.startsWith(`${BASE}/`) === true && !next.startsWith(paths.signIn())
   return isOwn ? next : undefined
