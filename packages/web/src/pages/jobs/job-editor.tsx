@@ -1,9 +1,15 @@
-import type { JobPlanResponse, ParsedJob } from '@reeve/contract'
+import type {
+  JobPlanResponse,
+  JobPolicyOutcome,
+  JobRegisterRequest,
+  ParsedJob,
+} from '@reeve/contract'
 import { useMemo, useState } from 'react'
 import { needs } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { FormDialog, TextField } from '../../parts/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -75,10 +81,7 @@ export function JobEditor(props: JobEditorProps) {
         </ActionButton>
         <ActionButton
           kind={current === undefined || blocked !== undefined ? undefined : 'primary'}
-          refusal={
-            refusal ??
-            (current === undefined ? 'Plan it first, to see what would happen.' : blocked)
-          }
+          refusal={refusal ?? (current === undefined ? 'Plan the job first.' : blocked)}
           onAct={async () => {
             if (current !== undefined) await deeds.run(current, message)
           }}
@@ -86,7 +89,10 @@ export function JobEditor(props: JobEditorProps) {
           {blocked === undefined ? 'Run' : `Run: ${blocked}`}
         </ActionButton>
         {current !== undefined && (
-          <Override planned={current} onRun={(one) => deeds.override(one, message)} />
+          <Override
+            planned={current}
+            onRun={(one, reason) => deeds.override(one, message, reason)}
+          />
         )}
       </div>
       {current !== undefined && <PlanView plan={current.plan} />}
@@ -149,29 +155,47 @@ function Options({ source, onChange }: OptionsProps) {
 
 interface OverrideProps {
   readonly planned: Planned
-  readonly onRun: (planned: Planned) => Promise<void>
+  /** Resolves to whether the job was registered. */
+  readonly onRun: (planned: Planned, reason: string) => Promise<boolean>
 }
 
 /** Which policies block the job; undefined when none does. */
 function blockedText({ PolicyVerdicts }: JobPlanResponse): string | undefined {
-  const names = (PolicyVerdicts ?? []).flatMap(({ Effect, Policy }) =>
-    Effect === 'denies' ? [`"${Policy}"`] : [],
-  )
+  const denials = (PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
+  // Several policy sets may contain the same policy.
+  const names = [...new Set(denials.map(({ Policy }) => `"${Policy}"`))]
   if (names.length === 0) return undefined
   return `blocked by ${names.length === 1 ? 'policy' : 'policies'} ${names.join(', ')}`
 }
 
-/** Each policy that denies the job, before anything else of the plan. */
+/** Lists the policies that deny the job, above the rest of the plan. */
 function Blocking({ plan }: { readonly plan: JobPlanResponse }) {
   const denials = (plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
-  if (denials.length === 0) return null
-  const count = denials.length === 1 ? '1 policy blocks' : `${denials.length} policies block`
   return (
-    <div className="note tone-bad blocking" role="alert">
+    <>
+      <Denials outcomes={denials.filter(({ Overridable }) => !Overridable)} />
+      <Denials outcomes={denials.filter(({ Overridable }) => Overridable)} isOverridable />
+    </>
+  )
+}
+
+interface DenialsProps {
+  readonly outcomes: readonly JobPolicyOutcome[]
+  readonly isOverridable?: boolean
+}
+
+function Denials({ outcomes, isOverridable = false }: DenialsProps) {
+  if (outcomes.length === 0) return null
+  const count = new Set(outcomes.map(({ PolicyID }) => PolicyID)).size
+  return (
+    <div className={`note ${isOverridable ? 'tone-warn' : 'tone-bad'} blocking`} role="alert">
       <p>
-        <b>{count} this job</b>
+        <b>
+          {count === 1 ? '1 policy blocks' : `${count} policies block`} this job
+          {isOverridable && ' unless overridden'}
+        </b>
       </p>
-      <JobOutcomes outcomes={denials} />
+      <JobOutcomes outcomes={outcomes} />
     </div>
   )
 }
@@ -199,9 +223,11 @@ function MessageField({ value, onChange }: MessageProps) {
 /** The server refuses longer ones (docs/reference/limits.md). */
 const MESSAGE_CHARS_MAX = 500
 
-/** Only where a policy that may be overridden denies. */
+/** Runs a denied job; the reason is recorded in the verdict. */
 function Override({ planned, onRun }: OverrideProps) {
   const { rights } = useSession()
+  const [isAsking, setAsking] = useState(false)
+  const [reason, setReason] = useState('')
   const denials = (planned.plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
   if (denials.length === 0) return null
   const namespace = planned.job.Namespace ?? 'default'
@@ -209,9 +235,29 @@ function Override({ planned, onRun }: OverrideProps) {
     ? "A hard-mandatory policy blocks the job and can't be overridden."
     : needs(rights, namespace, 'policy-override')
   return (
-    <ActionButton kind="danger" refusal={refusal} onAct={() => onRun(planned)}>
-      Run with override…
-    </ActionButton>
+    <>
+      <ActionButton kind="danger" refusal={refusal} onAct={() => setAsking(true)}>
+        Run with override…
+      </ActionButton>
+      {isAsking && (
+        <FormDialog
+          title="Override policies"
+          action="Run with override"
+          kind="danger"
+          refusal={refusal ?? (reason.trim() === '' ? 'Enter a reason.' : undefined)}
+          onSubmit={() => onRun(planned, reason)}
+          onClose={() => setAsking(false)}
+        >
+          <p>The job runs although it is {blockedText(planned.plan)}.</p>
+          <TextField
+            label="Reason"
+            value={reason}
+            onChange={setReason}
+            hint="Recorded with your name in the verdict."
+          />
+        </FormDialog>
+      )}
+    </>
   )
 }
 
@@ -224,8 +270,8 @@ function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOp
   const act = useAct()
   const run = async (
     { plan, job, source: text }: Planned,
-    wish: { readonly PolicyOverride: boolean; readonly Message: string },
-  ) => {
+    wish: Pick<JobRegisterRequest, 'PolicyOverride' | 'PolicyOverrideComment' | 'Message'>,
+  ): Promise<boolean> => {
     const body = {
       ...registrationOf(text, job),
       EnforceIndex: true,
@@ -237,9 +283,10 @@ function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOp
       call: (api) => api.v1.registerJob({ query, body }),
       done: ({ data }) => (data.Warnings === '' ? 'The job is registered.' : data.Warnings),
     })
-    if (done === undefined) return
+    if (done === undefined) return false
     onRun()
     navigate(paths.job({ namespace: query.namespace, id: job.ID ?? '' }))
+    return true
   }
   return {
     plan: async () => {
@@ -256,7 +303,7 @@ function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOp
       if (planned !== undefined) onPlanned(planned)
     },
     run: (planned: Planned, Message: string) => run(planned, { Message, PolicyOverride: false }),
-    override: (planned: Planned, Message: string) =>
-      run(planned, { Message, PolicyOverride: true }),
+    override: (planned: Planned, Message: string, PolicyOverrideComment: string) =>
+      run(planned, { Message, PolicyOverride: true, PolicyOverrideComment }),
   }
 }

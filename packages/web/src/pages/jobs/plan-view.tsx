@@ -2,11 +2,14 @@ import type { DesiredUpdates, JobPlanResponse, PlacementMetrics } from '@reeve/c
 import { Panel } from '../../parts/panel.tsx'
 import { JobOutcomes } from '../policies/job-outcome.tsx'
 import { DiffView } from './diff-view.tsx'
+import { planWarnings } from './plan-warnings.ts'
 
 /** What would happen, before it does. */
 export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   const { Annotations, FailedTGAllocs, Diff, Warnings, PolicyVerdicts } = plan
   const failed = Object.entries(FailedTGAllocs ?? {})
+  // Denials are shown above the plan.
+  const others = (PolicyVerdicts ?? []).filter(({ Effect }) => Effect !== 'denies')
   return (
     <>
       <Warned text={Warnings} />
@@ -25,9 +28,9 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
         ))}
         {failed.length === 0 && <p className="note tone-good">All allocations can be placed.</p>}
       </Panel>
-      {PolicyVerdicts !== null && PolicyVerdicts.length > 0 && (
+      {others.length > 0 && (
         <Panel title="Policy checks">
-          <JobOutcomes outcomes={PolicyVerdicts} />
+          <JobOutcomes outcomes={others} />
         </Panel>
       )}
       <Panel title="Diff">
@@ -41,13 +44,8 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
   )
 }
 
-/** The warnings of a plan, an item each. What policies deny is shown with its rule and line. */
 function Warned({ text }: { readonly text: string }) {
-  const items = text
-    .split(/^\s*\* /m)
-    .slice(1)
-    .map((item) => item.trim())
-    .filter((item) => item !== '' && !item.startsWith(DENIED))
+  const items = planWarnings(text)
   if (items.length === 0) return null
   return (
     <div className="note tone-warn">
@@ -62,8 +60,6 @@ function Warned({ text }: { readonly text: string }) {
     </div>
   )
 }
-
-const DENIED = 'would be denied: '
 
 const UPDATE_WORDS: Readonly<Record<keyof DesiredUpdates, string>> = {
   Place: 'to place',
