@@ -23,6 +23,7 @@ export function OverviewTab({ allocation }: AllocationView) {
         <FailureBanner
           job={{ namespace: allocation.Namespace, id: allocation.JobID }}
           allocation={allocation.ID}
+          node={allocation.NodeID}
         />
       )}
       <Panel title="Placement">
@@ -39,7 +40,7 @@ export function OverviewTab({ allocation }: AllocationView) {
   )
 }
 
-/** Also while it restarts: then the answer tells of the attempt before. */
+/** True while a task restarts, too: the response then describes the previous attempt. */
 function isFailing(allocation: Allocation): boolean {
   return failureOf(allocation, Date.now()) !== undefined
 }

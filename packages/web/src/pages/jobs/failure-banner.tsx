@@ -16,6 +16,7 @@ import { Until } from '../../parts/until.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { useLocation } from '../../routing/location.ts'
 import { useJobAllocations } from './job-data.ts'
 
 /** Different causes that are explained; further ones are counted. */
@@ -38,6 +39,7 @@ export function JobFailures({ job, name }: JobFailuresProps) {
           key={failure.AllocID}
           job={name}
           allocation={failure.AllocID}
+          node={allocations?.find(({ ID }) => ID === failure.AllocID)?.NodeID}
           count={failure.Count}
           text={titleOf(failure)}
         />
@@ -56,14 +58,17 @@ export function JobFailures({ job, name }: JobFailuresProps) {
 interface FailureBannerProps {
   readonly job: JobName
   readonly allocation: string
+  /** The node of the allocation. */
+  readonly node?: string | undefined
   /** Allocations that fail the same way. */
   readonly count?: number
   /** Shown until the server has explained it, and when it cannot. */
   readonly text?: string
 }
 
-/** Why allocations fail, the lines that prove it, what follows and what to do. */
-export function FailureBanner({ job, allocation, count = 1, text = '' }: FailureBannerProps) {
+/** Shows the cause of a failure, the last log lines, the next attempt and the remedies. */
+export function FailureBanner(props: FailureBannerProps) {
+  const { job, allocation, node, count = 1, text = '' } = props
   const { data } = useRead(
     ['allocation-failure', allocation],
     (api, signal) =>
@@ -87,7 +92,7 @@ export function FailureBanner({ job, allocation, count = 1, text = '' }: Failure
           <RemedyRow
             key={remedy.Kind}
             remedy={remedy}
-            href={hrefOf(remedy, { job, allocation, task: Task })}
+            href={hrefOf(remedy, { job, allocation, node, task: Task })}
           />
         ))}
       </ul>
@@ -185,9 +190,11 @@ interface RemedyRowProps {
 }
 
 function RemedyRow({ remedy: { Text, Command }, href }: RemedyRowProps) {
+  const here = useLocation()
+  const isHere = new URL(href, here).pathname === here.pathname
   return (
     <li>
-      <Link href={href}>{Text}</Link>
+      {isHere ? <span>{Text}</span> : <Link href={href}>{Text}</Link>}
       <div className="command">
         <code tabIndex={0}>{Command}</code>
         <CopyButton text={Command} what="the command" />
@@ -199,11 +206,12 @@ function RemedyRow({ remedy: { Text, Command }, href }: RemedyRowProps) {
 interface Failed {
   readonly job: JobName
   readonly allocation: string
+  readonly node: string | undefined
   readonly task: string
 }
 
 /** The page on which a remedy is carried out. */
-function hrefOf({ Kind, Place }: Remedy, { job, allocation, task }: Failed): string {
+function hrefOf({ Kind, Place }: Remedy, { job, allocation, node, task }: Failed): string {
   switch (Kind) {
     case 'read-logs':
       return paths.allocation(allocation, 'logs', task)
@@ -214,7 +222,7 @@ function hrefOf({ Kind, Place }: Remedy, { job, allocation, task }: Failed): str
     case 'explain-job':
       return paths.job(job, 'explain')
     case 'show-node':
-      return paths.allocation(allocation)
+      return node === undefined ? paths.allocation(allocation) : paths.node(node)
     case 'read-checks':
     case 'show-allocation':
       return paths.allocation(allocation)
