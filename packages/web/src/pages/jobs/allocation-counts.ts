@@ -5,6 +5,7 @@ import type {
   JobStatusRow,
   TaskGroupSummary,
 } from '@reeve/contract'
+import { isParent } from '../../actions/job-can.ts'
 
 /** In the order in which bars and legends show them. */
 export const SHOWN_STATUSES = [
@@ -47,11 +48,16 @@ export function countsOfSummary(summary: TaskGroupSummary | undefined): Allocati
 }
 
 /** Lists of more allocations than this are megabytes, and nobody looks at single ones there. */
-const LISTED_MAX = 2_000
+export const LISTED_MAX = 2_000
 
 /** Whether a job is shown by its counts alone. */
 export function isLarge({ TaskGroups }: Pick<Job, 'TaskGroups'>): boolean {
   return TaskGroups.reduce((sum, { Count }) => sum + Count, 0) > LISTED_MAX
+}
+
+/** Whether the overview lists the allocations of a job. */
+export function isListed(job: Job): boolean {
+  return !isParent(job) && !isLarge(job)
 }
 
 export function totalOf(counts: AllocationCounts): number {

@@ -12,7 +12,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { commandIn } from '../../parts/first-commands.ts'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countsOf } from './allocation-counts.ts'
+import { countsOf, LISTED_MAX } from './allocation-counts.ts'
 import { JobFailures } from './failure-banner.tsx'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
@@ -57,7 +57,7 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
   )
   return (
     <>
-      <NewestFailure namespace={namespace} rows={list.items} />
+      <NewestFailure namespace={namespace} rows={list.items} hasMore={list.hasMore} />
       <Panel title="Child jobs" isFlush>
         {list.error !== null && <Failure error={list.error} retry={list.retry} />}
         {list.isPending ? (
@@ -82,10 +82,12 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
 interface NewestFailureProps {
   readonly namespace: string
   readonly rows: readonly JobStatusRow[]
+  /** True if `rows` are only the newest child jobs. */
+  readonly hasMore: boolean
 }
 
-/** Of the child jobs that failed, why the newest did. */
-function NewestFailure({ namespace, rows }: NewestFailureProps) {
+/** The failures of the newest failed child job. */
+function NewestFailure({ namespace, rows, hasMore }: NewestFailureProps) {
   const failing = rows.filter(({ Health }) => Health === 'failing')
   const [newest] = failing.toSorted((a, b) => b.SubmitTime - a.SubmitTime)
   if (newest === undefined) return null
@@ -93,10 +95,11 @@ function NewestFailure({ namespace, rows }: NewestFailureProps) {
   return (
     <>
       <p className="note tone-bad">
-        {failing.length} of {rows.length} child jobs failed, the newest is{' '}
+        {failing.length} of {hasMore && 'the last '}
+        {rows.length} child jobs failed, the newest is{' '}
         <Link href={paths.job(name)}>{newest.ID}</Link>.
       </p>
-      <JobFailures job={newest} name={name} />
+      {newest.GroupCountSum <= LISTED_MAX && <JobFailures job={newest} name={name} />}
     </>
   )
 }
@@ -109,14 +112,14 @@ function NoInstances({ job }: { readonly job: Job }) {
     <EmptyState title="No runs yet" command={command}>
       <p>
         {isPeriodic
-          ? 'The clock launches one as the definition says; you can launch one now.'
+          ? 'Runs start on the schedule of the job. You can also start one now.'
           : 'Each dispatch launches one, with a payload and metadata of its own.'}
       </p>
     </EmptyState>
   )
 }
 
-/** With a place for everything that a dispatch is refused without. */
+/** Includes placeholders for required metadata and payload. */
 function dispatchWords({ ID, ParameterizedJob }: Job): readonly string[] {
   const { MetaRequired, Payload } = ParameterizedJob ?? {}
   const meta = (MetaRequired ?? []).flatMap((key) => ['--meta', `${key}=VALUE`])

@@ -33,12 +33,18 @@ export function useJobStatus(
         body: { Jobs: [{ ID: id, Namespace: namespace }], IncludeChildren: true },
         signal,
       }),
-    { enabled: isWanted, watches: watchesOf(name, 'Job', 'Allocation', 'Deployment') },
+    {
+      enabled: isWanted,
+      watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
+    },
   )
 }
 
-/** Only the counts of the job, which every job has: for the one word of its badge. */
-export function useJobHealth(name: JobName): UseQueryResult<readonly JobStatusRow[]> {
+/** Reads the health of the job without its allocations, for the badge. */
+export function useJobHealth(
+  name: JobName,
+  isWanted: boolean,
+): UseQueryResult<readonly JobStatusRow[]> {
   const { namespace, id } = name
   return useRead(
     ['job-health', namespace, id],
@@ -48,7 +54,10 @@ export function useJobHealth(name: JobName): UseQueryResult<readonly JobStatusRo
         body: { Jobs: [{ ID: id, Namespace: namespace }], IncludeChildren: true },
         signal,
       }),
-    { watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation') },
+    {
+      enabled: isWanted,
+      watches: watchesOf(name, 'Job', 'Allocation', 'Deployment', 'Evaluation'),
+    },
   )
 }
 

@@ -15,9 +15,10 @@ import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
+import { isListed } from './allocation-counts.ts'
 import { GoneJob } from './gone-job.tsx'
 import { JobActions } from './job-actions.tsx'
-import { useJob, useJobHealth } from './job-data.ts'
+import { useJob, useJobHealth, useJobStatus } from './job-data.ts'
 import { isEditing, type JobView } from './job-view.ts'
 import { AllocationsTab } from './tab-allocations.tsx'
 import { DefinitionTab } from './tab-definition.tsx'
@@ -74,7 +75,11 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
 }
 
 function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
-  const { data: rows } = useJobHealth(name)
+  // The overview reads the same for a listed job: equal keys are one request.
+  const hasList = isListed(job)
+  const listed = useJobStatus(name, hasList)
+  const counted = useJobHealth(name, !hasList)
+  const { data: rows } = hasList ? listed : counted
   const health = rows?.find(({ ID }) => ID === name.id)?.Health
   const { ParentID: parent, Namespace: namespace } = job
   return (

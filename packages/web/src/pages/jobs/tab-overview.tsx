@@ -1,4 +1,4 @@
-import { originText, type Job } from '@reeve/contract'
+import { originText, type Job, type JobStatusAllocation } from '@reeve/contract'
 import { Ago } from '../../parts/ago.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -8,7 +8,7 @@ import { Link } from '../../routing/link.tsx'
 import { isActive, isParent } from '../../actions/job-can.ts'
 import { ChildrenPanel } from './children-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
-import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.ts'
+import { countAllocations, countsOfSummary, isLarge, isListed } from './allocation-counts.ts'
 import { JobFailures } from './failure-banner.tsx'
 import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
 import type { JobView } from './job-view.ts'
@@ -23,7 +23,7 @@ export function OverviewTab({ job, name }: JobView) {
   const active = deployments?.find(isActive)
   return (
     <>
-      {!isParent(job) && !isLarge(job) && <JobFailures job={job} name={name} />}
+      {isListed(job) && <Failures job={job} name={name} />}
       {job.Quarantine !== undefined && <QuarantinePanel job={job} quarantine={job.Quarantine} />}
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
@@ -39,6 +39,18 @@ export function OverviewTab({ job, name }: JobView) {
 interface JobPart {
   readonly job: Job
   readonly name: JobName
+}
+
+/** Reads the allocations with their events only if one of them may have failed. */
+function Failures({ job, name }: JobPart) {
+  const { data: rows } = useJobStatus(name, true)
+  const allocations = rows?.find(({ ID }) => ID === job.ID)?.Allocs ?? []
+  return !job.Stop && allocations.some(mayFail) && <JobFailures job={job} name={name} />
+}
+
+/** A running allocation may restart again and again. */
+function mayFail({ ClientStatus, DeploymentStatus }: JobStatusAllocation): boolean {
+  return ClientStatus !== 'complete' || DeploymentStatus.Healthy === false
 }
 
 function State({ job, name }: JobPart) {
