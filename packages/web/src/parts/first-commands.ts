@@ -3,10 +3,7 @@ import { quoted } from './curl-line.ts'
 const RUN_JOB = 'reeve job init && reeve job run example.hcl'
 const ACL_POLICY = `echo 'namespace "default" { policy = "read" }' | reeve acl policy apply readers -`
 
-/**
- * What an empty page proposes to run first. Each works as it stands on a fresh server, and makes
- * the page no longer empty.
- */
+/** The first command that an empty page suggests. Each works unchanged on a fresh server. */
 export const FIRST_COMMANDS = {
   jobs: RUN_JOB,
   allocations: RUN_JOB,
