@@ -39,7 +39,7 @@ export interface ForwarderOptions {
 export class Forwarder {
   readonly #options: ForwarderOptions
   readonly #agent: Agent
-  /** Requests in progress by the address of their target; undefined if the request names its server. */
+  /** Requests in progress with the address of the leader; undefined if one names its server. */
   readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string | undefined>()
 
   constructor(options: ForwarderOptions) {

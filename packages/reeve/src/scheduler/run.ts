@@ -89,8 +89,8 @@ export function stopAll(
 }
 
 /**
- * Marks allocations that were stopping on a lost node as lost: the node will never report their end,
- * and they would count as running forever.
+ * Marks allocations that were stopping on a lost node as lost: the node will never report their
+ * end, and they would count as running forever.
  */
 export function loseStopped(
   rows: readonly AllocationRow[],
