@@ -87,6 +87,21 @@ test('a volume that a job mounts is shown with what mounts it and cannot be dele
   assert.match(refused.text, new RegExp(id))
 })
 
+test('volume plugins are counted again after a node has changed', async () => {
+  const server = await createTestServer({ aclEnabled: false })
+  const first = { ID: anId('node', 1), Attributes: ATTRIBUTES }
+  await putNode(server, first)
+  await putNode(server, { ID: anId('node', 2), Name: 'node-2', Attributes: ATTRIBUTES })
+  const mkdirs = { ID: 'mkdir', Type: 'host', Versions: ['1.0.0'], NodesExpected: 2 }
+  const list = async () => await server.ok('listVolumePlugins')
+  assert.deepEqual(await list(), [{ ...mkdirs, NodesHealthy: 2 }])
+  assert.deepEqual(await list(), [{ ...mkdirs, NodesHealthy: 2 }])
+  assert.deepEqual(await server.ok('listVolumePlugins', { query: { prefix: 'x' } }), [])
+  assert.deepEqual(await server.ok('listVolumePlugins', { query: { type: 'csi' } }), [])
+  await putNode(server, { ...first, Status: 'down' })
+  assert.deepEqual(await list(), [{ ...mkdirs, NodesHealthy: 1 }])
+})
+
 test('what a plugin refuses leaves no volume behind', async (t) => {
   const { server } = await aNodeWorld(t, { hasVolumes: true })
   const body = { Volume: { Name: 'data', Parameters: { mode: 'rwx' } } }

@@ -22,6 +22,8 @@ import {
   type VolumeHost,
 } from '../../workload/index.ts'
 import { EMPTY, json } from '../answer.ts'
+import { collectRows } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import type { ClientHost } from './client-allocations.ts'
 import {
   read,
@@ -49,9 +51,10 @@ const READ_VOLUME: NamespaceRight = {
   isHeld: (grants, namespace) => grants.allows(namespace, 'host-volume-read'),
 }
 
-/** Dynamic host volumes, and the plugins that make them. */
+/** Returns the routes of dynamic host volumes and their plugins. */
 export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endpoint[] {
   const { store } = context
+  const plugins = new PluginCounts(store.tables)
   const host: VolumeHost = {
     context,
     gateway,
@@ -61,7 +64,7 @@ export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endp
     read(v1Routes.listVolumes, inNamespace('host-volume-read'), (request) =>
       listVolumes(store, request),
     ),
-    read(v1Routes.listVolumePlugins, mayListPlugins, (request) => listPlugins(store, request)),
+    read(v1Routes.listVolumePlugins, mayListPlugins, (request) => listPlugins(plugins, request)),
     read(v1Routes.readHostVolume, inNamespace('host-volume-read'), (request) =>
       ok(readVolume(store, request)),
     ),
@@ -83,7 +86,7 @@ export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endp
 
 const mayListPlugins: Requirement = ({ grants }) => grants.plugin('list')
 
-/** Whether volumes or plugins of the type are asked for; there are none of the other one. */
+/** Parses the parameter `type`; false for `csi`, of which there are no volumes or plugins. */
 function asksForHost(type = ''): Result<boolean, Refusal> {
   if (type === '' || type === 'host') return ok(true)
   if (type === 'csi') return ok(false)
@@ -141,7 +144,10 @@ function volumeStub(row: VolumeRow): HostVolumeStub {
   return stub
 }
 
-/** Shown with what mounts it; a reader waits for changes of the volume alone. */
+/**
+ * Reads one volume with the allocations that mount it. A blocking query waits for changes of the
+ * volume only.
+ */
 function readVolume(
   store: Store,
   { caller, namespace, params }: RequestOf<typeof v1Routes.readHostVolume>,
@@ -161,26 +167,53 @@ function readVolume(
   }
 }
 
-/** Who may not read jobs is not told what mounts the volume. */
+/** Adds the mounting allocations if the caller may read jobs. */
 function volumeView({ tables }: Store, row: VolumeRow, { grants }: Caller): HostVolume {
   const mounters = grants.allows(row.Namespace, 'read-job') ? mountersOf(tables, row) : []
   return { ...row, Allocations: mounters.map((allocation) => allocationStub(allocation)) }
 }
 
 function listPlugins(
-  { tables }: Store,
+  plugins: PluginCounts,
   { query }: RequestOf<typeof v1Routes.listVolumePlugins>,
 ): Result<ReadPlan, Refusal> {
   const asks = asksForHost(query.type)
   if (!asks.ok) return asks
   return ok({
-    index: () => tables.nodes.lastIndex,
+    index: () => plugins.index,
     watch: [{ table: 'nodes' }],
-    answer: () => {
-      const all = asks.value ? pluginsOn(tables.nodes.rows()) : []
-      return ok(json(all.filter(({ ID }) => ID.startsWith(query.prefix ?? ''))))
+    answer: async (yieldTurn) => {
+      const all = asks.value ? await plugins.count(yieldTurn) : ok([])
+      if (!all.ok) return all
+      return ok(json(all.value.filter(({ ID }) => ID.startsWith(query.prefix ?? ''))))
     },
   })
+}
+
+/** Counts plugins over all nodes, in slices, and keeps the result until a node changes. */
+class PluginCounts {
+  readonly #nodes: Store['tables']['nodes']
+  #counted: { readonly index: number; readonly plugins: readonly VolumePlugin[] } | undefined
+
+  constructor({ nodes }: Store['tables']) {
+    this.#nodes = nodes
+  }
+
+  get index(): number {
+    return this.#nodes.lastIndex
+  }
+
+  async count(yieldTurn: () => Promise<void>): Promise<Result<readonly VolumePlugin[], Refusal>> {
+    const { index } = this
+    if (this.#counted?.index === index) return ok(this.#counted.plugins)
+    const walk = { ...walkKeys(this.#nodes, ''), filterView: (row: object) => row }
+    const unfiltered = { ...walk, filterOptions: {} }
+    const nodes = await collectRows(unfiltered, undefined, slicesOf(yieldTurn))
+    if (!nodes.ok) return nodes
+    const plugins = pluginsOn(nodes.value)
+    this.#counted = { index, plugins }
+    return ok(plugins)
+  }
 }
 
 interface PluginNode {
@@ -188,7 +221,7 @@ interface PluginNode {
   readonly Status: string
 }
 
-function pluginsOn(nodes: Iterable<PluginNode>): readonly VolumePlugin[] {
+function pluginsOn(nodes: readonly PluginNode[]): readonly VolumePlugin[] {
   const found = new Map<string, { versions: Set<string>; expected: number; healthy: number }>()
   for (const { Attributes, Status } of nodes)
     for (const [name, version] of volumePluginsOf(Attributes)) {
