@@ -246,7 +246,10 @@ const timers: Clock = {
 
 const frameRate = new RateLimit(timers, LIMITS.execFramesPerSecond)
 
-/** Returns the budget key: all sessions of a token share its budget, on whatever nodes they run. */
+/**
+ * Returns for how many milliseconds the next frame must wait; 0 if none. All sessions of a token
+ * share one budget, on whatever nodes they run.
+ */
 function frameBudget(tenant: string): number {
   const { isAllowed, resetSeconds } = frameRate.take(tenant)
   return isAllowed ? 0 : resetSeconds * MS_PER_SECOND

@@ -63,7 +63,7 @@ export function walkJobs({ tables }: Store, selection: JobSelection): Walk<strin
   return {
     walk: (from, reverse) => {
       const start = from === undefined ? undefined : NAMESPACED_TOKEN.toKey(from)
-      if (few === undefined) return keysFrom(tables, { low, start, reverse })
+      if (few === undefined) return keysFrom(tables, { prefix: low, start, reverse })
       const keys = few().filter(
         (key) =>
           key.startsWith(low) && (start === undefined || (reverse ? key <= start : key >= start)),
@@ -128,8 +128,8 @@ function fewKeys(
 }
 
 interface KeyRange {
-  /** Lower bound of the keys. */
-  readonly low: string
+  /** Prefix of the keys. */
+  readonly prefix: string
   readonly start: string | undefined
   readonly reverse: boolean
 }
@@ -137,11 +137,15 @@ interface KeyRange {
 /** Above every key with the same prefix. */
 const ABOVE = '\uffff'
 
-function* keysFrom({ jobs }: Tables, { low, start, reverse }: KeyRange): Generator<string> {
-  const first = reverse ? (start ?? low + ABOVE) : start !== undefined && start > low ? start : low
+function* keysFrom({ jobs }: Tables, { prefix, start, reverse }: KeyRange): Generator<string> {
+  const first = reverse
+    ? (start ?? prefix + ABOVE)
+    : start !== undefined && start > prefix
+      ? start
+      : prefix
   for (const key of jobs.keys(first, reverse)) {
-    if (reverse ? key < low : !key.startsWith(low)) return
-    if (key.startsWith(low)) yield key
+    if (reverse ? key < prefix : !key.startsWith(prefix)) return
+    if (key.startsWith(prefix)) yield key
   }
 }
 
