@@ -55,7 +55,8 @@ export function createLog(config: LogConfig, write: (text: string) => void): Fol
     write(line: string): void {
       const { lastLevel } = stream
       const isWritten = lastLevel >= LEVELS[config.level]
-      const text = (json: boolean): string => (json ? line : toLine(line))
+      let plain: string | undefined
+      const text = (json: boolean): string => (json ? line : (plain ??= toLine(line)))
       if (isWritten) write(text(config.json))
       for (const follower of followers)
         if (lastLevel >= follower.level) follower.line(text(follower.json))
