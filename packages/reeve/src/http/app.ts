@@ -146,10 +146,12 @@ export function createApp(options: AppOptions): App {
   const stages = createStages(options, createAdmission(options, governance))
   const { admission, pipeline, tracing } = stages
   const eventStreams = createEventStreamSlots(options)
+  const logFollowers = new TenantSlots('server_log_followers_max', LIMITS.serverLogFollowersMax)
+  const ownSlots = [parked.slots, eventStreams, logFollowers]
   const measured = { requests, parked, admission }
   const limits = limitMetrics(clock, async () => [
     ...admission.limitUses,
-    ...[parked.slots, eventStreams, ...Object.values(requests.streamSlots)].map((s) => s.usage()),
+    ...[...ownSlots, ...Object.values(requests.streamSlots)].map((slots) => slots.usage()),
     await connections(),
     ...(await openFilesUse()),
   ])
@@ -174,7 +176,8 @@ export function createApp(options: AppOptions): App {
   const largeBodies = new LargeBodies(clock)
   const shared = { governance, parked, eventStreams, audit, lifecycle, warmer, largeBodies }
   const parts = { ...stages, ...shared }
-  const endpoints = workloadEndpoints({ ...options, aliases, requests, metrics, audit, lifecycle })
+  const workload = { ...options, aliases, requests, metrics, audit, lifecycle, logFollowers }
+  const endpoints = workloadEndpoints(workload)
   mountWorkload(app, options, parts, endpoints)
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),

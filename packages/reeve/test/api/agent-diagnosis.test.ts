@@ -99,14 +99,27 @@ test('monitor: the stream ends when the server stops', async (t) => {
 })
 
 test('monitor: readers of one token are limited', async (t) => {
-  const { open, get } = await aLoggedWorld(t)
+  const { open, get, server } = await aLoggedWorld(t)
   const responses: IncomingMessage[] = []
   for (let count = 0; count < 16; count += 1) responses.push(await open('/v1/agent/monitor'))
   const { status, text } = await get('/v1/agent/monitor')
   assert.deepEqual(
     [status, text],
-    [429, '16 readers of this token follow the log; close one first'],
+    [
+      429,
+      'this token already follows the log 16 times (limit serverLogFollowersMax); ' +
+        'close one of the streams',
+    ],
   )
+  const { Gauges, Counters } = await server.ok('readMetrics')
+  const values = [...Gauges, ...Counters]
+    .filter(({ Labels }) => Object.values(Labels).includes('server_log_followers_max'))
+    .map(({ Name, ...metric }) => [Name, 'Value' in metric ? metric.Value : metric.Count])
+  assert.deepEqual(values, [
+    ['service_limit', 16],
+    ['service_limit_used', 16],
+    ['service_requests_rejected_total', 1],
+  ])
   for (const response of responses) response.destroy()
 })
 
@@ -130,7 +143,7 @@ const REFUSED = [
   {
     name: 'a server that does not exist',
     query: { server_id: 'mars' },
-    error: [404, 'server "mars" is unknown or does not answer'],
+    error: [404, 'server "mars" is unknown or not alive; `reeve server members` lists the servers'],
   },
 ]
 

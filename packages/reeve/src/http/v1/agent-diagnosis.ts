@@ -9,8 +9,8 @@ import {
 import type { Clock } from '@reeve/kit/clock.ts'
 import { LogBacklog, type LogFeed, type LogSelection } from '@reeve/kit/log-feed.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { TenantSlots } from '@reeve/kit/tenant-slots.ts'
-import { checkUuid, LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
+import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
 import { unknownNode } from '../../workload/index.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'
 import type { Lifecycle } from '../lifecycle.ts'
@@ -27,18 +27,17 @@ const askHostData = nodeAnswer(HostData)
 interface DiagnosisHost extends StreamingHost {
   /** Streams end when the server stops. */
   readonly lifecycle: Pick<Lifecycle, 'hold' | 'release'>
+  /** Log streams of this server, by token. */
+  readonly logFollowers: TenantSlots
 }
 
-/** The log of an agent, and its machine: of this server, or of a node. */
+/** Returns the routes for the log and the host data of a server or node. */
 export function agentDiagnosisEndpoints(
   host: DiagnosisHost,
   agent: AgentInfo,
 ): readonly Endpoint[] {
-  const slots = new TenantSlots('log followers', LIMITS.serverLogFollowersMax)
   return [
-    read(v1Routes.monitorAgent, agentRead, (request) =>
-      asked(() => monitor(host, { agent, slots }, request)),
-    ),
+    read(v1Routes.monitorAgent, agentRead, (request) => asked(() => monitor(host, agent, request))),
     read(v1Routes.readAgentHost, agentRead, ({ query }) =>
       asked(async () => {
         const nodeId = findNode(host, agent, query)
@@ -58,7 +57,10 @@ interface NamedAgent {
   readonly server_id?: string
 }
 
-/** The node that is named; undefined for this server. Requests for others do not come here. */
+/**
+ * Returns the ID of the named node; undefined for this server. Requests for other servers were
+ * forwarded before.
+ */
 function findNode(
   { context }: StreamingHost,
   agent: AgentInfo,
@@ -77,30 +79,25 @@ function findNode(
 }
 
 export function unknownServer(name: string): Refusal {
-  const text = `server ${JSON.stringify(name)} is unknown or does not answer`
+  const text = `server ${JSON.stringify(name)} is unknown or not alive; \`reeve server members\` lists the servers`
   return refusal('server-not-found', text)
-}
-
-interface Monitored {
-  readonly agent: AgentInfo
-  readonly slots: TenantSlots
 }
 
 async function monitor(
   host: DiagnosisHost,
-  { agent, slots }: Monitored,
+  agent: AgentInfo,
   { caller, secret, query }: RequestOf<typeof v1Routes.monitorAgent>,
 ): Promise<Result<Answer, Refusal>> {
   const level = levelOf(query.log_level ?? '')
   if (level === undefined) return err(unknownLevel(query.log_level ?? ''))
   const nodeId = findNode(host, agent, query)
   if (!nodeId.ok) return nodeId
-  const { context, authenticator, gateway } = host
+  const { context, authenticator, gateway, lifecycle, logFollowers: slots } = host
   const selection = { level, json: query.log_json ?? false }
   const { accessorId } = caller
   const lines =
     nodeId.value === undefined
-      ? followOwn(agent.feed, selection, { slots, accessorId, lifecycle: host.lifecycle })
+      ? followOwn(agent.feed, selection, { slots, accessorId, lifecycle })
       : await followNode(gateway, nodeId.value, { selection, accessorId })
   if (!lines.ok) return lines
   const allowed = whileAllowed(lines.value, {
@@ -132,14 +129,16 @@ interface Follower {
   readonly lifecycle: DiagnosisHost['lifecycle']
 }
 
-/** Callers without a token share one name, and thereby one allowance. */
+/** Follows the log of this server. Callers without a token share one limit. */
 function followOwn(
   feed: LogFeed,
   selection: LogSelection,
   { slots, accessorId, lifecycle }: Follower,
 ): Result<Readable, Refusal> {
   if (slots.isFull(accessorId)) {
-    const text = `${slots.perTenantMax} readers of this token follow the log; close one first`
+    const text =
+      `this token already follows the log ${slots.perTenantMax} times ` +
+      '(limit serverLogFollowersMax); close one of the streams'
     return err(refusal('too-many-streams', text))
   }
   slots.acquire(accessorId)
@@ -173,7 +172,7 @@ async function followNode(
 
 const HEARTBEAT_MS = 1_000
 
-/** Each piece of the log in a frame, and empty frames while nothing is logged. */
+/** Wraps chunks of the log in frames, and sends an empty frame as a heartbeat every second. */
 function framed(lines: Readable, clock: Clock): Readable {
   let cancel: () => void = () => undefined
   const frames = new Transform({
@@ -183,7 +182,7 @@ function framed(lines: Readable, clock: Clock): Readable {
     },
   })
   const beat = (): void => {
-    // A reader that lags has frames to read.
+    // A slow reader needs no heartbeat: frames are pending.
     if (frames.readableLength === 0) frames.push('{}')
     cancel = clock.after(HEARTBEAT_MS, beat)
   }

@@ -1,3 +1,4 @@
+import type { TenantSlots } from '@reeve/kit/tenant-slots.ts'
 import type { Aliases } from '../../compat/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
@@ -50,6 +51,8 @@ export interface WorkloadHost {
   readonly metrics: Metrics
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
+  /** Log streams of this server, by token. */
+  readonly logFollowers: TenantSlots
   readonly aliases: Aliases
 }
 
@@ -72,6 +75,7 @@ function agentMetrics(host: WorkloadHost): AgentMetrics {
 /** Returns every route of `/v1` with its handler; streams and channels are mounted separately. */
 export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
   const { context, authenticator, requests, agent, audit, aliases } = host
+  const { lifecycle, logFollowers } = host
   const streaming = { context, authenticator, gateway: requests }
   return [
     ...jobEndpoints(context),
@@ -107,7 +111,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),
     ...agentEndpoints(context, agent, agentMetrics(host)),
-    ...agentDiagnosisEndpoints({ ...streaming, lifecycle: host.lifecycle }, agent),
+    ...agentDiagnosisEndpoints({ ...streaming, lifecycle, logFollowers }, agent),
     ...agentServerEndpoints(agent),
     ...auditEndpoints(context, audit),
   ]

@@ -41,7 +41,7 @@ export const clusterStory: Story = {
     {
       line: 'server force-leave --prune nobody',
       code: 6,
-      warns: /server "nobody" is unknown or does not answer/,
+      warns: /server "nobody" is unknown or not alive/,
     },
     { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
     { line: 'operator snapshot inspect all.snapshot', says: /\njobs +\d+\n/ },
