@@ -16,7 +16,9 @@ export interface LogFeed {
   droppedLine(count: number, selection: LogSelection): string
 }
 
-/** Characters that wait for a reader: a log must not fill the memory because a reader is slow. */
+/**
+ * Maximum number of buffered characters per reader, so that a slow reader cannot exhaust memory.
+ */
 export const LOG_BACKLOG_CHARS_MAX = 256 * 1024
 /** Characters of one batch, and thereby of the longest line that is passed on. */
 export const LOG_BATCH_CHARS_MAX = 64 * 1024

@@ -22,7 +22,7 @@ test('later versions may have more flags and fields', () => {
     assert.deepEqual(parseTraceparent(text), { traceId: TRACE, spanId: SPAN, isSampled: true })
 })
 
-test('what is no header of this kind is nothing', () => {
+test('parseTraceparent: rejects invalid headers', () => {
   const wrong = [
     undefined,
     ['00', TRACE],

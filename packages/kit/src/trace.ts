@@ -1,9 +1,9 @@
 /**
- * Traces: what one request causes, as spans that name their parent (OpenTelemetry), and the header
- * that carries them from process to process (W3C Trace Context).
+ * Distributed tracing: spans (OpenTelemetry), and the header that propagates their context between
+ * processes (W3C Trace Context).
  */
 
-/** Where a span is in a trace. */
+/** Identifies a span within a trace. */
 export interface TraceContext {
   /** 32 digits, hexadecimal. */
   readonly traceId: string
@@ -19,7 +19,7 @@ export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer
 
 export interface SpanStart {
   readonly name: string
-  /** Undefined begins a trace. */
+  /** Parent span; undefined starts a new trace. */
   readonly parent: TraceContext | undefined
   readonly kind?: SpanKind
   readonly attributes?: Readonly<Record<string, SpanAttribute>>
@@ -27,25 +27,25 @@ export interface SpanStart {
   readonly startMs?: number
 }
 
-/** Something that takes time. */
+/** A timed operation. */
 export interface Span {
   readonly context: TraceContext
   set(name: string, value: SpanAttribute): void
-  /** Ends it, with what went wrong if anything did. Only the first end counts. */
+  /** Ends the span, with an error message if the operation failed. Later calls are ignored. */
   end(error?: string, endMs?: number): void
 }
 
-/** Records spans. There is none where nothing is traced. */
+/** Records spans. Undefined wherever tracing is off. */
 export interface Tracer {
   start(span: SpanStart): Span
   /** Runs work whose spans belong below `parent`, also in what it awaits. */
   within<T>(parent: TraceContext, work: () => T): T
-  /** The span of the work that awaits and runs now, as `within` has told. */
+  /** Context set by the enclosing `within`, across awaits. */
   readonly active: TraceContext | undefined
-  /** The same for work that ends before it returns: what it starts for later is not below it. */
+  /** Runs synchronous work below `parent`. Asynchronous work that it starts is not included. */
   during(parent: TraceContext, work: () => void): void
   readonly current: TraceContext | undefined
-  /** Remembers which trace an evaluation or allocation belongs to; old ones are forgotten. */
+  /** Stores the trace of an evaluation or allocation in a bounded cache. */
   remember(id: string, context: TraceContext): void
   recall(id: string): TraceContext | undefined
 }
@@ -57,7 +57,9 @@ const TRACEPARENT =
 const VERSION_0_LENGTH = 55
 const SAMPLED = 1
 
-/** Undefined for what is no `traceparent`: a trace of one's own begins then. */
+/**
+ * Parses a `traceparent` header; undefined if it is invalid, so that the caller starts a new trace.
+ */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string' || text.length > 512) return undefined
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text) ?? []

@@ -20,7 +20,10 @@ test('agent servers: without a node, those of the cluster, and none can be set',
   assert.deepEqual(await server.ok('listAgentServers'), ['127.0.0.1:4646'])
   const query = { address: '10.0.0.1:4646' }
   const rejected = await server.refusal('setAgentServers', { query })
-  assert.deepEqual(rejected, [501, 'this agent runs no node'])
+  assert.deepEqual(rejected, [
+    501,
+    'this agent does not run a node: send the request to a client agent',
+  ])
 })
 
 test('agent servers: those of the node are listed and replaced', async () => {
@@ -81,8 +84,11 @@ test('agent force-leave: says what became of the server', async () => {
     await server.refusal('forceLeaveAgent', { query: { node } })
   assert.deepEqual(await refused('a'), [
     400,
-    'server "a" is alive: stop it, and it leaves by itself',
+    'server "a" is alive: only failed servers can be forced to leave. Stop it, and it leaves the cluster.',
   ])
-  assert.deepEqual(await refused('z'), [404, 'server "z" is unknown or does not answer'])
+  assert.deepEqual(await refused('z'), [
+    404,
+    'server "z" is unknown or not alive; `reeve server members` lists the servers',
+  ])
   assert.deepEqual(await refused(''), [400, 'missing node to force leave'])
 })

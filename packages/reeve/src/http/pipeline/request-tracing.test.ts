@@ -69,6 +69,7 @@ function aTracedApp(t: TestContext, run: Run) {
     run: (_mounted: unknown, target: { readonly request: FastifyRequest; reply: FastifyReply }) =>
       run(target.reply, target.request),
   } as unknown as Api<MountedRoute, unknown, unknown, unknown>)
+  // As above.
   const mounted = { route: { id: 'useCase' } } as unknown as MountedRoute
   const handler = (request: FastifyRequest, reply: FastifyReply): void =>
     void api.run(mounted, { request, reply, params: {}, caller: {}, query: {} }, {})

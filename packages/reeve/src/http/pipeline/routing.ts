@@ -152,7 +152,7 @@ export class RequestRouting {
     head: Buffer,
     handling: RouteHandling,
   ): boolean {
-    // No route that becomes a WebSocket names a server.
+    // WebSocket routes do not support `server_id`.
     const answeredBy = handling.answeredBy === 'named' ? 'self' : handling.answeredBy
     const consistency = { answeredBy, isRead: true, isStale: false, isConsistent: false }
     const route = this.#leader?.route(request, consistency) ?? 'local'
@@ -177,7 +177,10 @@ function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): Read
   }
 }
 
-/** Nodes are connected to the leader. */
+/**
+ * Resolves the server of a route with `answeredBy: 'named'`. Requests about a node go to the
+ * leader, which holds the node's connection.
+ */
 function answererOf(
   { answeredBy }: RouteHandling,
   query: RawQuery,

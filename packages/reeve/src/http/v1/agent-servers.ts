@@ -45,10 +45,15 @@ export function agentServerEndpoints(agent: AgentInfo): readonly Endpoint[] {
   ]
 }
 
-const NO_NODE = refusal('node-not-enabled', 'this agent runs no node')
+const NO_NODE = refusal(
+  'node-not-enabled',
+  'this agent does not run a node: send the request to a client agent',
+)
 
 function isAlive(name: string): Refusal {
-  const text = `server ${JSON.stringify(name)} is alive: stop it, and it leaves by itself`
+  const text =
+    `server ${JSON.stringify(name)} is alive: only failed servers can be forced to leave. ` +
+    'Stop it, and it leaves the cluster.'
   return refusal('invalid-input', text)
 }
 
@@ -59,7 +64,10 @@ function addressesOf(given: readonly string[] | undefined): Result<readonly stri
   return err(refusal('invalid-input', `at most ${ADDRESSES_MAX} addresses can be given`))
 }
 
-/** Servers that share a database are members by themselves: nothing has to be changed. */
+/**
+ * Reports which addresses are members. Servers join through the shared database, so nothing is
+ * changed.
+ */
 function joined(members: readonly AgentMember[], addresses: readonly string[]) {
   const known = new Set(
     members

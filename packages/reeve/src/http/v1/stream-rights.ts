@@ -6,7 +6,7 @@ import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
 import { closingOf } from './exec-closing.ts'
 import { watchRights } from './exec-rights.ts'
 
-/** Who reads a log or a file, and whether the caller may. */
+/** The reader of a stream, and the permission that it needs. */
 export interface StreamReader {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
