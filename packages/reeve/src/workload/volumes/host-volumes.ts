@@ -31,6 +31,7 @@ import type { RequestCaller, WorkloadContext } from '../context.ts'
 import type { NodeGateway } from '../nodes/node-gateway.ts'
 import { findVolumeNode } from './find-node.ts'
 import { mountersOf } from './mounters.ts'
+import { oneWriteAtATime } from './one-write-at-a-time.ts'
 
 export const HOST_VOLUME_NOT_FOUND: Refusal = refusal(
   'host-volume-not-found',
@@ -66,9 +67,11 @@ export async function writeHostVolume(
   const capability = origin === 'created' ? 'host-volume-create' : 'host-volume-register'
   if (!caller.grants.allows(input.Namespace || DEFAULT_NAMESPACE, capability))
     return err(PERMISSION_DENIED)
-  return input.ID
-    ? await change(host, caller, { input, origin })
-    : await add(host, caller, { input, origin })
+  if (!input.ID) return await add(host, caller, { input, origin })
+  const key = namespacedKey(input.Namespace || DEFAULT_NAMESPACE, input.ID)
+  return await oneWriteAtATime(host.context.store, key, () =>
+    change(host, caller, { input, origin }),
+  )
 }
 
 interface Write {
@@ -89,9 +92,22 @@ async function add(
   // From here to the commit nothing waits: of two volumes with one name on a node, one is stored.
   const planned = planNew(context, input, origin)
   if (!planned.ok) return planned
-  const stored = await storeVolume(context, by, planned.value)
+  const { Namespace, ID } = planned.value
+  const { store } = context
+  const stored = storeVolume(context, by, planned.value)
+  return await oneWriteAtATime(store, namespacedKey(Namespace, ID), async () =>
+    makeOnNode(host, await stored, origin),
+  )
+}
+
+async function makeOnNode(
+  host: VolumeHost,
+  stored: HostVolumeRecord,
+  origin: VolumeOrigin,
+): Promise<Result<VolumeWritten, Refusal>> {
+  const { context } = host
   const made = await askNode(host, stored, origin)
-  if (made.ok) return await settle(context, stored, made.value)
+  if (made.ok) return await settle(context, 'system', stored, made.value)
   if (await isWithoutTrace(host, stored, made.error)) {
     await forget(context, stored)
     return made
@@ -108,7 +124,7 @@ async function isWithoutTrace(
 ): Promise<boolean> {
   if (!IN_DOUBT.has(code)) return true
   const request = { verb: 'delete-volume', volume: volumeOnNode(volume) } as const
-  return (await gateway.request(volume.NodeID, request)).ok
+  return (await gateway.request(volume.NodeID, request, NODE_MS_MAX)).ok
 }
 
 /** After these nobody knows what the node has done. */
@@ -128,12 +144,7 @@ async function change(
   if (!changed.ok) return changed
   const made = await askNode(host, changed.value, origin)
   if (!made.ok) return made
-  const { Namespace, ID, ModifyIndex } = changed.value
-  const known = context.store.tables.host_volumes.find(namespacedKey(Namespace, ID))
-  if (known?.ModifyIndex !== ModifyIndex)
-    return err(refusal('host-volume-changed', 'the volume was changed meanwhile: try again'))
-  const stored = await storeVolume(context, by, withMade(changed.value, made.value))
-  return ok({ volume: stored, index: stored.ModifyIndex })
+  return await settle(context, by, changed.value, made.value)
 }
 
 /** What the node says of a volume; the capacity of a registered one is what was registered. */
@@ -242,29 +253,28 @@ function volumeOnNode(volume: HostVolumeRecord): VolumeOnNode {
   }
 }
 
-/** What the node has made is stored with the volume, unless that was deleted meanwhile. */
+/**
+ * Stores a volume as it was requested and made, with its state as it is now. Only the volume's node
+ * can have changed it meanwhile, or garbage collection removed it.
+ */
 async function settle(
   context: WorkloadContext,
-  stored: HostVolumeRecord,
-  { path, bytes }: MadeVolume,
+  by: CommitAuthor,
+  requested: HostVolumeRecord,
+  made: MadeVolume,
 ): Promise<Result<VolumeWritten, Refusal>> {
-  const { store } = context
-  const key = namespacedKey(stored.Namespace, stored.ID)
-  const known = store.tables.host_volumes.find(key)
-  if (known === undefined)
-    return err(refusal('host-volume-changed', 'the volume was deleted while it was made'))
-  const State = hostVolumeState(known, store.tables.nodes.find(known.NodeID))
-  const volume = await storeVolume(context, 'system', {
-    ...withMade(known, { path, bytes }),
-    State,
-  })
+  const { tables } = context.store
+  if (!tables.host_volumes.has(namespacedKey(requested.Namespace, requested.ID)))
+    return err(refusal('host-volume-changed', 'the volume was removed while its node worked on it'))
+  const State = hostVolumeState(requested, tables.nodes.find(requested.NodeID))
+  const volume = await storeVolume(context, by, { ...withMade(requested, made), State })
   return ok({ volume, index: volume.ModifyIndex })
 }
 
 /** A new volume that its node could not make. */
 async function forget({ store }: WorkloadContext, volume: HostVolumeRecord): Promise<void> {
   const key = namespacedKey(volume.Namespace, volume.ID)
-  if (store.tables.host_volumes.find(key)?.ModifyIndex !== volume.ModifyIndex) return
+  if (store.tables.host_volumes.find(key)?.CreateIndex !== volume.CreateIndex) return
   const { durable } = store.commit({
     by: 'system',
     cause: 'HostVolumeDeleted',
@@ -282,11 +292,22 @@ export interface VolumeDeletion {
 
 /** Deletes a volume that nothing mounts, first on its node. */
 export async function deleteHostVolume(
+  host: VolumeHost,
+  caller: RequestCaller,
+  deletion: VolumeDeletion,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const { namespace, id } = deletion
+  if (!caller.grants.allows(namespace, 'host-volume-delete')) return err(PERMISSION_DENIED)
+  return await oneWriteAtATime(host.context.store, namespacedKey(namespace, id), () =>
+    removeVolume(host, caller, deletion),
+  )
+}
+
+async function removeVolume(
   { context, gateway }: VolumeHost,
   caller: RequestCaller,
   { namespace, id, force }: VolumeDeletion,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
-  if (!caller.grants.allows(namespace, 'host-volume-delete')) return err(PERMISSION_DENIED)
   const { store } = context
   const key = namespacedKey(namespace, id)
   const volume = store.tables.host_volumes.find(key)
@@ -299,7 +320,7 @@ export async function deleteHostVolume(
         `volume ${id} is mounted by allocation ${mounter.ID}: stop it first`,
       ),
     )
-  // Nothing is placed on it from here on.
+  // Takes no new allocations, unless the node registers anew before it withdraws the volume.
   const closed = await storeVolume(context, caller.by, { ...volume, State: 'unavailable' })
   const gone = await deleteOnNode(gateway, store.tables, closed)
   if (!gone.ok && !force) {
