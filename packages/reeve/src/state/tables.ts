@@ -252,6 +252,8 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
       namespace: (row) => row.Namespace,
       // Their state follows from that of their node.
       node: (row) => row.NodeID,
+      // Contains all volumes of removed nodes, for garbage collection.
+      unavailable: (row) => (row.State === 'unavailable' ? 'yes' : undefined),
     },
   },
   job_submissions: {
@@ -426,8 +428,8 @@ export function createTables(): Tables {
 }
 
 /**
- * Somebody who keeps something derived from a table. Told in the same turn in which a row changes,
- * so that the next decision sees both alike.
+ * Maintains data derived from a table. Called in the turn in which a row changes, so that later
+ * decisions see both consistently.
  */
 export interface TableObserver<N extends TableName> {
   changed(before: Row<N> | undefined, after: Row<N> | undefined): void

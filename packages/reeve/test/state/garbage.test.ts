@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, Evaluation, Job } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import type { AllocationRow } from '../../src/model/index.ts'
+import { newHostVolume, type AllocationRow } from '../../src/model/index.ts'
 import {
   collectGarbage,
   decideGarbage,
@@ -416,6 +416,18 @@ for (const { name, row, live, goes } of [
   })
 
 // Slices
+
+test('a node with volumes stays, and so do they', async () => {
+  const row = newHostVolume({ Name: 'data' }, { id: anId('any', 1), origin: 'created' })
+  const down = { Status: 'down', StatusUpdatedAt: secondsAgo(48 * HOUR_MS) } as const
+  const state = { NodeID: anId('node', 1), State: 'unavailable' } as const
+  const store = await withRows([
+    node({ ID: anId('node', 1), ...down }),
+    put('host_volumes', { ...row, ...state, ModifyTime: ago(48 * HOUR_MS) }),
+  ])
+  assert.deepEqual(await collect(store), NOTHING)
+  assert.equal(store.tables.host_volumes.size, 1)
+})
 
 test('a large job goes in slices, none of which removes more than a thousand rows', async () => {
   const owner = job({ Type: 'batch', Status: 'dead' })

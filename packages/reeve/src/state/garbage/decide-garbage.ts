@@ -74,7 +74,7 @@ function advance(round: Round, cursor: GarbageCursor): GarbageCursor | undefined
       return (
         advanceNodes(round, cursor) ?? {
           stage: 'volumes',
-          keys: [...tables.host_volumes.keys()],
+          keys: sortedKeys(tables.host_volumes, 'unavailable'),
           at: 0,
         }
       )
@@ -140,7 +140,10 @@ function holdsUp({ tables }: Round, row: Deployment): boolean {
   )
 }
 
-/** A node that has been down for long and that nothing is on. */
+/**
+ * A node that has been down for long, without unfinished allocations and volumes: it may return
+ * with the data of its volumes, so purging it or deleting them by force is left to operators.
+ */
 function advanceNodes(round: Round, cursor: ListCursor<'nodes'>): GarbageCursor | undefined {
   const { tables, slice, nowMs, ages } = round
   const id = cursor.keys[cursor.at]
@@ -148,11 +151,12 @@ function advanceNodes(round: Round, cursor: ListCursor<'nodes'>): GarbageCursor 
   slice.decode()
   const node = tables.nodes.find(id)
   const isOld = node?.Status === 'down' && node.StatusUpdatedAt * 1000 <= nowMs - ages.nodeMs
-  if (isOld && !isUsed(round, 'node', id)) slice.remove('nodes', id)
+  const hasVolumes = tables.host_volumes.countIn('node', id) > 0
+  if (isOld && !hasVolumes && !isUsed(round, 'node', id)) slice.remove('nodes', id)
   return { ...cursor, at: cursor.at + 1 }
 }
 
-/** A volume whose node was forgotten long ago, and its data with it. */
+/** Removes a volume whose node was removed longer ago than the node threshold. */
 function advanceVolumes(round: Round, cursor: ListCursor<'volumes'>): GarbageCursor | undefined {
   const { tables, slice, nowMs, ages } = round
   const key = cursor.keys[cursor.at]
