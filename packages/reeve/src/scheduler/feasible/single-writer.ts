@@ -1,4 +1,4 @@
-import type { Job, TaskGroup } from '@reeve/contract'
+import type { HostVolumeRecord, Job, TaskGroup, VolumeRequest } from '@reeve/contract'
 import { isClientTerminal, type AllocationRow, type PublicNode } from '../../model/index.ts'
 import type { Proposed } from '../proposed.ts'
 import type { PlacementView } from '../view.ts'
@@ -9,50 +9,69 @@ interface WriterContext {
   readonly job: Job
   readonly group: TaskGroup
   readonly proposed: Proposed
-  readonly view: Pick<PlacementView, 'allocationsOn' | 'findJobOf'>
+  readonly view: Pick<PlacementView, 'allocationsOn' | 'findHostVolume' | 'findJobOf'>
 }
 
-/** A volume that one allocation alone may write takes no second one. */
+const EXCLUSIVE = 'single-node-single-writer'
+
+/** A volume with an exclusive writer takes no second writer, and one with a writer no exclusive one. */
 export function singleWriterRules(context: WriterContext): readonly DistinctRule[] {
-  const sources = Object.values(context.group.Volumes ?? {})
-    .filter((volume) => volume.AccessMode === 'single-node-single-writer' && !volume.PerAlloc)
-    .map(({ Source }) => Source)
-  return sources.map((source) => {
-    const text = `host volume "${source}" has a writer`
+  const { group } = context
+  const sources = new Set(writtenVolumes(group).map(({ Source }) => Source))
+  return [...sources].map((source) => {
+    const text = `host volume "${source}" is in use by another writer`
     return {
       rule: 'volume',
       level: 'group',
       constraint: null,
-      check: (node) => (hasWriter(node, source, context) ? text : undefined),
+      check: (node) => (hasConflict(node, source, context) ? text : undefined),
       found: () => source,
       flipped: () => [],
     }
   })
 }
 
-function hasWriter(
+function hasConflict(
   node: PublicNode,
   source: string,
-  { job, proposed, view }: WriterContext,
+  { job, group, proposed, view }: WriterContext,
 ): boolean {
-  // One of the configuration may be written by any number.
-  if ((volumeOn(node, source)?.ID ?? '') === '') return false
-  const own = job.TaskGroups.filter((group) => writes(group, source))
+  // Configured volumes have no writer limit.
+  const id = volumeOn(node, source)?.ID ?? ''
+  if (id === '' || !mayBeExclusive(view.findHostVolume(job.Namespace, id))) return false
+  const isExclusive = writes(group, source, EXCLUSIVE)
+  const excludes = (other: TaskGroup): boolean =>
+    isExclusive ? writes(other, source) : writes(other, source, EXCLUSIVE)
+  const own = job.TaskGroups.filter(excludes)
   if (own.some(({ Name }) => proposed.countOn(node.ID, Name) > 0)) return true
   return view.allocationsOn(node.ID).some((row) => {
     if (isOf(row, job) || isClientTerminal(row) || proposed.isEvicted(row)) return false
     const groups = view.findJobOf(row)?.TaskGroups ?? []
-    return groups.some((group) => group.Name === row.TaskGroup && writes(group, source))
+    return groups.some((other) => other.Name === row.TaskGroup && excludes(other))
   })
 }
 
-/** Those of the job itself are in the plan so far. */
+/** Without the capability no allocation can be an exclusive writer. */
+function mayBeExclusive(volume: HostVolumeRecord | undefined): boolean {
+  const capabilities = volume?.RequestedCapabilities ?? []
+  return capabilities.some(({ AccessMode }) => AccessMode === EXCLUSIVE)
+}
+
+/** Allocations of the same job are counted through the plan. */
 function isOf(row: AllocationRow, job: Job): boolean {
   return row.Namespace === job.Namespace && row.JobID === job.ID
 }
 
-function writes({ Volumes }: TaskGroup, source: string): boolean {
-  return Object.values(Volumes ?? {}).some(
-    (volume) => volume.Type === 'host' && volume.Source === source && !volume.ReadOnly,
+function writes(group: TaskGroup, source: string, accessMode?: string): boolean {
+  return writtenVolumes(group).some(
+    (volume) =>
+      volume.Source === source && (accessMode === undefined || volume.AccessMode === accessMode),
+  )
+}
+
+/** Volumes for each allocation of a group have one writer in any case. */
+function writtenVolumes({ Volumes }: TaskGroup): readonly VolumeRequest[] {
+  return Object.values(Volumes ?? {}).filter(
+    ({ Type, ReadOnly, PerAlloc }) => Type === 'host' && !ReadOnly && !PerAlloc,
   )
 }
