@@ -74,13 +74,13 @@ export function volumeNodeCheck(
   return (node) => {
     if (!Object.hasOwn(node.Attributes, plugin))
       return ask.PluginID === ''
-        ? 'the agent is too old for dynamic volumes'
+        ? 'agent does not support dynamic host volumes'
         : `missing volume plugin "${ask.PluginID}"`
     for (const check of constraints) {
       const reason = check(node)
       if (reason !== undefined) return reason
     }
-    if (hasName(node, ask.Name, neighbours)) return `a volume is named "${ask.Name}" there`
+    if (hasName(node, ask.Name, neighbours)) return `volume name "${ask.Name}" is already in use`
     if (ask.RequestedCapacityMinBytes > freeBytes(node, neighbours)) return 'not enough disk'
     return undefined
   }
@@ -105,11 +105,16 @@ function hasName(
   )
 }
 
-/** Disk that neither the node keeps for itself, nor allocations and volumes were promised. */
+/**
+ * Returns the disk space that is not reserved, allocated, or promised to volumes. Registered
+ * directories do not count: they may be on any file system.
+ */
 function freeBytes(node: PublicNode, { volumesOn, usageOn }: VolumeNeighbours): number {
-  const promised = volumesOn(node.ID).map(({ CapacityBytes, RequestedCapacityMinBytes }) =>
-    Math.max(CapacityBytes, RequestedCapacityMinBytes),
-  )
+  const promised = volumesOn(node.ID)
+    .filter(({ PluginID }) => PluginID !== '')
+    .map(({ CapacityBytes, RequestedCapacityMinBytes }) =>
+      Math.max(CapacityBytes, RequestedCapacityMinBytes),
+    )
   const freeMB = capacityOf(node).diskMB - usageOn(node.ID).diskMB
   return freeMB * BYTES_PER_MB - promised.reduce((sum, bytes) => sum + bytes, 0)
 }
