@@ -21,7 +21,6 @@ export function computedClass(node: NodeRegistration): string {
     .filter(([, driver]) => driver.Detected && driver.Healthy)
     .map(([name]) => name)
     .toSorted(compareText)
-  const volumes = Object.keys(node.HostVolumes ?? {}).toSorted(compareText)
   const devices = (node.NodeResources.Devices ?? []).map((device) => [
     device.Vendor,
     device.Type,
@@ -34,7 +33,6 @@ export function computedClass(node: NodeRegistration): string {
     shared(node.Attributes),
     shared(node.Meta),
     drivers,
-    volumes,
     devices,
   ]
   return `v1:${blake2b256(JSON.stringify(facts)).slice(0, 22)}`
