@@ -66,10 +66,15 @@ export class ClockLoop {
 
   /** Looks at the clock now: whoever ends something because its time is over asks first. */
   check(): void {
+    this.#compare()
+    // Corrected rows were written by this loop, so the next jump moves them as well.
+    this.#checkedIndex = this.#options.store.index
+  }
+
+  #compare(): void {
     const offsetMs = this.#offset()
     const jumpMs = offsetMs - this.#offsetMs
     const lastIndex = this.#checkedIndex
-    this.#checkedIndex = this.#options.store.index
     this.#offsetMs = offsetMs
     // Time servers slow a clock down or speed it up; that is no jump, however long it goes on.
     if (Math.abs(jumpMs) < JUMP_MS_MIN) return this.#correctWhatWasAhead()

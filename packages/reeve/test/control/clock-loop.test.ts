@@ -257,6 +257,21 @@ for (const { name, durationMs, rows, dueMs } of cases) {
 }
 
 for (const { name, durationMs, rows, dueMs } of cases)
+  test(`clock loop: ${name} keeps what is left when a small jump is set right`, async (t) => {
+    const { server, loop, write } = await aWorld(t)
+    const { clock, context } = server
+    await write(...rows(clock.nowMs()))
+    loop.start()
+    clock.advance(15_000)
+    for (const jumpMs of [5_000, -5_000]) {
+      clock.jump(jumpMs)
+      clock.advance(1_000)
+    }
+    assert.equal(dueMs(context.store.tables) - clock.nowMs(), durationMs - 17_000)
+    loop.stop()
+  })
+
+for (const { name, durationMs, rows, dueMs } of cases)
   for (const jumpMs of [-DAY_MS, -10_000])
     test(`clock loop: ${name} written right after a jump of ${jumpMs} ms is not cut short`, async (t) => {
       const { server, loop, write } = await aWorld(t)
