@@ -186,7 +186,7 @@ test('a directory of a node is registered, and stays when the volume is deleted'
 })
 
 /** A server whose nodes a test speaks for, with volumes as their nodes would have made them. */
-async function withVolumes(count: number, capability = 'single-node-writer') {
+async function withVolumes(count: number, ...capabilities: readonly string[]) {
   const scheduled = await withScheduler(await createTestServer({ aclEnabled: false }), 0)
   const { server } = scheduled
   for (let i = 1; i <= count; i++) {
@@ -196,7 +196,10 @@ async function withVolumes(count: number, capability = 'single-node-writer') {
     await putVolume(server, {
       ID: volume,
       NodeID: ID,
-      RequestedCapabilities: [{ AccessMode: capability, AttachmentMode: 'file-system' }],
+      RequestedCapabilities: (capabilities.length === 0
+        ? ['single-node-writer']
+        : capabilities
+      ).map((AccessMode) => ({ AccessMode, AttachmentMode: 'file-system' })),
     })
   }
   return scheduled
@@ -241,6 +244,21 @@ test('a volume with a single writer has one, and the next when that has ended', 
   assert.equal(allocationsOf('other').length, 1)
 })
 
+const SINGLE = 'single-node-single-writer'
+const MULTI = 'single-node-multi-writer'
+for (const [first, second, count] of [
+  [SINGLE, MULTI, 0],
+  [MULTI, SINGLE, 0],
+  [MULTI, MULTI, 1],
+] as const)
+  test(`beside a writer with ${first}, ${count} with ${second} is placed`, async () => {
+    const { run, allocationsOf } = await withVolumes(1, SINGLE, MULTI)
+    await run({ TaskGroups: [mounting({ AccessMode: first })] })
+    await run({ ID: 'other', TaskGroups: [mounting({ AccessMode: second })] })
+    assert.equal(allocationsOf('web').length, 1)
+    assert.equal(allocationsOf('other').length, count)
+  })
+
 test('a job of another namespace is not placed on a volume', async () => {
   const { run, allocationsOf, server, settle } = await withVolumes(1)
   await server.ok('writeNamespace', { body: { Name: 'shop' } })
@@ -266,13 +284,15 @@ test('a volume is unavailable while its node is down, and collected after its no
   await until('the volume to be collected', () => store.tables.host_volumes.size === 0 || undefined)
 })
 
-test('volumes are placed by constraints, pool, plugin, room and number', async () => {
+const LARGE_PATTERN = { LTarget: '${node.pool}', Operand: 'regexp', RTarget: 'a{500}' }
+
+test('volumes are placed by constraints, pool, plugin and room', async () => {
   const { server } = await withVolumes(1)
   await putNode(server, { ID: anId('node', 2), NodePool: 'gpu', Attributes: ATTRIBUTES })
   await server.ok('writeNodePool', { body: { Name: 'gpu' } })
   await putNode(server, { ID: anId('node', 3), Attributes: {} })
   const asks = [
-    [{ Name: 'data', NodePool: 'default' }, /a volume is named "data" there \(1\)/],
+    [{ Name: 'data', NodePool: 'default' }, /volume name "data" is already in use \(1\)/],
     [{ Name: 'x', NodePool: 'none' }, /node pool not found/],
     [{ Name: 'x', PluginID: 'zfs' }, /missing volume plugin "zfs" \(3\)/],
     [{ Name: 'x', RequestedCapacityMinBytes: 2 ** 52 }, /not enough disk \(2\)/],
@@ -284,6 +304,7 @@ test('volumes are placed by constraints, pool, plugin, room and number', async (
     [{ Name: 'x', RequestedCapabilities: [{ AccessMode: 'any' }] }, /AccessMode "any"/],
     [{ Name: 'x', RequestedCapacityMinBytes: 5, RequestedCapacityMaxBytes: 4 }, /is below/],
     [{ Name: 'x', Constraints: [{ Operand: 'distinct_hosts' }] }, /distinct_hosts/],
+    [{ Name: 'x', Constraints: Array(64).fill(LARGE_PATTERN) }, /instructions together/],
     [{ Name: 'x', Namespace: 'none' }, /nonexistent namespace/],
     [{ Name: 'x', ID: anId('any', 7) }, /host volume not found/],
   ] as const
@@ -292,7 +313,7 @@ test('volumes are placed by constraints, pool, plugin, room and number', async (
     assert.match(answer.text, text, JSON.stringify(Volume))
     assert.ok([400, 404].includes(answer.status))
   }
-  // The node with the fewest volumes is chosen, and nobody answers for it.
+  // A node is chosen, and nobody answers for it.
   const silent = await server.call('createHostVolume', { body: { Volume: { Name: 'x' } } })
   assert.equal(silent.status, 503)
   const left = server.context.store.tables.host_volumes.rows()

@@ -9,6 +9,7 @@ import {
   type VolumeCapability,
 } from '@reeve/contract'
 import { nodeRules } from '../canonical/canonicalize-constraint.ts'
+import { patternInstructions } from '../job/job-size.ts'
 import { LIMITS } from '../limits.ts'
 import { isNodePoolName } from '../node/registration-problem.ts'
 import type { NodeRow } from '../node-row.ts'
@@ -183,6 +184,8 @@ function constraintProblem({ Constraints }: HostVolumeRecord): string | undefine
   const distinct = constraints.find(({ Operand }) => Operand.startsWith('distinct_'))
   if (distinct !== undefined)
     return `a constraint of a volume cannot use ${distinct.Operand}: a volume is placed on one node`
+  if (patternInstructions({ Constraints: constraints }) > LIMITS.patternInstructionsMax)
+    return `the regular expressions of the constraints have more than ${LIMITS.patternInstructionsMax} instructions together`
   const findings = checkConstraints(constraints, 'Constraints')
   return findings.length === 0 ? undefined : findingsText(findings)
 }

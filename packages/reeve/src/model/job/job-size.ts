@@ -19,8 +19,8 @@ export function jobSizeProblem(job: Input<Job>): string | undefined {
     : undefined
 }
 
-/** Counts the regex instructions of all constraints and affinities of the job (decision 0007). */
-function patternInstructions(job: Input<Job>): number {
+/** Counts the regex instructions of all constraints and affinities of a job or another object. */
+export function patternInstructions(job: Pick<Input<Job>, 'TaskGroups'> & Constrained): number {
   let size = patternsOf(job, 0)
   for (const group of job.TaskGroups ?? []) {
     size = patternsOf(group, size)
