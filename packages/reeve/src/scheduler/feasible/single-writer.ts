@@ -14,7 +14,7 @@ interface WriterContext {
 
 const EXCLUSIVE = 'single-node-single-writer'
 
-/** A volume with an exclusive writer takes no second writer, and one with a writer no exclusive one. */
+/** Keeps other writers from a volume with an exclusive writer, and exclusive ones from one in use. */
 export function singleWriterRules(context: WriterContext): readonly DistinctRule[] {
   const { group } = context
   const sources = new Set(writtenVolumes(group).map(({ Source }) => Source))
