@@ -14,7 +14,7 @@ interface WriterContext {
 
 const EXCLUSIVE = 'single-node-single-writer'
 
-/** Keeps other writers from a volume with an exclusive writer, and exclusive ones from one in use. */
+/** Keeps other writers from a volume with an exclusive one, and exclusive ones from one in use. */
 export function singleWriterRules(context: WriterContext): readonly DistinctRule[] {
   const { group } = context
   const sources = new Set(writtenVolumes(group).map(({ Source }) => Source))
