@@ -45,10 +45,18 @@ export function createWebhookSender({
         }
         return await exchange(url, { ...request, headers }, lookup)
       } catch (thrown) {
-        return { code: null, body: errorMessage(thrown).slice(0, ANSWER_CHARS_MAX) }
+        return { code: null, body: reasonOf(thrown).slice(0, ANSWER_CHARS_MAX) }
       }
     },
   }
+}
+
+/** A name with several addresses fails with one error for each, and no message of its own. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof AggregateError) return thrown.errors.map(errorMessage).join('; ')
+  const cause = thrown instanceof Error ? thrown.cause : undefined
+  const isTimeout = cause instanceof DOMException && cause.name === 'TimeoutError'
+  return isTimeout ? `no response within ${ANSWER_MS_MAX / 1_000} s` : errorMessage(thrown)
 }
 
 function withOtherNames(
@@ -64,7 +72,7 @@ function withOtherNames(
 
 async function exchange(
   url: URL,
-  { body, headers }: WebhookRequest,
+  { body, headers, signal }: WebhookRequest,
   lookup: ReturnType<typeof policyLookup>,
 ): Promise<WebhookAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -74,7 +82,7 @@ async function exchange(
     lookup,
     // One connection for each: receivers are many, and notifications are rare.
     agent: false,
-    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    signal: AbortSignal.any([AbortSignal.timeout(ANSWER_MS_MAX), ...(signal ? [signal] : [])]),
   }
   const request =
     url.protocol === 'https:'
