@@ -86,9 +86,11 @@ export async function createNotificationConfiguration(
   if (problem !== undefined) return err(problem)
   const tested = await testedRow(host, changedRow(context, blank, attributes))
   if (!tested.ok) return tested
-  // The workspace may have been deleted during the test.
+  // During the test the workspace may have been deleted, or other configurations created.
   const still = find()
   if (!still.ok) return still
+  const full = roomProblem(context.store.tables, workspaceId)
+  if (full !== undefined) return err(full)
   await write(context, caller, { action: 'NotificationConfigurationCreated', row: tested.value })
   return tested
 }
@@ -106,7 +108,8 @@ function urlProblem(url: string | undefined): GovernanceRefusal | undefined {
   if (url === undefined) return undefined
   const parsed = URL.parse(url)
   if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return undefined
-  return invalid('/data/attributes/url', 'Url must begin with http:// or https://')
+  const found = parsed === null ? 'is invalid' : `has the scheme "${parsed.protocol.slice(0, -1)}"`
+  return invalid('/data/attributes/url', `Url ${found}; it must begin with http:// or https://`)
 }
 
 /** Applies a request. Omitted attributes are unchanged; an empty token removes the signature. */
@@ -118,6 +121,7 @@ function changedRow(
   const { name, url, token, enabled, triggers } = attributes
   const isNewUrl = url !== undefined && (before.url === '' || sealer.open(before.url) !== url)
   const isEnabled = enabled ?? before.enabled
+  const isNewTrigger = triggers?.some((one) => !before.triggers.includes(one)) ?? false
   return {
     ...before,
     name: name ?? before.name,
@@ -125,7 +129,7 @@ function changedRow(
     token: token === undefined ? before.token : token ? sealer.seal(token) : null,
     enabled: isEnabled,
     triggers: triggers === undefined ? before.triggers : [...new Set(triggers)],
-    enabledMs: isEnabled && !before.enabled ? clock.nowMs() : before.enabledMs,
+    enabledMs: isEnabled && (isNewTrigger || !before.enabled) ? clock.nowMs() : before.enabledMs,
   }
 }
 
@@ -135,7 +139,7 @@ async function testedRow(
   row: NotificationConfigurationRow,
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
   if (!row.enabled) return ok(row)
-  const lastDelivery = await sendNotification(notifier, row, undefined)
+  const lastDelivery = await sendNotification(notifier, row)
   return lastDelivery.successful ? ok({ ...row, lastDelivery }) : err(refusedBy(lastDelivery))
 }
 
@@ -143,8 +147,16 @@ function refusedBy({
   code,
   body,
 }: NonNullable<NotificationConfigurationRow['lastDelivery']>): GovernanceRefusal {
-  const said = code === null ? `did not answer: ${body}` : `answered ${code}`
-  return invalid('/data/attributes/url', `Url was tested, and its server ${said}`)
+  const reason = code === null ? `no response: ${body}` : `HTTP status ${code}`
+  return invalid(
+    '/data/attributes/url',
+    `Url failed verification: ${reason}; the receiver must respond with 2xx`,
+  )
+}
+
+const CHANGED_MEANWHILE: GovernanceRefusal = {
+  code: 'conflict',
+  detail: 'The configuration was changed during its test; try again',
 }
 
 export async function updateNotificationConfiguration(
@@ -168,9 +180,21 @@ export async function updateNotificationConfiguration(
   if (!tested.ok) return tested
   const still = findNotificationConfiguration(context, caller, id)
   if (!still.ok) return still
-  const row = { ...tested.value, updatedMs: context.clock.nowMs() }
+  // The test used the receiver of the row before it; other changes are kept.
+  const current = still.value
+  if (!hasSameReceiver(current, found.value)) return err(CHANGED_MEANWHILE)
+  const { lastDelivery } = changed.enabled ? tested.value : current
+  const updatedMs = context.clock.nowMs()
+  const row = { ...changedRow(context, current, attributes), lastDelivery, updatedMs }
   await write(context, caller, { action: 'NotificationConfigurationUpdated', row })
   return ok(row)
+}
+
+function hasSameReceiver(
+  a: NotificationConfigurationRow,
+  b: NotificationConfigurationRow,
+): boolean {
+  return a.url === b.url && a.token === b.token && a.enabled === b.enabled
 }
 
 /** Sends a test and stores its result, whether or not it succeeds. */
@@ -181,7 +205,7 @@ export async function verifyNotificationConfiguration(
 ): Promise<Result<NotificationConfigurationRow, GovernanceRefusal>> {
   const found = findNotificationConfiguration(context, caller, id)
   if (!found.ok) return found
-  const lastDelivery = await sendNotification(notifier, found.value, undefined)
+  const lastDelivery = await sendNotification(notifier, found.value)
   const still = findNotificationConfiguration(context, caller, id)
   if (!still.ok) return still
   const row = { ...still.value, lastDelivery }
@@ -207,9 +231,9 @@ export async function deleteNotificationConfiguration(
 }
 
 function configurationEnd(tables: Tables, id: string): readonly Change[] {
-  const told = [...tables.notifications.keysIn('configuration', id)]
+  const deliveries = [...tables.notifications.keysIn('configuration', id)]
   return [
-    ...told.map((key) => remove('notifications', key)),
+    ...deliveries.map((key) => remove('notifications', key)),
     remove('notification_configurations', id),
   ]
 }

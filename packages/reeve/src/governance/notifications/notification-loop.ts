@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import type {
   NotificationConfigurationRow,
@@ -9,9 +10,10 @@ import {
   put,
   remove,
   RETRIED_NOTIFICATIONS,
+  SCHEDULED_WORKSPACES,
   type Change,
 } from '../../state/index.ts'
-import { OCCURRENCE_MS_MAX, occurrencesFor, type Occurrence } from './occurrences.ts'
+import { isReminded, OCCURRENCE_MS_MAX, occurrencesFor, type Occurrence } from './occurrences.ts'
 import { sendNotification, type Notifier } from './send-notification.ts'
 
 export interface NotificationLog {
@@ -24,65 +26,72 @@ export interface NotificationLoopOptions {
 }
 
 /** Maximum delay of reminders and retries. */
-const LOOK_EVERY_MS = 30_000
+const POLL_INTERVAL_MS = 30_000
 
 /** Attempts to deliver one occurrence to a failing receiver. */
 const ATTEMPTS_MAX = 5
 const RETRY_MS_FIRST = 15_000
+const RETRY_MS_MAX = retryDelayMs(ATTEMPTS_MAX - 1)
 
 /** Concurrent deliveries. */
-const AT_ONCE_MAX = 8
+const CONCURRENT_MAX = 8
 
-/** Deliveries are remembered for as long as they could be repeated. */
-const REMEMBERED_MS = 24 * OCCURRENCE_MS_MAX
+/** Records of deliveries are kept for as long as the deliveries could be repeated. */
+const DELIVERY_KEPT_MS = 24 * OCCURRENCE_MS_MAX
 
 /**
  * Delivers notifications of run and workspace events. Pending deliveries are derived from the rows
  * of runs and workspaces, and each delivery is recorded in a row: a restarted server continues
- * where the previous one stopped, and repeats a delivery only after a crash in between.
+ * where the previous one stopped. A delivery is repeated only if its record could not be stored.
  */
 export class NotificationLoop {
   readonly #options: NotificationLoopOptions
-  /** Configurations with possible deliveries, so that a round costs as much as there is to do. */
+  /** Configurations that may have pending deliveries. */
   readonly #waiting = new Set<string>()
-  /** Configurations with a delivery in progress. */
-  readonly #served = new Set<string>()
+  /** Configurations that are being served. */
+  readonly #served = new Map<string, Promise<void>>()
+  /** Aborted by `stop`. */
+  readonly #stopping = new AbortController()
   #cancelTimer: () => void = () => undefined
-  #running: Promise<void> | undefined
-  #isStopped = false
+  #unsubscribes: readonly (() => void)[] = []
 
   constructor(options: NotificationLoopOptions) {
     this.#options = options
-    const { store } = options.notifier.context
-    store.observe('runs', {
-      changed: (_before, after) => after && this.#wakeWorkspace(after.workspaceId),
-      reset: () => this.#wakeAll(),
-    })
-    store.observe('notification_configurations', {
-      changed: (_before, after) => after && this.#wake([after.id]),
-      reset: () => this.#wakeAll(),
-    })
   }
 
   start(): void {
+    const { store } = this.#options.notifier.context
+    const reset = () => this.#wakeAll()
+    this.#unsubscribes = [
+      store.observe('runs', {
+        changed: (_before, after) => after && this.#wakeWorkspace(after.workspaceId),
+        reset,
+      }),
+      store.observe('notification_configurations', {
+        changed: (before, after) => after && isEnabledAnew(before, after) && this.#wake([after.id]),
+        reset,
+      }),
+    ]
     this.#wakeAll()
-    this.#lookLater()
+    this.#schedulePoll()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#stopping.abort()
     this.#cancelTimer()
-    await this.#running
+    for (const unsubscribe of this.#unsubscribes) unsubscribe()
+    this.#waiting.clear()
+    await this.work()
   }
 
-  /** Performs the pending deliveries; only one round runs at a time. */
-  work(): Promise<void> {
-    this.#running ??= this.#round().finally(() => {
-      this.#running = undefined
-      // More events may have arrived since the round started.
-      if (this.#waiting.size > 0 && !this.#isStopped) void this.work()
-    })
-    return this.#running
+  /** Performs the pending deliveries. */
+  async work(): Promise<void> {
+    this.#serveWaiting()
+    while (this.#served.size > 0) await Promise.all(this.#served.values())
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted
   }
 
   #wakeWorkspace(workspaceId: string): void {
@@ -95,53 +104,108 @@ export class NotificationLoop {
     this.#wake(tables.notification_configurations.keysIn('enabled', ENABLED_NOTIFICATIONS))
   }
 
-  /** Called during a commit; the round starts after it. */
+  /** Called during a commit; the deliveries start after it. */
   #wake(ids: Iterable<string>): void {
+    if (this.#isStopped) return
     for (const id of ids) this.#waiting.add(id)
-    if (this.#waiting.size > 0 && !this.#isStopped) void Promise.resolve().then(() => this.work())
+    if (this.#waiting.size > 0) void Promise.resolve().then(() => this.#serveWaiting())
   }
 
-  #lookLater(): void {
-    this.#cancelTimer = this.#options.notifier.context.clock.after(LOOK_EVERY_MS, () => {
-      this.#lookLater()
-      const { tables } = this.#options.notifier.context.store
-      const retried = tables.notifications.rowsIn('retried', RETRIED_NOTIFICATIONS)
-      this.#wake(retried.map(({ configurationId }) => configurationId))
-      this.#wake(tables.notification_configurations.keysIn('reminded', ENABLED_NOTIFICATIONS))
+  #schedulePoll(): void {
+    this.#cancelTimer = this.#options.notifier.context.clock.after(POLL_INTERVAL_MS, () => {
+      this.#schedulePoll()
+      this.#wakeReminded()
+      this.#wakeRetried()
     })
   }
 
-  /** Receivers are served independently, so that a slow one delays only its own notifications. */
-  async #round(): Promise<void> {
-    const serve = async (): Promise<void> => {
-      for (let id = this.#take(); id !== undefined; id = this.#take()) {
-        await this.#tellAll(id)
-        this.#served.delete(id)
-      }
+  /** Wakes receivers of reminders that may be due, from the smaller of the two indexes. */
+  #wakeReminded(): void {
+    const { store, clock } = this.#options.notifier.context
+    const { workspaces, notification_configurations: configurations } = store.tables
+    const isNear = (workspaceId: string): boolean => {
+      const workspace = workspaces.find(workspaceId)
+      return workspace !== undefined && isReminded(workspace, clock.nowMs())
     }
-    await Promise.all(Array.from({ length: AT_ONCE_MAX }, serve))
+    const scheduled = workspaces.countIn('scheduled', SCHEDULED_WORKSPACES)
+    if (scheduled < configurations.countIn('reminded', ENABLED_NOTIFICATIONS)) {
+      const near = [...workspaces.keysIn('scheduled', SCHEDULED_WORKSPACES)].filter(isNear)
+      for (const id of near) this.#wakeWorkspace(id)
+    } else {
+      const reminded = configurations.rowsIn('reminded', ENABLED_NOTIFICATIONS)
+      this.#wake(reminded.filter((row) => isNear(row.workspaceId)).map(({ id }) => id))
+    }
+  }
+
+  /** Wakes receivers with a due retry, and deletes retries whose occurrence is too old. */
+  #wakeRetried(): void {
+    const { store, clock } = this.#options.notifier.context
+    const nowMs = clock.nowMs()
+    const retried = store.tables.notifications.rowsIn('retried', RETRIED_NOTIFICATIONS)
+    const isTooOld = ({ atMs }: NotificationRow) => nowMs - atMs > OCCURRENCE_MS_MAX
+    const old = retried.filter(isTooOld).map(({ id }) => remove('notifications', id))
+    const due = retried.filter((row) => !isTooOld(row) && isRetryDue(row, nowMs))
+    this.#wake(due.map(({ configurationId }) => configurationId))
+    if (old.length === 0 || !this.#isWritable()) return
+    try {
+      store.commit({ by: 'system', cause: undefined, changes: () => old })
+    } catch (thrown) {
+      this.#failed(thrown)
+    }
+  }
+
+  /** Receivers are served independently, so that a slow one delays only its own notifications. */
+  #serveWaiting(): void {
+    while (this.#served.size < CONCURRENT_MAX) {
+      const id = this.#take()
+      if (id === undefined) return
+      const served = this.#serve(id).finally(() => {
+        this.#served.delete(id)
+        this.#serveWaiting()
+      })
+      this.#served.set(id, served)
+    }
   }
 
   #take(): string | undefined {
-    // A receiver in progress is checked again when its delivery ends.
-    const id = [...this.#waiting].find((one) => !this.#served.has(one))
-    if (id === undefined || this.#isStopped) return undefined
-    this.#waiting.delete(id)
-    this.#served.add(id)
-    return id
+    if (this.#isStopped) return undefined
+    for (const id of this.#waiting) {
+      if (this.#served.has(id)) continue
+      this.#waiting.delete(id)
+      return id
+    }
+    return undefined
   }
 
-  async #tellAll(id: string): Promise<void> {
+  /** Delivers the oldest pending notification of a receiver, which then waits for its next turn. */
+  async #serve(id: string): Promise<void> {
+    const { store } = this.#options.notifier.context
     try {
-      // Changes that are not yet durable may still be lost.
-      await this.#options.notifier.context.store.settled()
-      for (let due = this.#next(id); due !== undefined; due = this.#next(id)) await this.#tell(due)
+      // Deriving pending deliveries reads many rows: other work runs between two receivers.
+      await setImmediate()
+      const due = this.#next(id)
+      if (due === undefined) return
+      // The rows may not be durable yet, and may be rolled back.
+      await store.settled()
+      const configuration = store.tables.notification_configurations.find(id)
+      if (configuration?.enabled !== true || this.#isStopped || !this.#isWritable()) return
+      await this.#deliver({ ...due, configuration })
+      this.#wake([id])
     } catch (thrown) {
-      // The storage failed or the server stops; the next start continues.
-      if (!(thrown instanceof Fault)) throw thrown
-      const fields = { configuration: id, err: errorMessage(thrown) }
-      this.#options.log.warn(fields, 'notifications could not be sent')
+      this.#failed(thrown)
     }
+  }
+
+  /** Whether a delivery could be recorded. */
+  #isWritable(): boolean {
+    const { store } = this.#options.notifier.context
+    return store.fault === undefined && store.restriction === undefined
+  }
+
+  /** The storage failed or the server stops; the next start continues. */
+  #failed(thrown: unknown): void {
+    if (!(thrown instanceof Fault)) throw thrown
+    this.#options.log.warn({ err: errorMessage(thrown) }, 'notifications could not be recorded')
   }
 
   /** Returns the oldest occurrence that is due for a receiver. */
@@ -153,36 +217,64 @@ export class NotificationLoop {
     if (configuration === undefined || !configuration.enabled) return undefined
     const nowMs = clock.nowMs()
     for (const occurrence of occurrencesFor(store.tables, configuration, nowMs)) {
-      const told = notifications.find(notificationId(configuration, occurrence))
-      if (told === undefined || (told.retryMs !== null && told.retryMs <= nowMs))
-        return { configuration, occurrence, attempts: told?.attempts ?? 0 }
+      const previous = notifications.find(notificationId(configuration, occurrence))
+      if (previous === undefined || isRetryDue(previous, nowMs))
+        return { configuration, occurrence, attempts: previous?.attempts ?? 0 }
     }
     return undefined
   }
 
-  async #tell(due: Due): Promise<void> {
+  async #deliver(due: Due): Promise<void> {
     const { notifier } = this.#options
     const { store } = notifier.context
-    const delivery = await sendNotification(notifier, due.configuration, due.occurrence)
-    const now = store.tables.notification_configurations.find(due.configuration.id)
-    if (now === undefined) return
+    const { configuration, occurrence } = due
+    const { signal } = this.#stopping
+    const delivery = await sendNotification(notifier, configuration, { occurrence, signal })
+    // An aborted attempt says nothing about the receiver.
+    if (signal.aborted && delivery.code === null) return
+    const current = store.tables.notification_configurations.find(configuration.id)
+    if (current === undefined) return
     await store.commit({
       by: 'system',
       cause: undefined,
       changes: () => [
-        put('notification_configurations', { ...now, lastDelivery: delivery }),
-        put('notifications', toldRow(due, delivery)),
-        ...this.#forgotten(now, delivery.atMs),
+        put('notification_configurations', { ...current, lastDelivery: delivery }),
+        put('notifications', deliveredRow(due, delivery)),
+        ...this.#expired(current, delivery.atMs),
       ],
     }).durable
   }
 
-  #forgotten({ id }: NotificationConfigurationRow, nowMs: number): readonly Change[] {
+  /** Old records of a receiver; determined once an hour, because it reads all of them. */
+  #expired({ id, lastDelivery }: NotificationConfigurationRow, nowMs: number): readonly Change[] {
+    if (lastDelivery !== null && hourOf(lastDelivery.atMs) === hourOf(nowMs)) return []
     return this.#options.notifier.context.store.tables.notifications
       .rowsIn('configuration', id)
-      .filter(({ atMs }) => nowMs - atMs > REMEMBERED_MS)
+      .filter(({ atMs }) => nowMs - atMs > DELIVERY_KEPT_MS)
       .map((row) => remove('notifications', row.id))
   }
+}
+
+function hourOf(ms: number): number {
+  return Math.floor(ms / OCCURRENCE_MS_MAX)
+}
+
+/** Whether a configuration was created or enabled, or has a new trigger. */
+function isEnabledAnew(
+  before: NotificationConfigurationRow | undefined,
+  after: NotificationConfigurationRow,
+): boolean {
+  return before?.enabled !== after.enabled || before.enabledMs !== after.enabledMs
+}
+
+/** 15 s, 1 min, 4 min, 16 min. */
+function retryDelayMs(attempts: number): number {
+  return RETRY_MS_FIRST * 4 ** (attempts - 1)
+}
+
+/** A retry that is too far in the future was scheduled by a clock that was ahead. */
+function isRetryDue({ retryMs }: NotificationRow, nowMs: number): boolean {
+  return retryMs !== null && (retryMs <= nowMs || retryMs > nowMs + RETRY_MS_MAX)
 }
 
 interface Due {
@@ -196,7 +288,7 @@ function notificationId({ id }: NotificationConfigurationRow, { key }: Occurrenc
   return `${id} ${key}`
 }
 
-function toldRow(due: Due, { successful, atMs }: NotificationDelivery): NotificationRow {
+function deliveredRow(due: Due, { successful, atMs }: NotificationDelivery): NotificationRow {
   const { configuration, occurrence } = due
   const attempts = due.attempts + 1
   const isOver = successful || attempts >= ATTEMPTS_MAX
@@ -207,7 +299,6 @@ function toldRow(due: Due, { successful, atMs }: NotificationDelivery): Notifica
     configurationId: configuration.id,
     attempts,
     atMs,
-    // 15 s, 1 min, 4 min, 16 min.
-    retryMs: isOver ? null : atMs + RETRY_MS_FIRST * 4 ** (attempts - 1),
+    retryMs: isOver ? null : atMs + retryDelayMs(attempts),
   }
 }

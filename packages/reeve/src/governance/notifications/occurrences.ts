@@ -22,6 +22,11 @@ export const OCCURRENCE_MS_MAX = HOUR_MS
 /** Times of the two reminders before a workspace is destroyed. */
 const REMINDED_HOURS = [24, 12] as const
 
+/** Whether a reminder of a workspace may be due. */
+export function isReminded({ autoDestroyAtMs: atMs }: WorkspaceRow, nowMs: number): boolean {
+  return atMs !== null && atMs > nowMs && atMs - nowMs <= REMINDED_HOURS[0] * HOUR_MS
+}
+
 /** Returns the occurrences of a workspace that match a configuration, oldest first. */
 export function occurrencesFor(
   tables: Tables,
@@ -31,10 +36,12 @@ export function occurrencesFor(
   const { workspaceId, triggers, enabledMs } = configuration
   const workspace = tables.workspaces.find(workspaceId)
   if (workspace === undefined) return []
-  const since = Math.max(enabledMs, nowMs - OCCURRENCE_MS_MAX)
-  const ofRuns = [...tables.runs.keysIn('workspace', workspaceId)].flatMap((id) =>
-    runOccurrences(tables.runs.get(id)),
-  )
+  // A time in the future comes from a clock that was ahead, and is ignored.
+  const since = Math.max(enabledMs > nowMs ? 0 : enabledMs, nowMs - OCCURRENCE_MS_MAX)
+  const runIds = triggers.some((one) => one.startsWith('run:'))
+    ? [...tables.runs.keysIn('workspace', workspaceId)]
+    : []
+  const ofRuns = runIds.flatMap((id) => runOccurrences(tables.runs.get(id)))
   return [...ofRuns.filter(({ atMs }) => atMs >= since), ...reminders(workspace, nowMs)]
     .filter(({ trigger }) => triggers.includes(trigger))
     .toSorted((a, b) => a.atMs - b.atMs)
@@ -51,7 +58,7 @@ function runOccurrences(run: RunRow): readonly Occurrence[] {
     ['run:needs_attention', rests ? lastMs : undefined, `Run needs attention (${status})`],
     ['run:applying', statusMs['applying-at'], 'Run is applying'],
     ['run:completed', COMPLETED.has(status) ? lastMs : undefined, `Run completed (${status})`],
-    ['run:errored', FAILED.has(status) ? lastMs : undefined, `Run did not complete (${status})`],
+    ['run:errored', FAILED.has(status) ? lastMs : undefined, failureText(status)],
   ]
   return times.flatMap(([trigger, atMs, message]) =>
     atMs === undefined
@@ -65,13 +72,17 @@ function keyTail(trigger: v2.NotificationTrigger, status: v2.RunStatus): string 
   return trigger === 'run:needs_attention' ? ` ${status}` : ''
 }
 
+function failureText(status: v2.RunStatus): string {
+  return status === 'canceled' ? 'Run was canceled' : `Run failed (${status})`
+}
+
 const COMPLETED: ReadonlySet<v2.RunStatus> = new Set(['applied', 'planned_and_finished'])
 const FAILED: ReadonlySet<v2.RunStatus> = new Set(['errored', 'canceled', 'policy_soft_failed'])
 
 /** Returns the latest due reminder that a workspace will be destroyed. */
 function reminders(workspace: WorkspaceRow, nowMs: number): readonly Occurrence[] {
   const { autoDestroyAtMs: atMs } = workspace
-  if (atMs === null || atMs <= nowMs) return []
+  if (atMs === null || !isReminded(workspace, nowMs)) return []
   const due = REMINDED_HOURS.findLast((hours) => atMs - hours * HOUR_MS <= nowMs)
   if (due === undefined) return []
   return [
@@ -80,7 +91,7 @@ function reminders(workspace: WorkspaceRow, nowMs: number): readonly Occurrence[
       trigger: 'workspace:auto_destroy_reminder',
       atMs: nowMs,
       run: undefined,
-      message: `Workspace ${workspace.name} is destroyed at ${new Date(atMs).toISOString()}`,
+      message: `Workspace ${workspace.name} will be destroyed at ${new Date(atMs).toISOString()}`,
     },
   ]
 }

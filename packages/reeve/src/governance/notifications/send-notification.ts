@@ -9,6 +9,8 @@ export interface WebhookRequest {
   readonly url: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
+  /** Aborts the request. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Result of the request. */
@@ -26,7 +28,7 @@ export interface WebhookSender {
 
 /** Sender for servers that cannot send notifications. */
 export const NO_WEBHOOKS: WebhookSender = {
-  send: async () => ({ code: null, body: 'This server sends no notifications' }),
+  send: async () => ({ code: null, body: 'Notifications are not supported by this server' }),
 }
 
 /** Header with the signature of the body. */
@@ -41,11 +43,17 @@ export interface Notifier {
 
 type Receiver = Pick<NotificationConfigurationRow, 'id' | 'workspaceId' | 'url' | 'token'>
 
-/** Sends one notification; undefined means a test. */
+interface SendOptions {
+  /** A test is sent if undefined. */
+  readonly occurrence?: Occurrence
+  readonly signal?: AbortSignal
+}
+
+/** Sends one notification, or a test. */
 export async function sendNotification(
   { context, webhooks, address }: Notifier,
   receiver: Receiver,
-  occurrence: Occurrence | undefined,
+  { occurrence, signal }: SendOptions = {},
 ): Promise<NotificationDelivery> {
   const { sealer, clock } = context
   const payload = payloadOf(context, receiver, { occurrence, address: address() })
@@ -53,6 +61,7 @@ export async function sendNotification(
   const answer = await webhooks.send({
     url: sealer.open(receiver.url),
     body,
+    signal,
     headers: {
       'content-type': 'application/json',
       ...(receiver.token === null
@@ -74,7 +83,7 @@ interface PayloadParts {
   readonly address: string
 }
 
-/** First version of the payload; receivers know every member. */
+/** Payload version 1. Receivers depend on every field. */
 function payloadOf(
   context: Notifier['context'],
   { id, workspaceId }: Receiver,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Fault } from '@reeve/kit/fault.ts'
 import { v2 } from '@reeve/contract'
 import {
   NotificationLoop,
@@ -16,14 +17,36 @@ import { patchWorkspace } from './workspace-calls.ts'
 const URL_OF_RECEIVER = 'https://receiver.example/hook?key=k'
 const MINUTE_MS = 60_000
 
+/** How receivers respond. */
+interface Answer {
+  now: WebhookAnswer
+  /** Delays the response to a request; an aborted request has none. */
+  delay?: (request: WebhookRequest) => Promise<void> | undefined
+}
+
+const ABORTED: WebhookAnswer = { code: null, body: 'aborted' }
+
 /** A workspace whose notifications arrive in `sent`, answered with `answer`. */
-async function aWorld(answer: { now: WebhookAnswer } = { now: { code: 200, body: 'ok' } }) {
+async function aWorld(answer: Answer = { now: { code: 200, body: 'ok' } }) {
   const sent: WebhookRequest[] = []
+  const arrivals: { readonly count: number; readonly resolve: () => void }[] = []
   const webhooks = {
     send: async (request: WebhookRequest) => {
       sent.push(request)
-      return answer.now
+      for (const { count, resolve } of arrivals) if (sent.length >= count) resolve()
+      const aborted = Promise.withResolvers<void>()
+      request.signal?.addEventListener('abort', () => aborted.resolve())
+      const delayed = answer.delay?.(request)
+      if (delayed !== undefined) await Promise.race([delayed, aborted.promise])
+      return request.signal?.aborted === true ? ABORTED : answer.now
     },
+  }
+  /** Waits until this many requests have arrived. */
+  const arrived = (count: number) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (sent.length >= count) resolve()
+    else arrivals.push({ count, resolve })
+    return promise
   }
   const world = await aRunWorld({ webhooks })
   const { it, workspaceId } = world
@@ -39,13 +62,28 @@ async function aWorld(answer: { now: WebhookAnswer } = { now: { code: 200, body:
   const { context } = it.server
   const notifier = { context, webhooks, address: () => 'https://reeve.example' }
   const loop = new NotificationLoop({ notifier, log })
+  loop.start()
   const told = () => sent.map(({ body }) => payloadOf(body).notifications[0]?.trigger)
-  /** Waits until the loop has told everything. */
-  const settle = async () => {
-    await loop.work()
-    await loop.work()
+  const patch = (id: string, attributes: object) => ({
+    params: { notification_configuration_id: id },
+    body: aBody('notification-configurations', attributes),
+  })
+  const { tables } = context.store
+  const settle = () => loop.work()
+  return {
+    ...world,
+    it,
+    params,
+    sent,
+    create,
+    patch,
+    loop,
+    notifier,
+    tables,
+    told,
+    settle,
+    arrived,
   }
-  return { ...world, it, params, sent, create, loop, told, settle }
 }
 
 interface Payload {
@@ -90,7 +128,10 @@ test('notifications: a receiver that refuses the test is refused, and nothing is
   const attributes = { name: 'hook', 'destination-type': 'generic', url: URL_OF_RECEIVER }
   const body = aBody('notification-configurations', { ...attributes, enabled: true })
   const refused = await it.refusal('createNotificationConfiguration', { params, body })
-  assert.deepEqual(refused, [422, 'invalid attribute: Url was tested, and its server answered 404'])
+  assert.deepEqual(refused, [
+    422,
+    'invalid attribute: Url failed verification: HTTP status 404; the receiver must respond with 2xx',
+  ])
   assert.deepEqual((await it.ok('listNotificationConfigurations', { params })).data, [])
 })
 
@@ -102,7 +143,7 @@ test('notifications: a URL of another kind, and one too many, are refused', asyn
     params,
     body: body('ftp://receiver.example'),
   })
-  assert.deepEqual([status, /must begin with http/.test(text)], [422, true])
+  assert.deepEqual([status, /scheme "ftp"; it must begin with http:/.test(text)], [422, true])
   for (let i = 0; i < v2.NOTIFICATION_CONFIGURATIONS_MAX; i++) await create({ name: `hook ${i}` })
   const full = { params, body: body(URL_OF_RECEIVER) }
   assert.match((await it.refusal('createNotificationConfiguration', full))[1] ?? '', /at most 20/)
@@ -159,7 +200,6 @@ test('notifications: a receiver that fails is tried again with pauses, then give
   const { id } = await create({ enabled: true, triggers: ['run:created'] })
   sent.length = 0
   answer.now = { code: 503, body: 'later' }
-  loop.start()
   await world.newRun()
   await settle()
   assert.equal(sent.length, 1)
@@ -179,18 +219,200 @@ test('notifications: a receiver that fails is tried again with pauses, then give
 
 test('notifications: a server that starts goes on, and tells nothing twice', async () => {
   const world = await aWorld()
-  const { it, create, sent, settle } = world
+  const { create, sent, told, loop, notifier, settle } = world
   await create({ enabled: true, triggers: ['run:created'] })
   await world.newRun()
   await settle()
-  const count = sent.length
-  const webhooks = { send: async () => assert.fail('it was told already') }
-  const notifier = { context: it.server.context, webhooks, address: () => '' }
-  const next = new NotificationLoop({ notifier, log: { warn: () => undefined } })
+  await loop.stop()
+  sent.length = 0
+  await world.newRun()
+  assert.deepEqual(told(), [])
+  const restart = async () => {
+    const next = new NotificationLoop({ notifier, log: { warn: assert.fail } })
+    next.start()
+    await next.work()
+    await next.stop()
+  }
+  await restart()
+  assert.deepEqual(told(), ['run:created'])
+  await restart()
+  assert.deepEqual(told(), ['run:created'])
+})
+
+test('notifications: a receiver that does not respond delays no other', async () => {
+  const answer: Answer = { now: { code: 200, body: '' } }
+  const world = await aWorld(answer)
+  const { create, sent, loop, tables, arrived } = world
+  const { id } = await create({ url: 'https://slow.example', enabled: true, triggers: ALL })
+  await create({ url: 'https://fast.example', enabled: true, triggers: ['run:created'] })
+  sent.length = 0
+  answer.delay = ({ url }) =>
+    url.includes('slow') ? Promise.withResolvers<void>().promise : undefined
+  await world.newRun()
+  await arrived(2)
+  await world.newRun()
+  await arrived(3)
+  assert.deepEqual(sent.map(({ url }) => url.includes('slow')).toSorted(), [false, false, true])
+  // The delivery in progress is aborted and not recorded.
+  await loop.stop()
+  assert.equal(tables.notifications.countIn('configuration', id), 0)
+})
+
+test('notifications: nothing is sent while the storage has a fault', async () => {
+  const world = await aWorld()
+  const { it, create, sent, loop, notifier } = world
+  await create({ enabled: true, triggers: ['run:created'] })
+  await loop.stop()
+  await world.newRun()
+  sent.length = 0
+  it.server.context.store.abandon(new Fault('storage-closed', 'closed by the test'))
+  const next = new NotificationLoop({ notifier, log: { warn: assert.fail } })
   next.start()
   await next.work()
   await next.stop()
-  assert.equal(sent.length, count)
+  assert.deepEqual(sent, [])
+})
+
+test('notifications: a loop that stopped observes no more changes', async (t) => {
+  const world = await aWorld()
+  await world.loop.stop()
+  const { notification_configurations: configurations } = world.tables
+  const { mock } = t.mock.method(configurations, 'keysIn')
+  await world.newRun()
+  assert.equal(mock.callCount(), 0)
+})
+
+test('notifications: runs are read only for their triggers, and once more after a delivery', async (t) => {
+  const world = await aWorld()
+  const { it, workspaceId, create, patch, sent, tables, settle } = world
+  const { id } = await create({
+    enabled: true,
+    triggers: ['workspace:auto_destroy_reminder'],
+  })
+  await patchWorkspace(it, workspaceId, {
+    attributes: { 'auto-destroy-activity-duration': '1d', 'inherits-project-auto-destroy': false },
+  })
+  await world.newRun()
+  await settle()
+  const { mock } = t.mock.method(tables.runs, 'keysIn')
+  const reads = () => {
+    const count = mock.calls.filter(({ arguments: [index] }) => index === 'workspace').length
+    mock.resetCalls()
+    return count
+  }
+  it.server.clock.advance(12 * 60 * MINUTE_MS)
+  await settle()
+  assert.equal(reads(), 0)
+  await it.ok('updateNotificationConfiguration', patch(id, { triggers: ['run:created'] }))
+  await settle()
+  reads()
+  sent.length = 0
+  it.server.clock.advance(1)
+  await world.newRun()
+  reads()
+  await settle()
+  assert.deepEqual([sent.length, reads()], [1, 2])
+})
+
+test('notifications: a retry that can no longer run is deleted', async () => {
+  const answer: Answer = { now: { code: 200, body: '' } }
+  const world = await aWorld(answer)
+  const { it, create, patch, tables, settle } = world
+  const { id } = await create({ enabled: true, triggers: ['run:created'] })
+  answer.now = { code: 503, body: '' }
+  await world.newRun()
+  await settle()
+  assert.equal(tables.notifications.size, 1)
+  await it.ok('updateNotificationConfiguration', patch(id, { enabled: false }))
+  it.server.clock.advance(61 * MINUTE_MS)
+  await settle()
+  assert.equal(tables.notifications.size, 0)
+})
+
+test('notifications: a new trigger delivers nothing from before', async () => {
+  const world = await aWorld()
+  const { it, create, patch, told, sent, settle } = world
+  const { id } = await create({ enabled: true, triggers: ['run:created'] })
+  await world.judged({}, ENCRYPTED)
+  await settle()
+  sent.length = 0
+  it.server.clock.advance(1)
+  await it.ok('updateNotificationConfiguration', patch(id, { triggers: ALL }))
+  await settle()
+  assert.deepEqual(told(), ['verification'])
+})
+
+test('notifications: times from a clock that was ahead silence nobody', async () => {
+  const answer: Answer = { now: { code: 200, body: '' } }
+  const world = await aWorld(answer)
+  const { it, create, told, sent, settle } = world
+  const { clock } = it.server
+  clock.jump(1_000 * MINUTE_MS)
+  await create({ enabled: true, triggers: ['run:created'] })
+  clock.jump(-1_000 * MINUTE_MS)
+  sent.length = 0
+  await world.newRun()
+  clock.advance(1)
+  await settle()
+  assert.deepEqual(told(), ['run:created'])
+  answer.now = { code: 503, body: '' }
+  await world.newRun()
+  clock.jump(50 * MINUTE_MS)
+  await settle()
+  clock.jump(-50 * MINUTE_MS)
+  sent.length = 0
+  answer.now = { code: 200, body: '' }
+  clock.advance(MINUTE_MS)
+  await settle()
+  assert.deepEqual(told(), ['run:created'])
+})
+
+test('notifications: an update keeps what was changed during its test, and refuses a conflict', async () => {
+  const answer: Answer = { now: { code: 200, body: '' } }
+  const { it, create, patch, sent, arrived } = await aWorld(answer)
+  const { id } = await create({ enabled: true })
+  const during = async (attributes: object, change: () => Promise<unknown>) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    answer.delay = () => promise
+    const count = sent.length
+    const updated = it.call('updateNotificationConfiguration', patch(id, attributes))
+    await arrived(count + 1)
+    delete answer.delay
+    await change()
+    resolve()
+    return (await updated).status
+  }
+  const { id: verified } = await create({ enabled: true })
+  const verify = () =>
+    it.ok('verifyNotificationConfiguration', {
+      params: { notification_configuration_id: verified },
+    })
+  assert.equal(await during({ name: 'first' }, verify), 200)
+  const rename = () => it.ok('updateNotificationConfiguration', patch(id, { name: 'second' }))
+  assert.equal(await during({ triggers: ['run:created'] }, rename), 200)
+  const disable = () => it.ok('updateNotificationConfiguration', patch(id, { enabled: false }))
+  assert.equal(await during({ name: 'third' }, disable), 409)
+  const params = { notification_configuration_id: id }
+  const { attributes } = (await it.ok('readNotificationConfiguration', { params })).data
+  assert.deepEqual(
+    [attributes.name, attributes.triggers, attributes.enabled],
+    ['second', ['run:created'], false],
+  )
+})
+
+test('notifications: configurations that are tested together do not exceed the maximum', async () => {
+  const answer: Answer = { now: { code: 200, body: '' } }
+  const { it, params, create, arrived } = await aWorld(answer)
+  for (let i = 1; i < v2.NOTIFICATION_CONFIGURATIONS_MAX; i++) await create({ name: `hook ${i}` })
+  const attributes = { name: 'hook', 'destination-type': 'generic', url: URL_OF_RECEIVER }
+  const body = aBody('notification-configurations', { ...attributes, enabled: true })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  answer.delay = () => promise
+  const both = [1, 2].map(() => it.call('createNotificationConfiguration', { params, body }))
+  await arrived(2)
+  resolve()
+  const codes = (await Promise.all(both)).map(({ status }) => status)
+  assert.deepEqual(codes.toSorted(), [201, 422])
 })
 
 test('notifications: two reminders are sent before a workspace is destroyed', async () => {
@@ -200,7 +422,6 @@ test('notifications: two reminders are sent before a workspace is destroyed', as
   await patchWorkspace(it, workspaceId, {
     attributes: { 'auto-destroy-activity-duration': '2d', 'inherits-project-auto-destroy': false },
   })
-  loop.start()
   const countAfter = async (hours: number) => {
     it.server.clock.advance(hours * 60 * MINUTE_MS)
     await settle()
@@ -212,7 +433,7 @@ test('notifications: two reminders are sent before a workspace is destroyed', as
   assert.equal(await countAfter(1), 2)
   assert.match(
     payloadOf(sent[1]?.body ?? '').notifications[0]?.message ?? '',
-    /net is destroyed at/,
+    /net will be destroyed at/,
   )
   assert.equal(told().at(-1), 'workspace:auto_destroy_reminder')
   await loop.stop()
@@ -227,7 +448,7 @@ test('notifications: verify tells how the receiver answered', async () => {
   assert.equal(data.attributes['delivery-responses'][0]?.code, 204)
   answer.now = { code: null, body: 'nobody is there' }
   const [status, text = ''] = await it.refusal('verifyNotificationConfiguration', { params })
-  assert.deepEqual([status, /did not answer: nobody is there/.test(text)], [422, true])
+  assert.deepEqual([status, /no response: nobody is there/.test(text)], [422, true])
 })
 
 test('notifications: only who may update the workspace sees where they go', async () => {
