@@ -24,13 +24,13 @@ export const NOTIFICATION_DESTINATIONS = ['generic'] as const
 
 const DeliveryResponse = Type.Object({
   url: Type.String(),
-  code: Nullable(Type.Integer({ description: 'Null where the receiver did not answer.' })),
-  body: Type.String({ description: 'The beginning of the answer, or why there was none.' }),
+  code: Nullable(Type.Integer({ description: 'Null if there was no response.' })),
+  body: Type.String({ description: 'Beginning of the response body, or the error.' }),
   'sent-at': Timestamp(),
   successful: Type.Boolean(),
 })
 
-/** Where to say what happens to the runs of a workspace. */
+/** A webhook that receives run events of a workspace. */
 export const NotificationConfiguration = ResourceOf(
   'NotificationConfiguration',
   'notification-configurations',
@@ -114,8 +114,10 @@ export type NotificationConfigurationUpdateRequest = Shape<
 
 const reads = 'Permission to update the workspace: the URL may hold a secret.'
 const writes = 'Permission to update the workspace.'
+const conflict =
+  'The id in the body is not the one in the path, or the configuration was changed during its test.'
 const brokenRule =
-  'A rule on an attribute is broken, the receiver did not answer the test with 2xx, or there are ' +
+  'A rule on an attribute is broken, the receiver did not respond to the test with 2xx, or there are ' +
   `${NOTIFICATION_CONFIGURATIONS_MAX} in the workspace.`
 
 export const notificationConfigurationRoutes = routes('Notifications', {
@@ -147,7 +149,7 @@ export const notificationConfigurationRoutes = routes('Notifications', {
       summary: 'Change a notification configuration. An enabled one is tested first.',
       body: NotificationConfigurationUpdateRequest,
       returns: NotificationConfigurationDocument,
-      errors: { 422: brokenRule },
+      errors: { 409: conflict, 422: brokenRule },
       needs: writes,
     },
   ),
@@ -156,7 +158,9 @@ export const notificationConfigurationRoutes = routes('Notifications', {
     {
       summary: 'Send a test to the receiver of a notification configuration.',
       returns: NotificationConfigurationDocument,
-      errors: { 422: 'The receiver did not answer with 2xx; `delivery-responses` says more.' },
+      errors: {
+        422: 'The receiver did not respond with 2xx; the test is stored in `delivery-responses`.',
+      },
       needs: writes,
     },
   ),

@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 
-/** Where to say what happens to the runs of a workspace. */
+/** A webhook that receives run events of a workspace. */
 export interface NotificationConfigurationRow {
   readonly id: string
   readonly organizationId: string
@@ -15,17 +15,17 @@ export interface NotificationConfigurationRow {
   readonly triggers: readonly v2.NotificationTrigger[]
   readonly createdMs: number
   readonly updatedMs: number
-  /** What happened before is not told. */
+  /** Earlier events are not delivered. */
   readonly enabledMs: number
   readonly lastDelivery: NotificationDelivery | null
 }
 
-/** One attempt to tell a receiver something. */
+/** One attempt to deliver a notification. */
 export interface NotificationDelivery {
   readonly atMs: number
-  /** Null where the receiver did not answer. */
+  /** Null if there was no response. */
   readonly code: number | null
-  /** The beginning of the answer, or why there was none. */
+  /** Beginning of the response body, or the error. */
   readonly body: string
   readonly successful: boolean
 }
