@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { HostVolumeInput } from '@reeve/contract'
 import { newHostVolume } from '../../src/model/index.ts'
-import { put } from '../../src/state/index.ts'
+import { put, remove } from '../../src/state/index.ts'
 import { aGroup, anId } from '../build/index.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
@@ -85,6 +85,18 @@ test('a volume that a job mounts is shown with what mounts it and cannot be dele
   const refused = await server.call('deleteHostVolume', { params: { volume_id: made.ID } })
   assert.equal(refused.status, 409)
   assert.match(refused.text, new RegExp(id))
+  // The node refuses as well, for an allocation that the server does not know of.
+  const { store } = server.context
+  const [version] = store.tables.job_versions.keys()
+  assert.ok(version !== undefined)
+  store.commit({
+    by: 'system',
+    cause: 'JobDeregistered',
+    changes: () => [remove('job_versions', version)],
+  })
+  const kept = await server.call('deleteHostVolume', { params: { volume_id: made.ID } })
+  assert.equal(kept.status, 400)
+  assert.match(kept.text, new RegExp(`mounted by allocation ${id}`))
 })
 
 test('volume plugins are counted again after a node has changed', async () => {

@@ -42,7 +42,7 @@ interface Wish {
   readonly mount?: Partial<VolumeMount>
   readonly isolation?: TaskDriver['isolation']
   readonly env?: Readonly<Record<string, string>>
-  restored?(name: string): Promise<void>
+  readonly restored?: (name: string) => Promise<void>
 }
 
 type Bench = RunnerBench & { readonly dir: string }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { VolumeOnNode } from '@reeve/contract'
 import { anId } from '../../../test/build/index.ts'
-import { SILENT_LOG } from '../../../test/build/agent.ts'
+import { SILENT_LOG, turn } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { DynamicVolumes, type KeptVolume } from './dynamic-volumes.ts'
 
@@ -43,13 +43,17 @@ async function aNode(t: TestContext) {
   const offered: (readonly string[])[] = []
   const errors: object[] = []
   const mounters = new Map<string, string>()
+  const removals: string[] = []
   let stored: readonly KeptVolume[] = []
   const volumes = new DynamicVolumes({
     settings: { volumesDir: join(directory, 'volumes'), pluginDir, dataDirectory: directory },
     configured: {},
     log: { ...SILENT_LOG, error: (fields) => errors.push(fields) },
     nodeId: () => anId('node', 1),
-    mounterOf: (name) => mounters.get(name),
+    mounterOf: (name) => {
+      removals.push(name)
+      return mounters.get(name)
+    },
     keep: async (kept) => {
       stored = kept
     },
@@ -61,6 +65,8 @@ async function aNode(t: TestContext) {
     offered,
     errors,
     mounters,
+    /** Removals that have begun: each first looks for mounts. */
+    removals,
     path: join(directory, 'volumes', 'v'),
     stored: () => stored.map(({ name }) => name),
     /** Ends the operation that runs or is the next to begin. */
@@ -139,11 +145,13 @@ test('a registered directory that appears later is offered', async (t) => {
 })
 
 test('a volume that is being restored is removed afterwards', async (t) => {
-  const { volumes, stored, path, endCreate, endDelete, operations } = await aNode(t)
+  const { volumes, stored, path, removals, endCreate, endDelete, operations } = await aNode(t)
   await volumes.restore([{ ...VOLUME, path, bytes: 0 }])
-  // The plugin has begun when it reads from the pipe.
+  const removed = volumes.remove(VOLUME)
+  await turn()
+  assert.deepEqual(removals, [])
   await endCreate(0)
-  await Promise.all([volumes.remove(VOLUME), endDelete(0)])
+  await Promise.all([removed, endDelete(0)])
   assert.deepEqual(await operations(), [
     'create begins',
     'create ends',

@@ -261,13 +261,14 @@ export class DynamicVolumes {
   #restoreMissing(): void {
     for (const { id } of this.#kept.values()) {
       if (this.#ready.has(id) || this.#busy.has(id) || this.#restores.has(id)) continue
-      const restored = this.#slots.run(() => this.#oneAtATime(id, () => this.#restoreOne(id)))
-      const settled = restored.then((isRestored) => {
-        this.#restores.delete(id)
-        if (isRestored) this.#options.changed()
-      })
-      this.#restores.set(id, settled)
+      this.#restores.set(id, this.#restoreInTurn(id))
     }
+  }
+
+  async #restoreInTurn(id: string): Promise<void> {
+    const isRestored = await this.#slots.run(() => this.#oneAtATime(id, () => this.#restoreOne(id)))
+    this.#restores.delete(id)
+    if (isRestored) this.#options.changed()
   }
 
   /** Returns whether the volume has become available; logs each new reason why it has not. */
