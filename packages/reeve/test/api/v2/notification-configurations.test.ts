@@ -219,7 +219,7 @@ test('notifications: a receiver that fails is tried again with pauses, then give
 
 test('notifications: a server that starts goes on, and tells nothing twice', async () => {
   const world = await aWorld()
-  const { create, sent, told, loop, notifier, settle } = world
+  const { create, sent, told, loop, notifier, log, settle } = world
   await create({ enabled: true, triggers: ['run:created'] })
   await world.newRun()
   await settle()
@@ -228,7 +228,7 @@ test('notifications: a server that starts goes on, and tells nothing twice', asy
   await world.newRun()
   assert.deepEqual(told(), [])
   const restart = async () => {
-    const next = new NotificationLoop({ notifier, log: { warn: assert.fail } })
+    const next = new NotificationLoop({ notifier, log })
     next.start()
     await next.work()
     await next.stop()
@@ -252,7 +252,7 @@ test('notifications: a receiver that does not respond delays no other', async ()
   await arrived(2)
   await world.newRun()
   await arrived(3)
-  assert.deepEqual(sent.map(({ url }) => url.includes('slow')).toSorted(), [false, false, true])
+  assert.equal(sent.filter(({ url }) => url.includes('slow')).length, 1)
   // The delivery in progress is aborted and not recorded.
   await loop.stop()
   assert.equal(tables.notifications.countIn('configuration', id), 0)
@@ -260,13 +260,13 @@ test('notifications: a receiver that does not respond delays no other', async ()
 
 test('notifications: nothing is sent while the storage has a fault', async () => {
   const world = await aWorld()
-  const { it, create, sent, loop, notifier } = world
+  const { it, create, sent, loop, notifier, log } = world
   await create({ enabled: true, triggers: ['run:created'] })
   await loop.stop()
   await world.newRun()
   sent.length = 0
   it.server.context.store.abandon(new Fault('storage-closed', 'closed by the test'))
-  const next = new NotificationLoop({ notifier, log: { warn: assert.fail } })
+  const next = new NotificationLoop({ notifier, log })
   next.start()
   await next.work()
   await next.stop()
@@ -412,7 +412,10 @@ test('notifications: configurations that are tested together do not exceed the m
   await arrived(2)
   resolve()
   const codes = (await Promise.all(both)).map(({ status }) => status)
-  assert.deepEqual(codes.toSorted(), [201, 422])
+  assert.deepEqual(
+    codes.toSorted((a, b) => a - b),
+    [201, 422],
+  )
 })
 
 test('notifications: two reminders are sent before a workspace is destroyed', async () => {
