@@ -41,7 +41,7 @@ export class FreedRoom {
       .filter((row) => isAnywhere || classes.some((one) => mayUse(row, one)))
   }
 
-  /** A volume that is ready, or that may be used otherwise than before. */
+  /** Notes a volume that is ready, because it is new or was changed. */
   #noteVolume(key: string): boolean {
     const volume = this.#tables.host_volumes.find(key)
     return volume?.State === 'ready' && this.#noteNode(volume.NodeID)

@@ -4,8 +4,8 @@ import { put, type Change, type Stamp } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Completes changes of nodes by the states of the volumes on them: a volume can be used while its
- * node is there and says that it has it.
+ * Adds the state changes of volumes that follow from changes of their nodes: a volume is ready
+ * while its node is connected and reports it.
  */
 export function withVolumeRows(
   { host_volumes: volumes }: Pick<Tables, 'host_volumes'>,

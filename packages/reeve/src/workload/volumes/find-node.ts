@@ -7,7 +7,7 @@ import { isPoolAllowed } from '../jobs/namespace-rules.ts'
 import { NODE_POOL_NOT_FOUND } from '../node-pools.ts'
 import { NODE_NOT_FOUND } from '../nodes/node-writes.ts'
 
-/** The node that a new volume names, if it takes the volume, or the one that is chosen for it. */
+/** Returns the requested node if it can host the volume, or the best node if none is requested. */
 export function findVolumeNode(
   context: WorkloadContext,
   volume: HostVolumeRecord,
@@ -34,7 +34,7 @@ function namedNode(
   const reason = namedProblem(context, volume, node)
   return reason === undefined
     ? ok(node)
-    : unplaced(`node ${node.ID} does not take the volume: ${reason}`)
+    : unplaced(`volume cannot be placed on node ${node.ID}: ${reason}`)
 }
 
 function namedProblem(
@@ -55,13 +55,12 @@ function chooseNode(
 ): Result<PublicNode, Refusal> {
   const ready = context.view.readyNodes(volume.NodePool || ALL_NODE_POOL)
   const nodes = ready.filter((node) => isAllowedPool(context, volume, node))
-  if (ready.length > 0 && nodes.length === 0)
-    return unplaced(poolText(ready[0]?.NodePool ?? '', volume))
+  if (ready.length > 0 && nodes.length === 0) return unplaced(noPoolText(volume))
   const placement = placeVolume(nodes, volume, neighboursIn(context))
   if (placement.node !== undefined) return ok(placement.node)
   const reasons = [...placement.refused].map(([reason, count]) => `${reason} (${count})`)
   const why = reasons.length === 0 ? 'no node is ready' : `nodes refused: ${reasons.join(', ')}`
-  return unplaced(`no node takes the volume: ${why}`)
+  return unplaced(`volume could not be placed: ${why}`)
 }
 
 function isAllowedPool(
@@ -74,6 +73,14 @@ function isAllowedPool(
 
 function poolText(pool: string, { Namespace }: HostVolumeRecord): string {
   return `node pool "${pool}" is not allowed in namespace "${Namespace}"`
+}
+
+function noPoolText(volume: HostVolumeRecord): string {
+  if (volume.NodePool !== '') return poolText(volume.NodePool, volume)
+  return (
+    `namespace "${volume.Namespace}" may not use the node pool of any ready node: ` +
+    'allow one in its node_pool_config'
+  )
 }
 
 function unplaced(message: string): Result<never, Refusal> {

@@ -56,8 +56,8 @@ export interface VolumeWritten {
 }
 
 /**
- * Makes a volume on a node, or registers a directory that is there; with the ID of one that exists,
- * changes it.
+ * Creates a volume on a node, or registers an existing directory. With the ID of an existing
+ * volume, updates it.
  */
 export async function writeHostVolume(
   host: VolumeHost,
@@ -80,8 +80,8 @@ interface Write {
 }
 
 /**
- * The volume is stored before its node is asked, so that whatever happens in between, somebody can
- * see and delete it.
+ * The volume is stored before the request to the node, so that it can be listed and deleted
+ * whatever happens in between.
  */
 async function add(
   host: VolumeHost,
@@ -112,8 +112,13 @@ async function makeOnNode(
     await forget(context, stored)
     return made
   }
-  const text = `${made.error.message}; volume ${stored.ID} is left ${stored.State}: delete it`
+  const text = `${made.error.message}; ${leftText(stored.ID)}`
   return err(refusal(made.error.code, text))
+}
+
+function leftText(id: string): string {
+  const request = `DELETE /v1/volume/host/${id}`
+  return `volume ${id} may exist on the node and is still pending: delete it with ${request}`
 }
 
 /** Whether the node has refused, or has undone, what may have been made. */
@@ -127,7 +132,7 @@ async function isWithoutTrace(
   return (await gateway.request(volume.NodeID, request, NODE_MS_MAX)).ok
 }
 
-/** After these nobody knows what the node has done. */
+/** Errors after which it is unknown whether the node has created the volume. */
 const IN_DOUBT: ReadonlySet<string> = new Set<Refusal['code']>([
   'node-failed',
   'node-silent',
@@ -147,7 +152,10 @@ async function change(
   return await settle(context, by, changed.value, made.value)
 }
 
-/** What the node says of a volume; the capacity of a registered one is what was registered. */
+/**
+ * Returns the volume with the path and size that the node reports; a registered volume keeps its
+ * registered size.
+ */
 function withMade(volume: HostVolumeRecord, { path, bytes }: MadeVolume): HostVolumeRecord {
   const CapacityBytes = volume.PluginID === '' ? volume.CapacityBytes : bytes
   return { ...volume, HostPath: path, CapacityBytes }
@@ -168,7 +176,9 @@ function changeOf(
   if (known === undefined) return err(HOST_VOLUME_NOT_FOUND)
   if ((known.PluginID === '') !== (origin === 'registered'))
     return invalid(
-      `this volume was ${known.PluginID === '' ? 'registered' : 'created'}: do so again`,
+      known.PluginID === ''
+        ? `volume ${known.ID} is a registered directory: change it with /v1/volume/host/register`
+        : `volume ${known.ID} was created by a plugin: change it with /v1/volume/host/create`,
     )
   const changed = changedHostVolume(known, input)
   if (typeof changed === 'string') return invalid(changed)
@@ -190,7 +200,9 @@ function planNew(
       refusal('unknown-namespace', `volume is in nonexistent namespace "${volume.Namespace}"`),
     )
   if (tables.host_volumes.size >= LIMITS.hostVolumesMax)
-    return invalid(`${LIMITS.hostVolumesMax} volumes exist: delete some that nothing uses`)
+    return invalid(
+      `the limit of ${LIMITS.hostVolumesMax} host volumes is reached: delete unused volumes`,
+    )
   const node = findVolumeNode(context, volume)
   return node.ok ? ok({ ...volume, NodeID: node.value.ID, NodePool: node.value.NodePool }) : node
 }
@@ -232,7 +244,12 @@ async function askNode(
   const request = { verb, volume: volumeOnNode(volume) } as const
   const made = await host.askMade(volume.NodeID, request, NODE_MS_MAX)
   if (made.ok && made.value.path.length > LIMITS.hostVolumePathCharsMax)
-    return err(refusal('node-failed', 'the node gave a path that is too long'))
+    return err(
+      refusal(
+        'node-failed',
+        `node returned a path longer than ${LIMITS.hostVolumePathCharsMax} characters`,
+      ),
+    )
   return made
 }
 
