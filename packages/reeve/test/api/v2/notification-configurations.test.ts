@@ -79,6 +79,7 @@ async function aWorld(answer: Answer = { now: { code: 200, body: 'ok' } }) {
     patch,
     loop,
     notifier,
+    log,
     tables,
     told,
     settle,
