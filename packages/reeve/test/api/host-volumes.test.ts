@@ -316,7 +316,10 @@ test('volumes are placed by constraints, pool, plugin and room', async () => {
     [{ Name: 'x', RequestedCapabilities: [{ AccessMode: 'any' }] }, /AccessMode "any"/],
     [{ Name: 'x', RequestedCapacityMinBytes: 5, RequestedCapacityMaxBytes: 4 }, /is below/],
     [{ Name: 'x', Constraints: [{ Operand: 'distinct_hosts' }] }, /distinct_hosts/],
-    [{ Name: 'x', Constraints: Array(64).fill(LARGE_PATTERN) }, /instructions together/],
+    [
+      { Name: 'x', Constraints: Array.from({ length: 64 }, () => LARGE_PATTERN) },
+      /instructions together/,
+    ],
     [{ Name: 'x', Namespace: 'none' }, /nonexistent namespace/],
     [{ Name: 'x', ID: anId('any', 7) }, /host volume not found/],
   ] as const

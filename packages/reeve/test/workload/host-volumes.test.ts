@@ -53,7 +53,7 @@ async function aVolumeHost() {
     remove: (id: string, force = false) =>
       deleteHostVolume(host, caller, { namespace: 'default', id, force }),
     /** The node reports the volume to the servers. */
-    async reports(id: string): Promise<void> {
+    reports: async (id: string): Promise<void> => {
       const HostVolumes = { data: { Name: 'data', Path: '/made', ReadOnly: false, ID: id } }
       await putNode(server, { ID: NODE, Attributes: ATTRIBUTES, HostVolumes })
       const [row] = rows()
