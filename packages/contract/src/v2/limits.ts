@@ -114,7 +114,7 @@ export const VARIABLE_SETS_MAX = 1_000
 /** Notification configurations of one workspace. */
 export const NOTIFICATION_CONFIGURATIONS_MAX = 20
 
-/** Workspaces whose applied runs queue a run in one workspace. */
+/** Sources of one workspace, and workspaces that one source triggers. */
 export const RUN_TRIGGERS_MAX = 20
 
 /**

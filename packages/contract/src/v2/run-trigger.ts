@@ -8,7 +8,7 @@ import { fieldsQuery, includeQuery } from './query.ts'
 
 export const RUN_TRIGGER_INCLUDES = ['workspace', 'sourceable'] as const
 
-/** Which end of its run triggers a workspace is. */
+/** Direction of run triggers, as seen from a workspace. */
 export const RUN_TRIGGER_DIRECTIONS = ['inbound', 'outbound'] as const
 
 /** When a run of the source is applied, a run is queued in the workspace. */
@@ -48,7 +48,7 @@ export const runTriggerRoutes = routes('Run triggers', {
       'filter[run-trigger][type]': Type.Optional(
         OneOf(
           RUN_TRIGGER_DIRECTIONS,
-          '`inbound`, the default, queue runs in the workspace; `outbound` are those it sets off.',
+          '`inbound`, the default, queue runs in the workspace; `outbound` triggers queue runs in other workspaces.',
         ),
       ),
       ...shown,
@@ -61,7 +61,7 @@ export const runTriggerRoutes = routes('Run triggers', {
     body: RunTriggerCreateRequest,
     returns: RunTriggerDocument,
     errors: {
-      422: `The source does not exist, is the workspace itself or is a source already, or there are ${RUN_TRIGGERS_MAX}.`,
+      422: `The source does not exist, is the workspace itself or is a source already, or the workspace has ${RUN_TRIGGERS_MAX} sources or the source triggers ${RUN_TRIGGERS_MAX} workspaces, the maximum.`,
     },
     needs: 'Permission to update the workspace, and read access to the source.',
   }),

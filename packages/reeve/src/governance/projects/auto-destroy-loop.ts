@@ -12,7 +12,7 @@ import { executesHere } from '../workspaces/find-workspace.ts'
 /** Interval of rounds. Durations are at least hours, so a minute's delay is acceptable. */
 const MARK_EVERY_MS = 60_000
 
-/** Workspaces marked in one commit; the rest follow in the next round. */
+/** Workspaces per commit; a round makes as many commits as it needs. */
 const MARKED_MAX = 500
 
 export interface AutoDestroyLog {
@@ -37,26 +37,23 @@ interface Deadline {
  * nothing was uploaded, no run is queued; the event stream reports the change, and an external
  * executor destroys the infrastructure.
  *
- * The deadlines are kept in a sorted index, so that a round costs as much as there is due.
+ * The deadlines are kept in a sorted index, so the cost of a round depends only on the number of due
+ * workspaces.
  */
 export class AutoDestroyLoop {
   readonly #options: AutoDestroyLoopOptions
   /** Built on first use, and again after the store rolled back writes. */
   #deadlines: SortedList<Deadline> | undefined
   #cancelTimer: () => void = () => undefined
+  #unobserve: () => void = () => undefined
 
   constructor(options: AutoDestroyLoopOptions) {
     this.#options = options
-    options.context.store.observe('workspaces', {
-      changed: (before, after) => this.#changed(before, after),
-      reset: () => {
-        this.#deadlines = undefined
-      },
-    })
   }
 
   start(): void {
-    this.#cancelTimer = this.#options.context.clock.after(MARK_EVERY_MS, () => {
+    const { clock } = this.#options.context
+    this.#cancelTimer = clock.after(MARK_EVERY_MS, () => {
       this.start()
       this.mark()
     })
@@ -64,6 +61,9 @@ export class AutoDestroyLoop {
 
   stop(): void {
     this.#cancelTimer()
+    this.#unobserve()
+    this.#unobserve = () => undefined
+    this.#deadlines = undefined
   }
 
   /** Performs one round; also called by tests. */
@@ -75,14 +75,15 @@ export class AutoDestroyLoop {
     const waiting = new Set<string>()
     try {
       for (let due = this.#due(nowMs, waiting); due.length > 0; due = this.#due(nowMs, waiting)) {
-        const changes = due.flatMap((id) => this.#marked(id, { nowMs, waiting }))
+        const queued = new Map<string, number>()
+        const changes = due.flatMap((id) => this.#marked(id, { nowMs, waiting, queued }))
         if (changes.length > 0)
           store.commit({ by: 'system', cause: 'WorkspaceUpdated', changes: () => changes })
       }
     } catch (thrown) {
-      // The storage failed; the next start marks them.
+      // The storage failed; the next round retries.
       if (!(thrown instanceof Fault)) throw thrown
-      log.warn({ err: errorMessage(thrown) }, 'due workspaces could not be marked')
+      log.warn({ err: errorMessage(thrown) }, 'auto-destroy round failed')
     }
   }
 
@@ -100,7 +101,15 @@ export class AutoDestroyLoop {
 
   #ready(): SortedList<Deadline> {
     if (this.#deadlines !== undefined) return this.#deadlines
-    const { workspaces } = this.#options.context.store.tables
+    const { store } = this.#options.context
+    const { workspaces } = store.tables
+    this.#unobserve()
+    this.#unobserve = store.observe('workspaces', {
+      changed: (before, after) => this.#changed(before, after),
+      reset: () => {
+        this.#deadlines = undefined
+      },
+    })
     const deadlines = new SortedList<Deadline>(compareDeadlines)
     deadlines.assign(workspaces.rowsIn('scheduled', SCHEDULED_WORKSPACES).flatMap(deadlineOf))
     this.#deadlines = deadlines
@@ -115,15 +124,17 @@ export class AutoDestroyLoop {
   }
 
   /** Returns no changes if the run cannot be queued now; the next round retries. */
-  #marked(id: string, { nowMs, waiting }: MarkingRound): readonly Change[] {
+  #marked(id: string, { nowMs, waiting, queued }: MarkingRound): readonly Change[] {
     const { context, log } = this.#options
     const row = context.store.tables.workspaces.get(id)
-    const run = destroyRun(context, row)
+    const alsoPending = queued.get(row.organizationId) ?? 0
+    const run = destroyRun(context, row, alsoPending)
     if (!run.ok) {
       waiting.add(id)
-      log.warn({ workspace: id, err: run.error }, 'a run that destroys could not be queued')
+      log.warn({ workspace: id, err: run.error }, 'destroy run could not be queued')
       return []
     }
+    if (run.value.length > 0) queued.set(row.organizationId, alsoPending + 1)
     const marked = {
       ...row,
       autoDestroyAtMs: null,
@@ -138,26 +149,31 @@ interface MarkingRound {
   readonly nowMs: number
   /** Workspaces whose run could not be queued in this round. */
   readonly waiting: Set<string>
+  /** Runs queued in this commit, by organization. */
+  readonly queued: Map<string, number>
 }
 
 /** Returns the rows of the destroy run; none if an external executor destroys the workspace. */
 function destroyRun(
   context: GovernanceHost,
   workspace: WorkspaceRow,
+  alsoPending: number,
 ): Result<readonly Change[], string> {
   const { tables } = context.store
   const organization = tables.organizations.get(workspace.organizationId)
   const configuration = currentConfiguration(tables, workspace.id)
   if (configuration === undefined || !executesHere({ workspace, organization })) return ok([])
   const duration = workspace.autoDestroyActivityDuration
-  const why = duration === null ? 'its time has come' : `it was idle for ${duration}`
+  const dueAt = new Date(workspace.autoDestroyAtMs ?? 0).toISOString()
+  const limit = duration === null ? '' : ` Inactivity limit ${duration}.`
   const queued = queuedRun(context, {
     workspace,
     configuration,
     author: organizationAuthor(context, organization.id),
-    attributes: { 'is-destroy': true, message: `Destroys what the workspace keeps: ${why}.` },
+    attributes: { 'is-destroy': true, message: `Auto-destroy: due since ${dueAt}.${limit}` },
     autoApply: true,
     trigger: 'auto-destroy',
+    alsoPending,
   })
   return queued.ok ? ok(queued.value.changes) : err(refusalText(queued.error))
 }

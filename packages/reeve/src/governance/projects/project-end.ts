@@ -3,7 +3,7 @@ import { workspaceRunsEnd } from '../runs/run-end.ts'
 import { memberEnd as setMemberEnd } from '../variable-sets/set-members.ts'
 import { variableSetEnd } from '../variable-sets/variable-sets.ts'
 
-/** Removes a project with everything that names it, the workspaces in it among that. */
+/** Deletes a project, its workspaces, and all rows that reference them. */
 export function projectEnd(tables: Tables, projectId: string): readonly Change[] {
   return [
     ...[...tables.workspaces.keysIn('project', projectId)].flatMap((id) =>
@@ -21,7 +21,7 @@ export function projectEnd(tables: Tables, projectId: string): readonly Change[]
   ]
 }
 
-/** Removes a workspace with everything that names it. */
+/** Deletes a workspace and all rows that reference it. */
 export function workspaceEnd(tables: Tables, workspaceId: string): readonly Change[] {
   return [
     ...rowsOf(tables, ['tag_bindings', 'owner', workspaceId]),
@@ -41,7 +41,7 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
   ]
 }
 
-/** Policy sets forget what is gone. */
+/** Removes a deleted member from policy sets. */
 function memberEnd(
   tables: Tables,
   relations: readonly string[],

@@ -131,8 +131,11 @@ function triggerProblem(
   if (workspaceId === sourceId) return 'Sourceable must be another workspace'
   if (triggers.countIn('pair', scopedKey(workspaceId, sourceId)) > 0)
     return 'Sourceable has already been taken'
-  return triggers.countIn('workspace', workspaceId) >= v2.RUN_TRIGGERS_MAX
-    ? `Sourceable is one too many: a workspace has at most ${v2.RUN_TRIGGERS_MAX} sources`
+  const max = v2.RUN_TRIGGERS_MAX
+  if (triggers.countIn('workspace', workspaceId) >= max)
+    return `Workspace already has ${max} sources, which is the maximum; delete a run trigger first`
+  return triggers.countIn('source', sourceId) >= max
+    ? `Sourceable already triggers ${max} workspaces, which is the maximum; delete a run trigger first`
     : undefined
 }
 

@@ -17,8 +17,10 @@ type Host = Pick<GovernanceHost, 'store' | 'ids' | 'clock' | 'sealer'>
  */
 export function triggeredRows(host: Host, applied: RunRow): readonly Change[] {
   const { tables } = host.store
+  let alsoPending = 0
   return oldestFirst(tables.run_triggers, 'source', applied.workspaceId).flatMap((trigger) => {
-    const queued = triggeredRun(host, { trigger, applied })
+    const queued = triggeredRun(host, { trigger, applied, alsoPending })
+    if (queued.ok) alsoPending++
     const problem = queued.ok ? null : queued.error
     return [
       ...(queued.ok ? queued.value : []),
@@ -27,15 +29,21 @@ export function triggeredRows(host: Host, applied: RunRow): readonly Change[] {
   })
 }
 
+interface TriggerWish {
+  readonly trigger: RunTriggerRow
+  readonly applied: RunRow
+  readonly alsoPending: number
+}
+
 function triggeredRun(
   host: Host,
-  { trigger, applied }: { readonly trigger: RunTriggerRow; readonly applied: RunRow },
+  { trigger, applied, alsoPending }: TriggerWish,
 ): Result<readonly Change[], string> {
   const { tables } = host.store
   const workspace = tables.workspaces.get(trigger.workspaceId)
   const organization = tables.organizations.get(workspace.organizationId)
   if (!executesHere({ workspace, organization }))
-    return err('The runs of the workspace are not executed here')
+    return err('The workspace does not use remote execution; set its execution mode to remote')
   const configuration = currentConfiguration(tables, workspace.id)
   if (configuration === undefined)
     return err('The workspace has no configuration yet; upload one first')
@@ -47,6 +55,7 @@ function triggeredRun(
     attributes: { message: `Run ${applied.id} of workspace ${source.name} was applied.` },
     autoApply: workspace.autoApplyRunTrigger === true,
     trigger: 'run-trigger',
+    alsoPending,
   })
   return queued.ok ? ok(queued.value.changes) : err(refusalText(queued.error))
 }

@@ -120,7 +120,11 @@ test('run triggers: a source is another workspace of the organization, once, up 
   for (let i = 1; i < v2.RUN_TRIGGERS_MAX; i++)
     await it.created('createRunTrigger', asked(id, (await newWorkspace(it, `s${i}`)).id))
   const one = await newWorkspace(it, 'more')
-  assert.match(await refused(one.id), /^422 .*at most 20 sources$/)
+  assert.match(await refused(one.id), /^422 .*already has 20 sources/)
+  for (let i = 1; i < v2.RUN_TRIGGERS_MAX; i++)
+    await it.created('createRunTrigger', asked((await newWorkspace(it, `t${i}`)).id, sourceId))
+  const [status, text] = await it.refusal('createRunTrigger', asked(one.id, sourceId))
+  assert.match(`${status} ${text}`, /^422 .*already triggers 20 workspaces/)
 })
 
 test('run triggers: a team needs both ends to create one, and reads what it may', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { ClockLoop } from '../../../src/control/index.ts'
 import { AutoDestroyLoop } from '../../../src/governance/index.ts'
+import { put } from '../../../src/state/index.ts'
 import { aBody, aGovernanceServer, type GovernanceServer } from './harness.ts'
 import { uploadedConfiguration } from './run-world.ts'
 import { aWorkspaceBody, inProject, newWorkspace, patchWorkspace } from './workspace-calls.ts'
@@ -256,8 +257,36 @@ test('loop: where runs execute here, one that destroys is queued and confirms it
     ['pending', true, true],
   )
   assert.equal(attributes['trigger-reason'], 'auto-destroy')
-  assert.match(attributes.message ?? '', /idle for 3d/)
+  assert.match(
+    attributes.message ?? '',
+    /^Auto-destroy: due since 2026-01-04T00:00:00.000Z. Inactivity limit 3d.$/,
+  )
   assert.match(relationships['created-by'].data.id, /^user-/)
+})
+
+test('loop: the queue of an organization takes no more than its limit in one commit', async () => {
+  const { it, three } = await aWorld()
+  const ids: string[] = []
+  for (const name of ['a', 'b']) {
+    const { id } = await newWorkspace(it, name, { projectId: three })
+    await uploadedConfiguration(it, id, { 'auto-queue-runs': name === 'a' })
+    ids.push(id)
+  }
+  const { store } = it.server.context
+  const [run] = [...store.tables.runs.rows()]
+  const filled = Array.from({ length: v2.RUNS_PENDING_MAX - 2 }, (_, i) =>
+    put('runs', { ...(run ?? assert.fail()), id: `run-x${i}` }),
+  )
+  await store.commit({ by: 'system', cause: undefined, changes: () => filled }).durable
+  it.server.clock.advance(73 * HOUR_MS)
+  const warnings: string[] = []
+  const { context } = it.server
+  const log = { warn: (_fields: object, text: string) => void warnings.push(text) }
+  const loop = new AutoDestroyLoop({ context, log, checkClock: () => undefined })
+  loop.mark()
+  const statuses = ids.map((id) => store.tables.workspaces.get(id).autoDestroyStatus)
+  assert.deepEqual(statuses.toSorted(), ['destroying', 'scheduled'])
+  assert.deepEqual(warnings, ['destroy run could not be queued'])
 })
 
 test('loop: nothing is queued where runs execute elsewhere', async () => {

@@ -18,6 +18,8 @@ export interface ExecutionWish {
   readonly attributes: RunAttributes
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
+  /** Runs of the organization that are queued in the same commit. */
+  readonly alsoPending?: number
 }
 
 type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'planOnly' | 'source'>
@@ -27,7 +29,7 @@ type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'pla
  */
 export function checkExecution(
   host: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
-  { workspace, attributes, configuration, trigger }: ExecutionWish,
+  { workspace, attributes, configuration, trigger, alsoPending = 0 }: ExecutionWish,
 ): Result<ExecutedFields, GovernanceRefusal> {
   if (configuration.status !== 'uploaded') {
     const detail = `The configuration version is ${configuration.status}; a run needs an uploaded one`
@@ -37,7 +39,7 @@ export function checkExecution(
     return err(
       invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'),
     )
-  const { pending } = capacityOf(host.store.tables, workspace.organizationId)
+  const pending = capacityOf(host.store.tables, workspace.organizationId).pending + alsoPending
   if (pending >= v2.RUNS_PENDING_MAX) {
     const detail = `${pending} runs of the organization wait already; cancel some first`
     return err({ code: 'unprocessable', detail })
