@@ -106,7 +106,7 @@ export async function reportRun(
   if (before.execution !== undefined)
     return err({
       code: 'conflict',
-      detail: 'The run is executed here; nobody else reports its end',
+      detail: 'The run uses remote execution; its result cannot be reported by a client',
     })
   if (before.status !== 'confirmed')
     return err({ code: 'conflict', detail: `The run is ${before.status}, not confirmed` })

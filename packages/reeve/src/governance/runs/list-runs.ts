@@ -1,12 +1,12 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
 import type { GovernanceRefusal, RunRow } from '../../model/index.ts'
-import { scopedKey, type Tables } from '../../state/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { scopedKey } from '../../state/index.ts'
+import { usernameOf, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import type { SeenRun } from './find-run.ts'
 
-/** Only runs that match every given member; a list matches if one of its values does. */
+/** Filters of a run list. A run must match all of them; a list matches if it contains the value. */
 export interface RunFilter {
   readonly statuses?: readonly string[] | undefined
   readonly operations?: readonly string[] | undefined
@@ -35,7 +35,7 @@ export function listRuns(
   const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
   if (!seen.ok) return seen
   const { tables } = context.store
-  const within = matchingRuns(tables, workspaceId, filter)
+  const within = matchingRuns(context, workspaceId, filter)
   const page = { scope: workspaceId, order: 'newest', within, skip, take } as const
   const { keys, total } = context.lists.runs.page(page)
   return ok({
@@ -47,12 +47,13 @@ export function listRuns(
   })
 }
 
-/** Undefined without a filter. */
+/** Returns the keys of matching runs; undefined if no filter is set. */
 function matchingRuns(
-  { runs }: Tables,
+  context: GovernanceContext,
   workspaceId: string,
   filter: RunFilter,
 ): ReadonlySet<string> | undefined {
+  const { runs } = context.store.tables
   const { statuses, ...rest } = filter
   const isFiltered = Object.values(rest).some((value) => value !== undefined)
   if (statuses === undefined && !isFiltered) return undefined
@@ -60,16 +61,31 @@ function matchingRuns(
     statuses === undefined
       ? runs.rowsIn('workspace', workspaceId)
       : statuses.flatMap((status) => runs.rowsIn('workspaceStatus', scopedKey(workspaceId, status)))
-  return new Set(rows.filter((run) => isMatch(run, rest)).map(({ id }) => id))
+  return new Set(
+    rows
+      .filter((run) =>
+        isMatch(
+          run,
+          usernameOf(context, { userId: run.createdById, nameThen: run.createdByName }),
+          rest,
+        ),
+      )
+      .map(({ id }) => id),
+  )
 }
 
-function isMatch(run: RunRow, { operations, sources, user, commit, text }: RunFilter): boolean {
+function isMatch(
+  run: RunRow,
+  username: string,
+  { operations, sources, user, commit, text }: RunFilter,
+): boolean {
   if (operations !== undefined && !operations.includes(operationOf(run))) return false
   if (sources !== undefined && !sources.includes(run.source)) return false
-  if (user !== undefined && run.createdByName !== user) return false
-  if (commit !== undefined && run.commitSha?.startsWith(commit) !== true) return false
+  if (user !== undefined && user !== '' && username !== user) return false
+  if (commit !== undefined && commit !== '' && run.commitSha?.startsWith(commit) !== true)
+    return false
   if (text === undefined) return true
-  const searched = [run.id, run.message, run.commitSha, run.createdByName]
+  const searched = [run.id, run.message, run.commitSha, username]
   return searched.some((value) => value?.toLowerCase().includes(text.toLowerCase()) === true)
 }
 

@@ -112,7 +112,7 @@ export class RunLoop {
     } catch (thrown) {
       // The storage failed; the next start expires them.
       if (!(thrown instanceof Fault)) throw thrown
-      this.#log.warn({ err: errorMessage(thrown) }, 'runs without a plan could not be ended')
+      this.#log.warn({ err: errorMessage(thrown) }, 'expired runs could not be updated')
     }
   }
 
@@ -147,7 +147,7 @@ export class RunLoop {
       await this.#judgeRun(run).catch((thrown: unknown) => {
         if (this.#stopped || this.#context.store.fault !== undefined) throw thrown
         if (thrown instanceof Fault && thrown.kind === OVERLOADED) throw thrown
-        this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'policies could not be asked')
+        this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'policy evaluation failed')
         this.#giveUp(run)
       })
       return true
@@ -155,7 +155,10 @@ export class RunLoop {
       // The storage failed or the server stops: the next start continues. An overload is transient
       // and is retried.
       if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#judgeLater()
-      this.#log.warn({ run: run.id, err: errorMessage(thrown) }, 'a run could not be settled')
+      this.#log.warn(
+        { run: run.id, err: errorMessage(thrown) },
+        'policy evaluation of a run was interrupted',
+      )
       return false
     }
   }

@@ -481,7 +481,7 @@ test('a run whose policies cannot be asked ends, and says so', async () => {
     log: { warn: (_fields, message) => void warnings.push(message) },
   })
   await loop.judge()
-  assert.deepEqual(warnings, ['policies could not be asked'])
+  assert.deepEqual(warnings, ['policy evaluation failed'])
   assert.equal((await world.read(run.id)).data.attributes.status, 'errored')
   const { status, result } = (await world.check(run)).attributes
   assert.deepEqual([status, result], ['errored', null])

@@ -183,6 +183,7 @@ const filters: readonly [query: string, found: readonly string[]][] = [
   ['search[basic]=RUN-A2', ['run-a2']],
   ['search[user]=nobody', []],
   ['search[commit]=abc', []],
+  ['search[user]=&search[commit]=', ['run-a3', 'run-a2', 'run-a1']],
 ]
 for (const [query, found] of filters)
   test(`runs: the list of a workspace with ${query === '' ? 'no filter' : query}`, async () => {

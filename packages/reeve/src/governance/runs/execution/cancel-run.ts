@@ -13,7 +13,7 @@ import { ticketEnd } from './phase-ticket.ts'
 import { openPhaseOf } from './phase-rows.ts'
 import { runRows } from './run-rows.ts'
 
-/** A run after a decision, and what is written of it. */
+/** A run after a decision, with the changes to commit. */
 export interface DecidedRun {
   readonly run: RunRow
   readonly changes: readonly Change[]
@@ -120,7 +120,7 @@ export async function forceCancelRun(
   return ok({ ...seen.value, run })
 }
 
-/** Ends everything that is ahead of a run in its workspace. */
+/** Cancels all runs ahead of a run in the queue of its workspace. */
 export async function forceExecuteRun(
   context: GovernanceContext,
   caller: GovernanceCaller,

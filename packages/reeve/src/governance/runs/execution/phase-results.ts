@@ -37,7 +37,7 @@ export async function writePhaseLog(
   return ok(undefined)
 }
 
-/** Stores a file of the run; the JSON of the plan is what policies will be asked about. */
+/** Stores a file of the run. Policies evaluate the JSON plan. */
 export async function writePhaseFile(
   context: GovernanceContext,
   call: PhaseCall & { readonly name: v2.RunFileName; readonly bytes: Uint8Array },
@@ -93,7 +93,7 @@ function fileId(runId: string, name: v2.RunFileName): string {
   return `${runId}/${name}`
 }
 
-/** A file that the run has left; undefined when it has left none of this name. */
+/** Reads a file of a run; undefined if it does not exist. */
 export async function readRunFile(
   context: Pick<GovernanceContext, 'store' | 'sealer'>,
   runId: string,
@@ -174,7 +174,7 @@ function phaseEnd(
     return phase.phase === 'plan'
       ? plannedRows(context, { phase, run }, { end, nowMs })
       : [...appliedRows(tables, { phase, run }, nowMs), ...triggeredRows(context, run)]
-  // A tool that was interrupted fails; that is what was asked for.
+  // An interrupted tool exits with an error, which counts as canceled.
   const outcome = phase.cancellation === 'none' ? end.outcome : 'canceled'
   const keepsLock = end.stateUncertain === true
   return failedPhaseRows(
