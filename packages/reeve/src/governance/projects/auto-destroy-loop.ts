@@ -37,8 +37,8 @@ interface Deadline {
  * nothing was uploaded, no run is queued; the event stream reports the change, and an external
  * executor destroys the infrastructure.
  *
- * The deadlines are kept in a sorted index, so the cost of a round depends only on the number of due
- * workspaces.
+ * The deadlines are kept in a sorted index, so the cost of a round depends only on the number of
+ * due workspaces.
  */
 export class AutoDestroyLoop {
   readonly #options: AutoDestroyLoopOptions
