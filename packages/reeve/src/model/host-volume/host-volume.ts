@@ -8,6 +8,7 @@ import {
   type HostVolumeState,
   type VolumeCapability,
 } from '@reeve/contract'
+import { encodeUtf8 } from '@reeve/kit/utf8.ts'
 import { nodeRules } from '../canonical/canonicalize-constraint.ts'
 import { patternInstructions } from '../job/job-size.ts'
 import { LIMITS } from '../limits.ts'
@@ -171,7 +172,7 @@ function parameterProblem(parameters: readonly (readonly [string, string])[]): s
   const long = parameters.find(([, value]) => value.length > charsMax)
   if (long !== undefined)
     return `parameter ${JSON.stringify(long[0])} has more than ${charsMax} characters`
-  const bytes = Buffer.byteLength(JSON.stringify(Object.fromEntries(parameters)))
+  const bytes = encodeUtf8(JSON.stringify(Object.fromEntries(parameters))).length
   return bytes > bytesMax
     ? `the parameters of a volume have ${bytes} bytes as JSON: at most ${bytesMax} are allowed`
     : undefined
