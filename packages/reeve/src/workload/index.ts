@@ -114,6 +114,7 @@ export {
   type VolumeHost,
 } from './volumes/host-volumes.ts'
 export { mountersOf } from './volumes/mounters.ts'
+export { VolumeWrites } from './volumes/volume-writes.ts'
 export { writeSchedulerConfiguration } from './scheduler-configuration.ts'
 export type { Sealer } from './sealer.ts'
 export { searchFuzzy } from './search/fuzzy-search.ts'

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import {
+  VolumeWrites,
   Authenticator,
   deleteHostVolume,
   writeHostVolume,
@@ -43,7 +44,7 @@ async function aVolumeHost() {
       asked.push({ verb: request.verb, parameters, deadlineMs, answer })
     })
   const gateway = { request: ask, open: () => assert.fail('no stream is opened') }
-  const host: VolumeHost = { context, gateway, askMade: ask }
+  const host: VolumeHost = { context, gateway, writes: new VolumeWrites(), askMade: ask }
   const rows = () => [...store.tables.host_volumes.rows()]
   return {
     rows,

@@ -18,6 +18,7 @@ import {
   deleteHostVolume,
   HOST_VOLUME_NOT_FOUND,
   mountersOf,
+  VolumeWrites,
   writeHostVolume,
   type VolumeHost,
 } from '../../workload/index.ts'
@@ -58,6 +59,7 @@ export function volumeEndpoints({ context, gateway }: ClientHost): readonly Endp
   const host: VolumeHost = {
     context,
     gateway,
+    writes: new VolumeWrites(),
     askMade: (nodeId, request, deadlineMs) => askMade(gateway, { nodeId, request, deadlineMs }),
   }
   return [

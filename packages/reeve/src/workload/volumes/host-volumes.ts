@@ -31,7 +31,7 @@ import type { RequestCaller, WorkloadContext } from '../context.ts'
 import type { NodeGateway } from '../nodes/node-gateway.ts'
 import { findVolumeNode } from './find-node.ts'
 import { mountersOf } from './mounters.ts'
-import { oneWriteAtATime } from './one-write-at-a-time.ts'
+import type { VolumeWrites } from './volume-writes.ts'
 
 export const HOST_VOLUME_NOT_FOUND: Refusal = refusal(
   'host-volume-not-found',
@@ -41,6 +41,7 @@ export const HOST_VOLUME_NOT_FOUND: Refusal = refusal(
 export interface VolumeHost {
   readonly context: WorkloadContext
   readonly gateway: NodeGateway
+  readonly writes: VolumeWrites
   /** What a node says of a volume that it was asked to make, held against its shape. */
   askMade(
     nodeId: string,
@@ -69,9 +70,7 @@ export async function writeHostVolume(
     return err(PERMISSION_DENIED)
   if (!input.ID) return await add(host, caller, { input, origin })
   const key = namespacedKey(input.Namespace || DEFAULT_NAMESPACE, input.ID)
-  return await oneWriteAtATime(host.context.store, key, () =>
-    change(host, caller, { input, origin }),
-  )
+  return await host.writes.run(key, () => change(host, caller, { input, origin }))
 }
 
 interface Write {
@@ -93,9 +92,8 @@ async function add(
   const planned = planNew(context, input, origin)
   if (!planned.ok) return planned
   const { Namespace, ID } = planned.value
-  const { store } = context
   const stored = storeVolume(context, by, planned.value)
-  return await oneWriteAtATime(store, namespacedKey(Namespace, ID), async () =>
+  return await host.writes.run(namespacedKey(Namespace, ID), async () =>
     makeOnNode(host, await stored, origin),
   )
 }
@@ -315,7 +313,7 @@ export async function deleteHostVolume(
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const { namespace, id } = deletion
   if (!caller.grants.allows(namespace, 'host-volume-delete')) return err(PERMISSION_DENIED)
-  return await oneWriteAtATime(host.context.store, namespacedKey(namespace, id), () =>
+  return await host.writes.run(namespacedKey(namespace, id), () =>
     removeVolume(host, caller, deletion),
   )
 }
