@@ -300,12 +300,15 @@ test('no descriptor of launcher, shim or another task reaches a task', rootOnly,
     args: ['60'],
     logs: launcher.logs('one'),
   })
-  const fds = (pid: number) =>
-    readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
-  assert.equal(fds(handle.taskPid).length, 3)
-  // The shim must not hold the launcher's words open either: the agent waits for their end.
+  const fds = (pid: number) => readdirSync(`/proc/${pid}/fd`)
+  // A program opens its libraries while it starts; what it inherited would stay open.
+  await until('the task to hold its three descriptors only', () =>
+    fds(handle.taskPid).length === 3 ? true : undefined,
+  )
+  // The shim must not hold the launcher's socket open either: the agent waits for its end.
+  const open = fds(handle.shimPid).map((fd) => readlinkSync(`/proc/${handle.shimPid}/fd/${fd}`))
   assert.deepEqual(
-    fds(handle.shimPid).filter((name) => name.startsWith('socket:')),
+    open.filter((name) => name.startsWith('socket:')),
     [],
   )
   await launcher.killTree(handle)
