@@ -138,6 +138,19 @@ test('a damaged identity is an error and is not replaced', async (t) => {
   await assert.rejects(diskStorage(dir).open(countingIds()), { kind: 'agent-state' })
 })
 
+test('an identity of a newer agent is refused, and not replaced', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  await storage.open(countingIds())
+  await storage.close()
+  const file = join(dir, 'agent', 'node.json')
+  const newer = (await readFile(file, 'utf8')).replace('"v":1', '"v":2')
+  await writeFile(file, newer)
+  const message = /node\.json has format 2, and this agent reads format 1\. A newer Reeve wrote it/
+  await assert.rejects(diskStorage(dir).open(countingIds()), { message })
+  assert.equal(await readFile(file, 'utf8'), newer)
+})
+
 test('a missing identity is not replaced where allocations of the node are', async (t) => {
   const dir = await temporaryDirectory(t)
   const storage = diskStorage(dir)

@@ -151,9 +151,12 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
   }
 }
 
+/** Format of the identity file; agents reject newer ones. */
+const IDENTITY_VERSION = 1
+
 const identityFile = Compile(
   Type.Object({
-    v: Type.Literal(1),
+    v: Type.Literal(IDENTITY_VERSION),
     nodeId: Type.String(),
     secret: Type.String(),
     region: Type.Optional(Type.String()),
@@ -187,6 +190,12 @@ async function loadIdentity(path: string, { ids, allocations }: FirstStart): Pro
     await saveIdentity(path, made)
     return made
   }
+  if (versionIn(file) > IDENTITY_VERSION)
+    throw new Fault(
+      'agent-state',
+      `${path} has format ${versionIn(file)}, and this agent reads format ${IDENTITY_VERSION}. ` +
+        'A newer Reeve wrote it: start that version. Nothing was changed.',
+    )
   if (!identityFile.Check(file))
     throw new Fault(
       'agent-state',
@@ -194,6 +203,11 @@ async function loadIdentity(path: string, { ids, allocations }: FirstStart): Pro
     )
   const { v: _, ...identity } = file
   return identity
+}
+
+function versionIn(file: unknown): number {
+  const isVersioned = typeof file === 'object' && file !== null && 'v' in file
+  return isVersioned && typeof file.v === 'number' ? file.v : 0
 }
 
 function afresh(path: string, allocations: string): string {
@@ -205,7 +219,7 @@ function afresh(path: string, allocations: string): string {
 }
 
 async function saveIdentity(path: string, identity: KeptIdentity): Promise<void> {
-  await writeStateFile(path, JSON.stringify({ v: 1, ...identity }))
+  await writeStateFile(path, JSON.stringify({ v: IDENTITY_VERSION, ...identity }))
 }
 
 async function namesIn(path: string): Promise<readonly string[]> {
