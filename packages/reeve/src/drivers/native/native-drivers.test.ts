@@ -288,6 +288,19 @@ function ownTests(): void {
     await task.forget()
   })
 
+  for (const kind of ['raw_exec', 'exec'] as const)
+    test(`${kind}: a task does not inherit the protection of its agent from the OOM killer`, async (t) => {
+      const score = writeFile('/proc/self/oom_score_adj', '-500')
+      const isAllowed = await score.then(() => true).catch(() => false)
+      if (!isAllowed) return t.skip('this needs CAP_SYS_RESOURCE')
+      t.after(() => writeFile('/proc/self/oom_score_adj', '0'))
+      const { bench } = await openBench(t, kind)
+      const task = await bench.driver.start(bench.script('cat /proc/self/oom_score_adj'))
+      await task.exited
+      assert.equal(await written(bench.logs.stdoutPrefix), '0\n')
+      await task.forget()
+    })
+
   test('a launcher that dies takes no task with it, and the next one is started', async (t) => {
     const { bench, stateDir } = await openBench(t, 'exec')
     const task = await bench.driver.start(bench.launch({ kind: 'runs' }))

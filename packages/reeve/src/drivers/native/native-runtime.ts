@@ -15,7 +15,7 @@ import { Launcher, type LauncherAnswer } from './launcher.ts'
 import { readExit, readHandle, type HandleRecord } from './records.ts'
 import { SharedCores } from './shared-cores.ts'
 import { findCgroups, sweepCgroups } from './sweep-cgroups.ts'
-import { taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
+import { taskOomScore, taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
@@ -102,7 +102,9 @@ export class NativeRuntime {
     await this.#exits.open()
     await mkdir(handle.dir, { recursive: true, mode: 0o700 })
     if (plan.isolate !== undefined) await mkdir(plan.isolate.root, { recursive: true })
-    const spec = taskSpec(plan, {
+    const oomScoreAdj = taskOomScore(plan.oomScoreAdj, await readOomScore())
+    const chosen = oomScoreAdj === undefined ? plan : { ...plan, oomScoreAdj }
+    const spec = taskSpec(chosen, {
       exitFile: this.#exits.pathOf(handle.id),
       handleFile: handlePath(handle),
     })
@@ -302,6 +304,11 @@ function isPinned({ cgroups }: TaskSpec): boolean {
 }
 
 const handlePath = ({ dir }: TaskHandle): string => join(dir, 'handle.json')
+/** What the agent itself has; its supervisors inherit it. */
+async function readOomScore(): Promise<number> {
+  return Number(await readFile('/proc/self/oom_score_adj', 'utf8').catch(() => '0'))
+}
+
 const specPath = ({ dir }: TaskHandle): string => join(dir, 'spec.json')
 const withdrawnPath = ({ dir }: TaskHandle): string => join(dir, 'withdrawn.json')
 

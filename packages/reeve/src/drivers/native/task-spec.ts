@@ -69,3 +69,11 @@ export function taskSpec(
         }),
   }
 }
+
+/**
+ * The OOM score of a task: tasks do not inherit the protection that an agent has from its systemd
+ * unit, and are never less protected than an agent without one. Undefined: that of the agent.
+ */
+export function taskOomScore(asked: number | undefined, agent: number): number | undefined {
+  return asked ?? (agent < 0 ? 0 : undefined)
+}
