@@ -1,5 +1,5 @@
 # Settings that the server and the node of this machine share. Every setting is described in
-# docs/configuration.md; "reeve config validate /etc/reeve.d /etc/reeve.d/server" checks them.
+# docs/reference/configuration.md; "reeve config validate /etc/reeve.d /etc/reeve.d/server" checks them.
 
 region     = "global"
 datacenter = "dc1"

@@ -6,7 +6,7 @@ bind_addr = "0.0.0.0"
 server {
   enabled = true
 
-  # What nodes show to join. Generate one with: reeve operator keygen (or any 32 random characters)
+  # What nodes show to join. Generate one with: head -c 32 /dev/urandom | base64
   # join_token = "…"
 
   # Several servers share one PostgreSQL.
