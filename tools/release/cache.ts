@@ -105,8 +105,10 @@ function tagOf(node: string, flags: readonly string[]): string {
   }).trim()
 }
 
-function runSeeded({ node }: Program, args: readonly string[]): void {
+/** In the folder of the build: a module of a thread may create files where it is started. */
+function runSeeded({ node, folder }: Program, args: readonly string[]): void {
   spawnSync(node, [...RUNTIME_FLAGS, ...SEEDS, ...args], {
+    cwd: folder,
     stdio: 'ignore',
     timeout: WARM_MS_MAX,
     env: { HOME: '/nonexistent', LC_ALL: 'C', TZ: 'UTC' },
