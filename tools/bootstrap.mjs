@@ -48,6 +48,16 @@ const commands = {
   },
   release: { dev: true, here: true, run: (args) => [['tools/release.ts', ...args]] },
   'release-check': { dev: true, here: true, run: (args) => [['tools/release-check.ts', ...args]] },
+  'release-prepare': {
+    dev: true,
+    run: (args) => [['tools/release-prepare.ts', ...args]],
+  },
+  'release-figures': {
+    dev: true,
+    built: true,
+    here: true,
+    run: (args) => [['tools/release-figures.ts', ...args]],
+  },
   proof: { dev: true, built: true, run: (args) => [['tools/proof.ts', ...args]] },
   format: { dev: true, run: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]] },
 }

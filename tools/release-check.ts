@@ -3,7 +3,8 @@
  * result. Checks that this machine cannot run are skipped with a reason.
  */
 import { resolve } from 'node:path'
-import { CHECKS, type Outcome } from './release/checks.ts'
+import { CHECKS } from './release/checks.ts'
+import type { Outcome } from './release/checks/check.ts'
 import { openRelease } from './release/opened.ts'
 
 const [folder = 'dist', ...only] = process.argv.slice(2)

