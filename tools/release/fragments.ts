@@ -37,8 +37,8 @@ export function parseFragment(slug: string, content: string): Fragment {
   const known = KINDS.find((one) => one === kind)
   if (known === undefined)
     throw new Error(
-      `changes/${slug}.md must begin with "kind: ${KINDS.join('|')}" and "area: …", then an ` +
-        'empty line.',
+      `changes/${slug}.md must begin with "kind: ${KINDS.join('|')}" and "area: …", ` +
+        'then an empty line.',
     )
   return { slug, kind: known, area, text: text.trim() }
 }

@@ -25,7 +25,8 @@ function liveDeb(release: OpenedRelease): string | undefined {
     `dpkg -i /tmp/reeve.deb
 stat -c '%a %U %G' /etc/reeve.d
 getent passwd reeve
-pgrep -f program/reeve.js || echo 'nothing runs'
+${RUNNING}
+[ -n "$(running node)" ] || echo 'nothing runs'
 echo '# edited' >>/etc/reeve.d/reeve.hcl
 dpkg -i /tmp/reeve.deb >/dev/null
 echo "after the upgrade: $(tail -1 /etc/reeve.d/reeve.hcl)"
@@ -40,6 +41,13 @@ ls -d /usr/lib/reeve /etc/reeve.d /var/lib/reeve /var/cache/reeve* 2>/dev/null |
   )
 }
 
+/** The processes whose program begins with a word; an essential system has no `pgrep`. */
+const RUNNING = `running() {
+  for name in /proc/[0-9]*/comm; do
+    case $(cat "$name" 2>/dev/null) in "$1"*) echo "$name" ;; esac
+  done
+}`
+
 /** A node with its own data directory: the task outlives the agent, and the next agent finds it. */
 const UPGRADE_WITH_TASK = `
 start_agent() {
@@ -53,11 +61,11 @@ start_agent() {
 curl_health() { /usr/bin/reeve node status 2>/dev/null | grep -q ready; }
 start_agent
 /usr/bin/reeve job run example.hcl
-before=$(pgrep -x reeve-task | sort | tr '\\n' ' ')
+before=$(running reeve-task)
 dpkg -i /tmp/reeve.deb >/dev/null
 kill $agent; wait $agent 2>/dev/null || :
 start_agent
-after=$(pgrep -x reeve-task | sort | tr '\\n' ' ')
+after=$(running reeve-task)
 [ -n "$before" ] && [ "$before" = "$after" ] && echo "tasks kept: $after"
 echo "job after the upgrade: $(/usr/bin/reeve job status | grep example)"
 /usr/bin/reeve job stop --purge example >/dev/null
@@ -120,7 +128,7 @@ export const packages: readonly Check[] = [
     run: (release) =>
       fromDeb(
         release,
-        [/^tasks kept: \d/m, /^job after the upgrade: .*running/m],
+        [/^tasks kept: \/proc/m, /^job after the upgrade: .*running/m],
         'same processes, job running',
       ),
   },
