@@ -1,11 +1,4 @@
-import type {
-  NetworkResource,
-  Service,
-  ServiceCheck,
-  Task,
-  TaskGroup,
-  VolumeRequest,
-} from '@reeve/contract'
+import type { NetworkResource, Service, ServiceCheck, Task, TaskGroup } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { exposesIdentity } from './unsupported.ts'
 
@@ -19,9 +12,6 @@ export function ignoredInGroup(group: TaskGroup): readonly string[] {
     ...(group.RestartPolicy.RenderTemplates
       ? ['restart: render_templates has no effect, templates are rendered at every start']
       : []),
-    ...Object.entries(group.Volumes ?? {}).flatMap(([label, volume]) =>
-      ignoredInVolume(volume).map((text) => `volume "${label}": ${text}`),
-    ),
     ...(group.Networks ?? []).flatMap(ignoredInNetwork),
     ...(group.Services ?? []).flatMap(ignoredInService),
   ]
@@ -33,14 +23,6 @@ const STAGGERS_DEFAULT: readonly number[] = [0, nsFromMs(30_000)]
 function ignoredInUpdate({ Update: update }: TaskGroup): readonly string[] {
   if (update === null || STAGGERS_DEFAULT.includes(update.Stagger)) return []
   return ['update: stagger has no effect, min_healthy_time sets the pace of an update']
-}
-
-function ignoredInVolume({ AccessMode, AttachmentMode, Type }: VolumeRequest): readonly string[] {
-  if (Type !== 'host') return []
-  return [
-    ...(AccessMode === '' ? [] : ['access_mode has no effect on host volumes, use read_only']),
-    ...(AttachmentMode === '' ? [] : ['attachment_mode has no effect on host volumes']),
-  ]
 }
 
 function ignoredInNetwork(network: NetworkResource): readonly string[] {
