@@ -36,6 +36,7 @@ export type Completes =
   | 'namespace'
   | 'node'
   | 'node-pool'
+  | 'volume'
 
 export interface ArgumentSpec {
   /** `<FILE>`, `[JOB]`, `<COMMAND...>`. */

@@ -30,6 +30,7 @@ import { tlsCommands } from './tls/commands.ts'
 import { topCommands } from './top/commands.ts'
 import { uiCommands } from './ui/commands.ts'
 import { varCommands } from './var/commands.ts'
+import { volumeCommands } from './volume/commands.ts'
 
 /** Every command that talks to a server, in the order of the help; completion knows them all. */
 export const COMMANDS: readonly CommandSpec[] = [
@@ -42,6 +43,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...namespaceCommands,
   ...serviceCommands,
   ...varCommands,
+  ...volumeCommands,
   ...aclCommands,
   ...eventCommands,
   ...auditCommands,
@@ -80,6 +82,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   namespace: 'Manage namespaces.',
   service: 'Inspect registered services.',
   var: 'Manage encrypted variables.',
+  volume: 'Manage dynamic host volumes.',
   acl: 'Manage ACL tokens, policies and roles; check what a token may do.',
   'acl token': 'Manage ACL tokens.',
   'acl policy': 'Manage ACL policies.',

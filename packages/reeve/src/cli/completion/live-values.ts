@@ -47,6 +47,15 @@ const LOOK_UPS: Readonly<Record<Completes, LookUp>> = {
     const { data } = await client.v1.listNodePools({ query: { prefix: typed } })
     return data.map((pool) => ({ text: pool.Name, says: pool.Description }))
   },
+  volume: async (invocation, typed) => {
+    const filter = `Name matches ${JSON.stringify(`^${typed.replaceAll(/[^\w-]/g, '.')}`)}`
+    const query = { ...placeOf(invocation), filter, per_page: OFFERS_MAX }
+    const { data } = await invocation.client.v1.listVolumes({ query })
+    return data.map((volume) => ({
+      text: volume.Name,
+      says: `${volume.PluginID}, ${volume.State}`,
+    }))
+  },
   namespace: async ({ client }, typed) => {
     const { data } = await client.v1.listNamespaces({ query: { prefix: typed } })
     return data.map((namespace) => ({ text: namespace.Name, says: namespace.Description }))

@@ -22,7 +22,7 @@ export async function chosenNode(invocation: Invocation): Promise<NodeStub> {
 }
 
 /** A name wins over ids: names may look like hex digits, whole ids never like names. */
-async function findNode(invocation: Invocation, given: string): Promise<NodeStub> {
+export async function findNode(invocation: Invocation, given: string): Promise<NodeStub> {
   const { client, signal } = invocation
   const filter = `Name == ${JSON.stringify(given)}`
   const named: NodeStub[] = []

@@ -43,7 +43,7 @@ const SIDES = {
   value: text('RTarget', 'Value to compare with. At most 65,536 characters.'),
 } as const
 
-const CONSTRAINT = tableOf(Constraint, {
+export const CONSTRAINT = tableOf(Constraint, {
   attributes: {
     ...SIDES,
     ...SHORTHANDS,

@@ -1,11 +1,44 @@
 import { aJobText } from '../../build/job-text.ts'
-import type { Story } from './story.ts'
+import type { Row, Story } from './story.ts'
 
 const SERVED = aJobText({
   id: 'served',
   group:
     'network {\n port "http" {}\n}\nservice {\n name = "served"\n port = "http"\n provider = "service"\n}',
 })
+
+/** A volume, from its file to its end. */
+const VOLUME_ROWS: readonly Row[] = [
+  { line: 'volume list', says: /^There are no volumes\./ },
+  {
+    line: 'volume init',
+    says: /^volume\.hcl written\. Next:\n\n  reeve volume create volume\.hcl\n/,
+  },
+  {
+    line: 'volume create volume.hcl',
+    says: /^Volume "shop-data" \(\w{8}\) is created: \/\S+ on node \w{8}\.\nJobs in namespace "default" can mount it\.\n$/,
+  },
+  {
+    line: 'volume list --plugin mkdir',
+    says: /^ID +Name +Plugin +Node pool +Node +Size +State\n\w{8} +shop-data +mkdir +default +\w{8} +ready\n$/,
+  },
+  {
+    line: 'volume show shop-data',
+    says: /\nName += shop-data\n[^]*\nParameters += mode=0750\n[^]*\n\nNo allocation mounts the volume\.\n$/,
+  },
+  {
+    line: 'volume delete shop-data',
+    code: 1,
+    warns: /with its data on node \S+\? Cannot ask[^]*--yes/,
+  },
+  { line: 'volume delete --yes shop-data', says: /^Volume "shop-data" is deleted\.\n$/ },
+  {
+    line: 'volume register -',
+    input: 'name = "tmp"\nhost_path = "/tmp"\n',
+    code: 1,
+    warns: /NodeID must name the node/,
+  },
+]
 
 /** The whole cluster: nothing else may run beside it. */
 export const clusterStory: Story = {
@@ -93,6 +126,7 @@ export const clusterStory: Story = {
       says: /^r7\n?$/,
       isAwaited: true,
     },
+    ...VOLUME_ROWS,
     {
       line: 'node eligibility --disable one',
       says: /\(one\) is ineligible: it takes no new allocations/,
