@@ -12,6 +12,7 @@ import { JOB_FILE_INDEX, jobFilePages } from './reference/job-file.ts'
 import { MARK } from './reference/page.ts'
 import { policyLanguagePages } from './reference/policy-languages.ts'
 import { systemPages } from './reference/system.ts'
+import { volumeFilePage, VOLUME_FILE_PAGE } from './reference/volume-file.ts'
 
 /**
  * Writes the generated pages of docs/reference from the tables of the program. `--check` writes
@@ -42,6 +43,7 @@ async function renderPages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...jobFilePages(textOf(JOB_FILE_INDEX)),
     [FUNCTIONS_PAGE, functionsPage()],
+    [VOLUME_FILE_PAGE, volumeFilePage()],
     ...(await cliPages(textOf(CLI_INDEX))),
     ...apiPages(textOf(API_INDEX)),
     ...(await systemPages()),

@@ -7,7 +7,7 @@ import { code, fence, page, table, withPart, type Pages } from './page.ts'
 const FOLDER = 'docs/reference/job-file'
 export const JOB_FILE_INDEX = `${FOLDER}/README.md`
 
-const TYPE_NAMES = {
+export const TYPE_NAMES = {
   text: 'string',
   int: 'number',
   bool: 'bool',

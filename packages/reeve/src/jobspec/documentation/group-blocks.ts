@@ -111,7 +111,8 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
   volume: {
     purpose:
       'A volume that tasks of the group mount with [volume_mount](volume_mount.md). The label is its ' +
-      'name in the group. Nodes offer volumes in their configuration (`host_volume`).',
+      'name in the group. Nodes offer volumes in their configuration (`host_volume`); others are ' +
+      'created while the cluster runs: [dynamic host volumes](../../how-to/host-volumes.md).',
     example: {
       group: HOST_VOLUME,
     },

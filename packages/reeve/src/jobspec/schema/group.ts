@@ -28,9 +28,10 @@ const VOLUME = tableOf(VolumeRequest, {
   attributes: {
     type: text(
       'Type',
-      'Required. `host`: a directory that the node offers in its configuration (`host_volume`).',
+      'Required. `host`: a directory of the node, from its configuration (`host_volume`) or a ' +
+        'dynamic host volume.',
     ),
-    source: text('Source', 'Required. Name of the volume in the configuration of the nodes.'),
+    source: text('Source', 'Required. Name of the volume on the nodes.'),
     read_only: bool('ReadOnly', 'Mounts the volume read-only in every task.'),
     sticky: bool(
       'Sticky',
@@ -42,8 +43,16 @@ const VOLUME = tableOf(VolumeRequest, {
       'Appends the index of the allocation to `source`: `data[0]`, `data[1]`. Not with `system` ' +
         'jobs, canaries or `sticky`.',
     ),
-    access_mode: text('AccessMode', 'No effect on host volumes; use `read_only`.'),
-    attachment_mode: text('AttachmentMode', 'No effect on host volumes.'),
+    access_mode: text(
+      'AccessMode',
+      'Access mode that a dynamic volume must offer. Default: `single-node-writer`, or with ' +
+        '`read_only` `single-node-reader-only`. No effect on configured volumes.',
+    ),
+    attachment_mode: text(
+      'AttachmentMode',
+      'Attachment mode that a dynamic volume must offer. Default: `file-system`. No effect on ' +
+        'configured volumes.',
+    ),
   },
   blocks: { mount_options: one('MountOptions', MOUNT_OPTIONS) },
 })
