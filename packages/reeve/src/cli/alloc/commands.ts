@@ -143,6 +143,22 @@ export const allocCommands: readonly CommandSpec[] = [
     load: async () => (await import('./cp.ts')).runAllocCp,
   },
   {
+    path: 'alloc port-forward',
+    summary: 'Forward local ports to ports of a task.',
+    details:
+      'Listens on 127.0.0.1 until Ctrl-C. Each connection runs a relay inside the task, with the ' +
+      'rights of "alloc exec": the task needs /bin/sh and one of socat, nc and bash. The port is ' +
+      'that on 127.0.0.1 as the task sees it.',
+    examples: [
+      { line: 'reeve alloc port-forward 8a7f 8080:80', says: 'local port 8080 to port 80' },
+      { line: 'reeve alloc port-forward web/api[0] 5432', says: 'the same port on both sides' },
+      { line: 'reeve alloc port-forward --task server 8a7f :80', says: 'any free local port' },
+    ],
+    args: [ALLOC, { usage: '<PORT...>', help: 'PORT, LOCAL:REMOTE or :REMOTE' }],
+    flags: [TASK],
+    load: async () => (await import('./port-forward.ts')).runAllocPortForward,
+  },
+  {
     path: 'alloc signal',
     summary: 'Send a signal to a task, or to all tasks of an allocation.',
     examples: [

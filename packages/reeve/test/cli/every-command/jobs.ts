@@ -74,6 +74,7 @@ export const jobStory: Story = {
       line: 'alloc cp shop.hcl shop/app[0]:local/',
       says: /^1 file copied to local\/shop\.hcl of task "main"\.\n$/,
     },
+    { line: 'alloc port-forward shop :80', leavesAt: /Forwarding 127\.0\.0\.1:/, code: 130 },
     { line: 'alloc checks shop', says: /has no health checks\.\n$/ },
     { line: 'exec --job shop --group app --index 0 cat local/shop.hcl', says: /^job "shop" \{/ },
     { line: 'alloc stats {alloc}', says: /^Task +CPU[^]*\nmain +\d+ MHz +20 MHz/ },
