@@ -313,7 +313,8 @@ export {
   isRunCancelable,
 } from './runs/execution/cancel-run.ts'
 export { findPhase, startPhase, type PhaseCall } from './runs/execution/phase-access.ts'
-export { lostPhaseRows, startedPhaseRows } from './runs/execution/phase-moves.ts'
+export { lostPhase } from './runs/execution/lost-phase.ts'
+export { startedPhaseRows } from './runs/execution/phase-moves.ts'
 export { applyOf } from './runs/execution/phase-rows.ts'
 export { RUNNER_TASK, TICKET_ITEM, ticketPath } from './runs/execution/phase-ticket.ts'
 export {

@@ -1,5 +1,5 @@
 import {
-  lostPhaseRows,
+  lostPhase,
   nextPhases,
   startedPhaseRows,
   TICKET_ITEM,
@@ -9,7 +9,14 @@ import {
 import { nsFromMs } from '@reeve/kit/duration.ts'
 import { Fault, errorMessage } from '@reeve/kit/fault.ts'
 import { compareText } from '@reeve/kit/sorted-list.ts'
-import { isTerminal, type RunPhaseRow, type VariableRow } from '../model/index.ts'
+import type { Result } from '@reeve/kit/result.ts'
+import {
+  isTerminal,
+  type AllocationRow,
+  type RunPhaseRow,
+  type RunRow,
+  type VariableRow,
+} from '../model/index.ts'
 import {
   KILLED_PHASES,
   namespacedKey,
@@ -27,7 +34,8 @@ import {
   stopJob,
   type WorkloadContext,
 } from '../workload/index.ts'
-import { phaseJob, type ExecutionSettings } from './phase-job.ts'
+import { phaseJob, PLAN_ALLOCATIONS_MAX, type ExecutionSettings } from './phase-job.ts'
+import { chooseNodeVersion, chooseRemoteVersion } from './tool-version.ts'
 
 export interface ControllerLog {
   warn(fields: object, message: string): void
@@ -96,11 +104,14 @@ export class RunController {
   }
 
   #targets(): readonly WatchTarget[] {
-    const jobs = this.#openPhases().map(({ namespace, id }) => ({
+    const phases = this.#openPhases()
+    const jobs = phases.map(({ namespace, id }) => ({
       table: 'jobs',
       key: namespacedKey(namespace, id),
     }))
-    return [{ table: 'runs' }, { table: 'run_phases' }, { table: 'workspaces' }, ...jobs]
+    // A phase without a ticket waits for the first node.
+    const nodes = phases.some(({ ticketHash }) => ticketHash === null) ? [{ table: 'nodes' }] : []
+    return [{ table: 'runs' }, { table: 'run_phases' }, { table: 'workspaces' }, ...nodes, ...jobs]
   }
 
   #checkLater(): void {
@@ -174,9 +185,14 @@ export class RunController {
   }
 
   /** If the server crashed before the job was submitted, the phase gets another ticket. */
-  async #submit({ id }: RunPhaseRow): Promise<void> {
+  async #submit({ id, runId }: RunPhaseRow): Promise<void> {
     const { context, settings, address, authorities, log } = this.#options
     const { store, sealer, ids } = context
+    const run = store.tables.runs.get(runId)
+    const version = this.#toolVersion(run)
+    if (!version.ok) return await this.#lose(store.tables.run_phases.get(id), version.error)
+    const toolVersion = version.value
+    if (toolVersion === undefined) return
     const ticket = `${ids.uuid()}${ids.uuid()}`
     const phase = { ...store.tables.run_phases.get(id), ticketHash: sealer.hash(ticket) }
     const { durable } = store.commit({
@@ -184,12 +200,13 @@ export class RunController {
       cause: undefined,
       changes: (stamp) => [
         put('run_phases', phase),
+        ...pinnedVersion(run, toolVersion),
         put('variables', ticketVariable(context, { phase, ticket, stamp })),
       ],
     })
     await durable
     const workspace = store.tables.workspaces.get(phase.workspaceId)
-    const parts = { phase, workspace, settings, address: address(), authorities }
+    const parts = { phase, workspace, settings, toolVersion, address: address(), authorities }
     try {
       await registerSystemJob(context, {
         ...phaseJob(parts),
@@ -203,6 +220,21 @@ export class RunController {
     }
   }
 
+  /**
+   * Returns the version of the tool for the next phase of a run: null if it is unknown, because
+   * an image or artifact has its own; undefined while no node is known. An apply uses the version
+   * of its plan.
+   */
+  #toolVersion({ workspaceId, execution }: RunRow): Result<string | null | undefined, string> {
+    const { context, settings } = this.#options
+    const { tool, source, artifact, image, version } = settings
+    const { tables } = context.store
+    const wanted = execution?.toolVersion ?? tables.workspaces.get(workspaceId).toolVersion
+    if (source === 'node') return chooseNodeVersion(tool, wanted, [...tables.nodes.rows()])
+    const address = (source === 'image' ? image : artifact) ?? ''
+    return chooseRemoteVersion({ tool, address, version }, wanted)
+  }
+
   /** Returns why a job whose allocations have all ended did not report; undefined while one may. */
   #lossOf(phase: RunPhaseRow): string | undefined {
     const { tables } = this.#options.context.store
@@ -213,20 +245,20 @@ export class RunController {
       return isStopped ? 'its job was stopped' : undefined
     }
     if (!allocations.every(isTerminal)) return undefined
+    if (isReplaceable(phase, allocations)) return undefined
     const [last] = allocations.toSorted((a, b) => b.CreateIndex - a.CreateIndex)
     if (last?.ClientStatus === 'lost') return 'its node was lost'
     return `its task ended (${last?.ClientStatus ?? 'unknown'}) without a report`
   }
 
   async #lose({ id }: RunPhaseRow, why: string): Promise<void> {
-    const { store, clock } = this.#options.context
+    const { context } = this.#options
+    const { store, clock } = context
     const phase = store.tables.run_phases.find(id)
     if (phase === undefined) return
-    await store.commit({
-      by: 'system',
-      cause: 'WorkspaceUpdated',
-      changes: () => lostPhaseRows(store.tables, phase, { why, nowMs: clock.nowMs() }),
-    }).durable
+    const { changes, blobs } = lostPhase(context, phase, { why, nowMs: clock.nowMs() })
+    const commit = { by: 'system', cause: 'WorkspaceUpdated', changes: () => changes } as const
+    await store.commit({ ...commit, blobs }).durable
   }
 
   /** Interrupts a phase that exceeds its timeout, like a canceled one. */
@@ -255,6 +287,20 @@ export class RunController {
       store.commit({ by: 'system', cause: undefined, changes: () => [put('run_phases', stopped)] })
     }
   }
+}
+
+/** Reports whether the scheduler replaces the failed or lost allocation of a phase. */
+function isReplaceable(phase: RunPhaseRow, allocations: readonly AllocationRow[]): boolean {
+  if (phase.phase === 'apply' || phase.tokenHash !== null) return false
+  return allocations.length < PLAN_ALLOCATIONS_MAX
+}
+
+/** Records the version of the plan, which the apply uses too. */
+function pinnedVersion(run: RunRow, toolVersion: string | null): readonly Change[] {
+  const { execution } = run
+  if (execution === undefined || toolVersion === null) return []
+  if (execution.toolVersion === toolVersion) return []
+  return [put('runs', { ...run, execution: { ...execution, toolVersion } })]
 }
 
 interface PhaseTicket {

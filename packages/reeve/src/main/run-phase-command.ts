@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { EXIT_CODES, type CommandLine, type Terminal } from '../cli/index.ts'
 import { errorMessage } from '@reeve/kit/fault.ts'
 
@@ -29,6 +30,11 @@ export function addRunPhase(line: CommandLine, terminal: Terminal): void {
   })
 }
 
+/** A name is looked up in the PATH; a path may be relative to the directory of the task. */
+function toolPath(tool: string, taskDirectory: string): string {
+  return tool.includes('/') ? resolve(taskDirectory, tool) : tool
+}
+
 function settingsOf(environment: NodeJS.ProcessEnv, prefix: string) {
   const missing: string[] = []
   const text = (name: string): string => {
@@ -36,12 +42,13 @@ function settingsOf(environment: NodeJS.ProcessEnv, prefix: string) {
     if (value === undefined || value === '') missing.push(name)
     return value ?? ''
   }
+  const taskDirectory = text(`${prefix}TASK_DIR`)
   const settings = {
     address: text('REEVE_PHASE_ADDRESS'),
     phaseId: text('REEVE_PHASE_ID'),
-    tool: text('REEVE_PHASE_TOOL'),
+    tool: toolPath(text('REEVE_PHASE_TOOL'), taskDirectory),
     authorities: environment['REEVE_PHASE_AUTHORITIES'] ?? '',
-    taskDirectory: text(`${prefix}TASK_DIR`),
+    taskDirectory,
     secretsDirectory: text(`${prefix}SECRETS_DIR`),
     path: environment['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
   }

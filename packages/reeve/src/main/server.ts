@@ -295,8 +295,9 @@ function createBackups(
 }
 
 /** Isolation is the rule; to try things out, what `--dev` allows is enough. */
-function executionSettings({ dev }: AgentConfig): ExecutionSettings {
-  return { ...EXECUTION_DEFAULTS, ...(dev ? { driver: 'raw_exec' as const } : {}) }
+function executionSettings({ dev, infrastructure }: AgentConfig): ExecutionSettings {
+  const driver = dev ? 'raw_exec' : EXECUTION_DEFAULTS.driver
+  return { ...EXECUTION_DEFAULTS, ...infrastructure, driver }
 }
 
 /** Nodes reach the address that is advertised; the port is the one that was really taken. */

@@ -192,6 +192,19 @@ backup {
   }
 }
 
+infrastructure {
+  tool          = "tofu"
+  source        = "artifact"
+  artifact      = "https://tools.example.com/{version}/{os}_{arch}.zip"
+  image         = "tools.example.com/tofu:{version}"
+  version       = "1.9.1"
+  cpu           = 500
+  memory        = 1024
+  plan_timeout  = "30m"
+  apply_timeout = "12h"
+  kill_timeout  = "5m"
+}
+
 tracing {
   endpoint       = "https://collector.example.com"
   sample_percent = 5
@@ -352,6 +365,18 @@ export const FULL_CONFIG_JSON = {
       access_key: 'AKIAEXAMPLE',
       secret_key: 'secret-key-of-the-bucket',
     },
+  },
+  infrastructure: {
+    tool: 'tofu',
+    source: 'artifact',
+    artifact: 'https://tools.example.com/{version}/{os}_{arch}.zip',
+    image: 'tools.example.com/tofu:{version}',
+    version: '1.9.1',
+    cpu: 500,
+    memory: 1_024,
+    plan_timeout: '30m',
+    apply_timeout: '12h',
+    kill_timeout: '5m',
   },
   tracing: {
     endpoint: 'https://collector.example.com',

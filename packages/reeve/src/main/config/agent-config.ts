@@ -1,4 +1,5 @@
 import type { DockerSettings, EngineTls } from '../../drivers/index.ts'
+import type { ToolName, ToolSource } from '../../infrastructure/index.ts'
 import type { TlsVersion } from '../../tls/index.ts'
 import type { Secret } from './secret.ts'
 
@@ -32,6 +33,7 @@ export interface AgentConfig {
   readonly eventLog: EventLogConfig
   readonly audit: AuditConfig
   readonly backup: BackupConfig
+  readonly infrastructure: InfrastructureConfig
   readonly tracing: TracingConfig
   readonly http: HttpConfig
   /** Whether clients, job files and tasks may use other names for what is ours. */
@@ -268,6 +270,22 @@ export interface BackupConfig {
     readonly accessKey: string | undefined
     readonly secretKey: Secret | undefined
   }
+}
+
+/** How infrastructure runs are planned and applied. */
+export interface InfrastructureConfig {
+  readonly tool: ToolName
+  readonly source: ToolSource
+  /** Address of an archive, with `{version}`, `{os}` and `{arch}`. */
+  readonly artifact: string | undefined
+  /** Name of an image, with `{version}`. */
+  readonly image: string | undefined
+  readonly version: string | undefined
+  readonly cpuMHz: number
+  readonly memoryMB: number
+  readonly planMsMax: number
+  readonly applyMsMax: number
+  readonly applyKillMs: number
 }
 
 /** Traces of what requests cause. */

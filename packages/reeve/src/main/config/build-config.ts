@@ -1,4 +1,5 @@
 import { backupConfig } from './backup-options.ts'
+import { infrastructureConfig } from './infrastructure-options.ts'
 import { isAnyAddress } from './address.ts'
 import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
 import type { HostFacts } from './option.ts'
@@ -65,6 +66,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
     backup: backupConfig(settings),
+    infrastructure: infrastructureConfig(settings),
     tracing: tracingConfig(settings),
     http: {
       corsOrigins: settings.corsOrigins,

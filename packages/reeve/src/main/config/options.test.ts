@@ -7,6 +7,7 @@ import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DOCUMENT, withCurrentTable } from './documentation.ts'
+import { TOOLS } from '../../infrastructure/index.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
 import { redactedConfig } from './redacted-config.ts'
@@ -168,6 +169,15 @@ test('options: what is in force is shown in the words of its file, without secre
     event_log: { max_age: '1m30s', max_commits: 100_000 },
     audit: { max_age: '720h', max_records: 500_000 },
     backup: { keep: 7, s3: { region: 'us-east-1' } },
+    infrastructure: {
+      tool: TOOLS[0],
+      source: 'node',
+      cpu: 200,
+      memory: 512,
+      plan_timeout: '2h',
+      apply_timeout: '24h',
+      kill_timeout: '10m',
+    },
     tracing: { sample_percent: 100 },
     http_api_cors_origins: [],
     http_api_response_headers: {},

@@ -5,6 +5,7 @@ import { backupOptions } from './backup-options.ts'
 import { clientOptions } from './client-options.ts'
 import { dockerOptions } from './docker-options.ts'
 import { driverOptions } from './driver-options.ts'
+import { infrastructureOptions } from './infrastructure-options.ts'
 import { limitOptions } from './limit-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import { regionOptions } from './region-options.ts'
@@ -375,6 +376,7 @@ export const options = {
     read: (config) => config.audit.recordsMax,
   }),
   ...backupOptions,
+  ...infrastructureOptions,
   ...tracingOptions,
   corsOrigins: option({
     kind: listOf(origin),

@@ -1,6 +1,7 @@
 import { isLoopback } from './address.ts'
 import { backupProblem } from './backup-options.ts'
 import { dockerEndpointProblem } from './docker-options.ts'
+import { infrastructureProblem } from './infrastructure-options.ts'
 import { options } from './options.ts'
 import { subjectOf, type ConfigProblem } from './problem.ts'
 import type { Resolved } from './resolved.ts'
@@ -18,6 +19,8 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
   }
   const backup = backupProblem(settings)
   if (backup !== undefined) return [{ origin: originOf('backupInterval'), message: backup }]
+  const tool = infrastructureProblem(settings)
+  if (tool !== undefined) return [{ origin: originOf('infrastructureSource'), message: tool }]
   const regions = findRegionContradiction({ settings, originOf })
   if (regions !== undefined) return [regions]
   const docker = findDockerProblem({ settings, originOf })

@@ -9,6 +9,7 @@ import {
   FULL_CONFIG_JSON,
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS, DEFAULT_DOCKER_SETTINGS } from '../../drivers/index.ts'
+import { TOOLS } from '../../infrastructure/index.ts'
 import { DENIED_GROUPS, EXEC_CAPS } from './driver-options.ts'
 import { DEFAULT_CIPHER_SUITES } from '../../tls/index.ts'
 import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
@@ -114,6 +115,18 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       keep: 7,
       directory: undefined,
       s3: { address: undefined, region: 'us-east-1', accessKey: undefined, secretKey: undefined },
+    },
+    infrastructure: {
+      tool: TOOLS[0],
+      source: 'node',
+      artifact: undefined,
+      image: undefined,
+      version: undefined,
+      cpuMHz: 200,
+      memoryMB: 512,
+      planMsMax: 2 * 3_600_000,
+      applyMsMax: 24 * 3_600_000,
+      applyKillMs: 600_000,
     },
     tracing: { endpoint: undefined, samplePercent: 100, authorization: undefined },
     http: {
@@ -281,6 +294,18 @@ for (const [path, text] of [
           accessKey: 'AKIAEXAMPLE',
           secretKey: new Secret('secret-key-of-the-bucket'),
         },
+      },
+      infrastructure: {
+        tool: 'tofu',
+        source: 'artifact',
+        artifact: 'https://tools.example.com/{version}/{os}_{arch}.zip',
+        image: 'tools.example.com/tofu:{version}',
+        version: '1.9.1',
+        cpuMHz: 500,
+        memoryMB: 1_024,
+        planMsMax: 30 * 60_000,
+        applyMsMax: 12 * 3_600_000,
+        applyKillMs: 300_000,
       },
       tracing: {
         endpoint: 'https://collector.example.com/v1/traces',

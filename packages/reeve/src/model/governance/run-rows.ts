@@ -60,6 +60,11 @@ export interface RunExecution {
   readonly generatedConfiguration: boolean
   /** Variables of the run, as sealed JSON; null if there are none. */
   readonly variables: string | null
+  /**
+   * Version of the tool that planned and that applies. Absent before the plan is submitted, if an
+   * image has its own tool, and in rows of earlier versions.
+   */
+  readonly toolVersion?: string
   /** Time of the first cancellation, if a phase was running. */
   readonly canceledMs: number | null
   /** The reason why it errored, or why its workspace remains locked. */

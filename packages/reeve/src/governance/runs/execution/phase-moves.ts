@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import type { RunPhaseRow, RunRow } from '../../../model/index.ts'
-import { isOpenPhase, put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
+import { put, scopedKey, type Change, type Tables } from '../../../state/index.ts'
 import { endedRows } from '../ended-rows.ts'
 import { movedRun, stamped } from '../run-states.ts'
 import { moved } from './moved.ts'
@@ -53,37 +53,6 @@ function lockRows(tables: Tables, run: RunRow, nowMs: number): readonly Change[]
   if (isHeldBy(workspace.lock, run.id)) return []
   const lock = runLock(run.id, `Run ${run.id} is in progress`)
   return [put('workspaces', { ...workspace, lock, updatedMs: nowMs })]
-}
-
-export interface LostPhase {
-  /** Completes a sentence that begins with the phase. */
-  readonly why: string
-  readonly nowMs: number
-}
-
-/**
- * Returns the changes for a phase that ended without a report of its runner. An apply may have made
- * changes that the state does not contain: its workspace stays locked, and nothing is retried.
- */
-export function lostPhaseRows(
-  tables: Tables,
-  phase: RunPhaseRow,
-  { why, nowMs }: LostPhase,
-): readonly Change[] {
-  const run = tables.runs.find(phase.runId)
-  if (run === undefined || !isOpenPhase(phase)) return []
-  const hasApplied = phase.phase === 'apply' && phase.tokenHash !== null
-  const uncertain = hasApplied ? '; resources may exist that the state lacks' : ''
-  return failedPhaseRows(
-    tables,
-    { phase, run },
-    {
-      outcome: 'errored',
-      message: `The ${phase.phase} is lost: ${why}${uncertain}`,
-      keepsLock: hasApplied,
-      nowMs,
-    },
-  )
 }
 
 export interface FailedPhase {

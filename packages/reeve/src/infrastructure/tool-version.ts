@@ -1,0 +1,113 @@
+import { err, ok, type Result } from '@reeve/kit/result.ts'
+import { compareVersions } from '@reeve/kit/version.ts'
+import { parseVersionConstraint, readVersion, type NodeRow } from '../model/index.ts'
+import { toolVersions, type ToolName } from './tools.ts'
+
+/** A node, as far as the choice of a version is concerned. */
+export type ToolNode = Pick<NodeRow, 'Attributes' | 'Status' | 'SchedulingEligibility'>
+
+const LATEST = 'latest'
+
+/**
+ * Returns the version of the tool that a phase uses: the latest one that satisfies the workspace
+ * and that an eligible node has. A node that is down counts if no other node has a suitable
+ * version, because it may return. Undefined while no node is registered. The error is a sentence
+ * for users.
+ */
+export function chooseNodeVersion(
+  tool: ToolName,
+  wanted: string | null,
+  nodes: readonly ToolNode[],
+): Result<string | undefined, string> {
+  const test = versionTest(wanted)
+  if (!test.ok) return test
+  if (nodes.length === 0) return ok(undefined)
+  const eligible = nodes.filter(isEligible)
+  for (const candidates of [eligible, nodes]) {
+    const found = latest(versionsOf(candidates, tool).filter(test.value))
+    if (found !== undefined) return ok(found)
+  }
+  const available = versionsOf(nodes, tool)
+  const what = wanted === null || wanted === LATEST ? tool : `${tool} ${wanted}`
+  if (available.length === 0)
+    return err(`No node has ${what}. Install it on a node, in the PATH of the agent.`)
+  const others = available.toSorted(byVersion).join(', ')
+  return err(
+    `No node has ${what}; nodes have ${others}. Install it on a node, or change the version of ` +
+      'the workspace.',
+  )
+}
+
+/** Placeholder of the version in the address of an artifact or the name of an image. */
+export const VERSION_PLACEHOLDER = '{version}'
+
+/** The tool of an artifact or image, whose versions are not listed anywhere. */
+export interface RemoteTool {
+  readonly tool: ToolName
+  /** Address of the artifact or name of the image. */
+  readonly address: string
+  /** Its version, or the default if the address contains a placeholder. */
+  readonly version: string | undefined
+}
+
+const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
+
+/**
+ * Returns the version that a workspace gets from an artifact or image; null if it is unknown,
+ * because the address names one archive or image for all. The error is a sentence for users.
+ */
+export function chooseRemoteVersion(
+  { tool, address, version }: RemoteTool,
+  wanted: string | null,
+): Result<string | null, string> {
+  const test = versionTest(wanted)
+  if (!test.ok) return test
+  const isChosen = address.includes(VERSION_PLACEHOLDER)
+  if (isChosen && wanted !== null && EXACT_VERSION.test(wanted)) return ok(wanted)
+  if (version === undefined) {
+    if (!isChosen) return ok(null)
+    return err(
+      `${address} needs an exact version of ${tool}. Set the tool version of the workspace, or ` +
+        'infrastructure.version on the servers.',
+    )
+  }
+  if (test.value(version)) return ok(version)
+  return err(
+    `The servers provide ${tool} ${version}, and the workspace requires ${wanted ?? LATEST}. ` +
+      'Change the version of the workspace.',
+  )
+}
+
+/** Returns a test for versions that the workspace accepts. */
+function versionTest(wanted: string | null): Result<(version: string) => boolean, string> {
+  if (wanted === null || wanted === LATEST) return ok(() => true)
+  const constraint = parseVersionConstraint(wanted, 'loose')
+  if (!constraint.ok)
+    return err(
+      `The tool version "${wanted}" of the workspace is neither a version, nor a constraint such ` +
+        'as "~> 1.11", nor "latest".',
+    )
+  return ok((text) => {
+    const version = readVersion(text, 'loose')
+    return version !== undefined && constraint.value(version)
+  })
+}
+
+function isEligible({ Status, SchedulingEligibility }: ToolNode): boolean {
+  return Status === 'ready' && SchedulingEligibility === 'eligible'
+}
+
+function versionsOf(nodes: readonly ToolNode[], tool: ToolName): readonly string[] {
+  return [...new Set(nodes.flatMap(({ Attributes }) => toolVersions(Attributes, tool)))]
+}
+
+/** Returns the latest version; a pre-release only if there is no release. */
+function latest(versions: readonly string[]): string | undefined {
+  const releases = versions.filter((text) => readVersion(text, 'loose')?.prerelease.length === 0)
+  return (releases.length > 0 ? releases : versions).toSorted(byVersion).at(-1)
+}
+
+function byVersion(a: string, b: string): number {
+  const [left, right] = [readVersion(a, 'loose'), readVersion(b, 'loose')]
+  return left === undefined || right === undefined ? 0 : compareVersions(left, right)
+}
