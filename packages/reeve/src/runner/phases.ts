@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { v2 } from '@reeve/contract'
 import { Fault } from '@reeve/kit/fault.ts'
+import { PHASE_OVER } from './phase-client.ts'
 import { readOptional, type Phase, type PhaseResult } from './phase.ts'
 import { redactedPlan } from './redacted-plan.ts'
 import { StatePush } from './state-push.ts'
@@ -50,7 +51,10 @@ export async function applyPhase(phase: Phase): Promise<PhaseResult> {
   const push = new StatePush(statePath, client, before)
   const args = ['apply', '-input=false', ...formatOf(phase), PLAN_FILE]
   const applied = await callTool(phase, root, args)
-  const refusal = await push.end()
+  const refusal = await push.end().catch(async (thrown: unknown) => {
+    if (isOver(thrown)) await attachState(phase, statePath)
+    throw thrown
+  })
   if (refusal !== undefined) return await keepState(phase, statePath, refusal)
   if (applied.code === 0) return { outcome: 'finished', message: null }
   // The tool was killed without a request: the result of its current operation is in no state.
@@ -60,17 +64,22 @@ export async function applyPhase(phase: Phase): Promise<PhaseResult> {
 }
 
 /** If the state could not be stored, it is attached to the run for manual comparison. */
-async function keepState(
-  { client, log }: Phase,
-  path: string,
-  refusal: string,
-): Promise<PhaseResult> {
+async function keepState(phase: Phase, path: string, refusal: string): Promise<PhaseResult> {
+  await attachState(phase, path)
+  const message = `The state could not be stored: ${refusal}`
+  phase.log.line(`Error: ${message}`)
+  return { outcome: 'errored', message: message.slice(0, 1_000), stateUncertain: true }
+}
+
+async function attachState({ client }: Phase, path: string): Promise<void> {
   const state = await readOptional(path)
   if (state !== undefined)
     await client.send({ method: 'PUT', path: '/files/errored-state', body: state })
-  const message = `The state could not be stored: ${refusal}`
-  log.line(`Error: ${message}`)
-  return { outcome: 'errored', message: message.slice(0, 1_000), stateUncertain: true }
+}
+
+/** Reports whether the phase was ended while its runner could not be reached. */
+function isOver(thrown: unknown): boolean {
+  return thrown instanceof Fault && thrown.kind === PHASE_OVER
 }
 
 const LOCKED = ['-lockfile=readonly']

@@ -36,8 +36,7 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
     return result.outcome === 'finished' ? 0 : FAILED
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
-    // The phase was ended without waiting for this runner, so the tool must not continue.
-    tool.interrupt('kill')
+    // The phase was ended without waiting for this runner.
     return FAILED
   } finally {
     control.abort()
@@ -97,7 +96,9 @@ async function followControl(phase: Phase, signal: AbortSignal): Promise<void> {
     } catch (thrown) {
       if (signal.aborted) return
       if (!(thrown instanceof Fault) || thrown.kind !== PHASE_OVER) throw thrown
-      return tool.interrupt('kill')
+      // The node was unreachable: an apply can still store its state. A tool that was interrupted
+      // before is the subject of a forced cancellation.
+      return tool.interrupt(tool.interruption === undefined ? 'interrupt' : 'kill')
     }
   }
 }

@@ -42,6 +42,22 @@ export function findPhase(
 }
 
 /**
+ * Returns an apply that ended without the report of its runner, if the request comes from that
+ * runner: its node was unreachable and has returned. It may only attach the state that it has.
+ */
+export function findAbandonedApply(
+  { store, sealer }: GovernanceContext,
+  { phaseId, token }: PhaseCall,
+): Result<SeenPhase, GovernanceRefusal> {
+  const phase = store.tables.run_phases.find(phaseId)
+  if (phase === undefined || token === undefined || phase.phase !== 'apply') return err(UNSEEN)
+  const run = store.tables.runs.find(phase.runId)
+  if (phase.tokenHash !== sealer.hash(token) || run?.execution?.keepsLock !== true)
+    return err(UNSEEN)
+  return ok({ phase, run })
+}
+
+/**
  * Starts a phase: the runner presents its ticket and chooses the token for all later requests. A
  * ticket is bound to the first token, so the runner may repeat the request, but the ticket is
  * useless to others.

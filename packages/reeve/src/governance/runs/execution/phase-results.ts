@@ -16,7 +16,7 @@ import { movedRun } from '../run-states.ts'
 import { inspectedPlan } from '../upload-plan.ts'
 import { moved } from './moved.ts'
 import { ticketEnd } from './phase-ticket.ts'
-import { findPhase, type PhaseCall, type SeenPhase } from './phase-access.ts'
+import { findAbandonedApply, findPhase, type PhaseCall, type SeenPhase } from './phase-access.ts'
 import { appliedRows, failedPhaseRows } from './phase-moves.ts'
 import { appendLog } from './run-logs.ts'
 import { runRows } from './run-rows.ts'
@@ -42,26 +42,42 @@ export async function writePhaseFile(
   context: GovernanceContext,
   call: PhaseCall & { readonly name: v2.RunFileName; readonly bytes: Uint8Array },
 ): Promise<Result<undefined, GovernanceRefusal>> {
-  const seen = findPhase(context, call)
+  const find = call.name === 'errored-state' ? findStateKeeper : findPhase
+  const seen = find(context, call)
   if (!seen.ok) return seen
   if (call.name === 'plan-json') return await storePlanJson(context, call, seen.value)
-  return await storeFile(context, call, seen.value)
+  return await storeFile(context, { ...call, find }, seen.value)
+}
+
+/** The state of an apply is accepted after its end too, for manual comparison. */
+function findStateKeeper(
+  context: GovernanceContext,
+  call: PhaseCall,
+): Result<SeenPhase, GovernanceRefusal> {
+  const seen = findPhase(context, call)
+  return seen.ok ? seen : findAbandonedApply(context, call)
+}
+
+interface FileCall extends PhaseCall {
+  readonly name: v2.RunFileName
+  readonly bytes: Uint8Array
+  readonly find: typeof findPhase
 }
 
 async function storeFile(
   context: GovernanceContext,
-  call: PhaseCall & { readonly name: v2.RunFileName; readonly bytes: Uint8Array },
+  call: FileCall,
   { run }: SeenPhase,
 ): Promise<Result<undefined, GovernanceRefusal>> {
   const { organizationId, workspaceId, id: runId } = run
-  const { name, bytes } = call
+  const { name, bytes, find } = call
   const id = fileId(runId, name)
   const blob = await storeBlob(
     context,
     { organizationId, workspaceId, ownerId: id },
-    { bytes, isWanted: () => findPhase(context, call).ok },
+    { bytes, isWanted: () => find(context, call).ok },
   )
-  const now = findPhase(context, call)
+  const now = find(context, call)
   if (blob === undefined || !now.ok) return err({ code: 'unseen' })
   const row: RunFileRow = { id, organizationId, workspaceId, runId, name, bytes: bytes.length }
   await context.store.commit({
