@@ -23,11 +23,15 @@ const TOOL_VERSION = '1.11.4'
 export interface PhaseWorld {
   readonly it: GovernanceServer
   readonly workspaceId: string
-  /** The run of this number is created and placed. */
-  queue(attributes?: object): Promise<string>
+  /** Creates a run, of this workspace unless another one is given. */
+  queue(attributes?: object, workspaceId?: string): Promise<string>
+  /** A further workspace with an uploaded configuration. */
+  newWorkspace(name: string): Promise<string>
   node(number: number, fields?: Partial<Node>): Promise<void>
   /** The node of this number is silent for so long that it counts as down. */
   loseNode(number: number): Promise<void>
+  /** Lets time pass, in which all nodes but this one send heartbeats. */
+  pass(seconds: number, silentNode?: string): Promise<void>
   /** Waits until nothing is due any more. */
   settle(): Promise<void>
   /** Replaces the controller, as a start of another server does. */
@@ -38,6 +42,8 @@ export interface PhaseWorld {
   allocations(runId: string, name: v2.RunPhaseName): readonly AllocationRow[]
   /** What clients read as the log. */
   log(runId: string, name: v2.RunPhaseName): Promise<string>
+  /** Path of the log, without a query. */
+  logPath(runId: string, name: v2.RunPhaseName): Promise<string>
   /** The runner of a phase, with the ticket of its job. */
   runner(runId: string, name: v2.RunPhaseName, token?: string): Promise<Runner>
   /** Plans with changes, confirms, and starts the apply. */
@@ -74,9 +80,14 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
   const world: PhaseWorld = {
     it,
     workspaceId,
-    async queue(attributes = {}) {
-      const related = { workspace: { data: { type: 'workspaces', id: workspaceId } } }
-      const configuration = await latestConfiguration(it, workspaceId)
+    async newWorkspace(name) {
+      const { id } = await newWorkspace(it, name)
+      await uploadedConfiguration(it, id, { 'auto-queue-runs': false })
+      return id
+    },
+    async queue(attributes = {}, id = workspaceId) {
+      const related = { workspace: { data: { type: 'workspaces', id } } }
+      const configuration = await latestConfiguration(it, id)
       const relationships = { ...related, 'configuration-version': { data: configuration } }
       const body = aBody('runs', attributes, relationships)
       const { data } = await it.created('createRun', { body })
@@ -96,13 +107,16 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
     },
     async loseNode(number) {
       const lost = anId('node', number)
-      for (let seconds = 0; seconds < SILENT_SECONDS; seconds++) {
-        for (const id of tables.nodes.keys()) if (id !== lost) presence.seen(id)
+      await world.pass(SILENT_SECONDS, lost)
+      assert.equal(tables.nodes.get(lost).Status, 'down')
+    },
+    async pass(seconds, silentNode) {
+      for (let passed = 0; passed < seconds; passed++) {
+        for (const id of tables.nodes.keys()) if (id !== silentNode) presence.seen(id)
         server.clock.advance(1_000)
         await setImmediate()
       }
       await world.settle()
-      assert.equal(tables.nodes.get(lost).Status, 'down')
     },
     async settle() {
       for (let turn = 0; turn < 4; turn++) {
@@ -125,14 +139,17 @@ export async function aPhaseWorld(): Promise<PhaseWorld> {
       return tables.allocations.rowsIn('job', namespacedKey(namespace, id))
     },
     async log(runId, name) {
+      const path = await world.logPath(runId, name)
+      return (await server.send('GET', `${path}?limit=65536&offset=0`)).text
+    },
+    async logPath(runId, name) {
       const { relationships } = await world.run(runId)
       const { id } = (name === 'plan' ? relationships.plan : relationships.apply).data ?? {}
       const { data } =
         name === 'plan'
           ? await it.ok('readPlan', { params: { plan_id: id ?? '' } })
           : await it.ok('readApply', { params: { apply_id: id ?? '' } })
-      const { pathname } = new URL(data.attributes['log-read-url'] ?? '')
-      return (await server.send('GET', `${pathname}?limit=65536&offset=0`)).text
+      return new URL(data.attributes['log-read-url'] ?? '').pathname
     },
     async runner(runId, name, token = 'the-token-that-this-runner-chose-for-itself') {
       const phase = world.phase(runId, name)
