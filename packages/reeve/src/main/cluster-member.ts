@@ -1,5 +1,6 @@
 import {
   ACCEPT_COMMAND,
+  assertAdjacentVersions,
   describeRefusal,
   FollowLoop,
   isNamed,
@@ -98,6 +99,7 @@ export class ClusterMember {
     const member = new ClusterMember(options)
     const { config, database, secrets, self } = options
     await database.claim({ keyCheck: secrets.keyCheck, region: config.region })
+    await assertAdjacentVersions(database.roll, member.#roll.own)
     self.join({
       leader: () => member.leader,
       isLeading: () => member.isLeading,
