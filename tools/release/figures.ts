@@ -154,7 +154,7 @@ async function isRunning(agent: RunningAgent): Promise<boolean> {
 /** A server and a node as processes of their own. */
 async function measureApart(program: string): Promise<Pick<AgentFigures, 'serverMB' | 'nodeMB'>> {
   return await withFolder(async (folder) => {
-    const server = ['--server', '--acl=false', '--data-dir', join(folder, 'server')]
+    const server = ['--server', '--data-dir', join(folder, 'server')]
     return await withAgent({ program: [program], args: server }, async (agent) => {
       const address = agent.address.replace('http://', '')
       const token = fs.readFileSync(join(folder, 'server/server/join-token'), 'utf8').trim()

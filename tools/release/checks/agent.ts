@@ -51,7 +51,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const [command = '', ...before] = program
   const startedMs = performance.now()
   const child = spawn(command, [...before, 'agent', '--http-port', String(port), ...args], {
-    env: { HOME: '/nonexistent', PATH: process.env['PATH'] ?? '', ...env },
+    env: { HOME: '/nonexistent', PATH: process.env['PATH'] ?? '', REEVE_ACL: 'false', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   })

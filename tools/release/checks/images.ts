@@ -25,7 +25,7 @@ interface Ended {
 }
 
 function serverArgs(port: number): readonly string[] {
-  const data = ['--data-dir', '/var/lib/reeve/server', '--acl=false']
+  const data = ['--data-dir', '/var/lib/reeve/server']
   return ['agent', '--server', '--bind', '127.0.0.1', '--http-port', String(port), ...data]
 }
 
@@ -35,7 +35,15 @@ async function inContainer(release: OpenedRelease, container: Container): Promis
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
   const name = `reeve-check-${port}`
-  const args = ['--name', name, '--network', 'host', ...container.options]
+  const args = [
+    '--name',
+    name,
+    '--network',
+    'host',
+    '--env',
+    'REEVE_ACL=false',
+    ...container.options,
+  ]
   run('podman', ['run', '--detach', ...args, image, ...container.args(port)])
   const inspect = (what: string): string =>
     run('podman', ['inspect', '--format', `{{.State.${what}}}`, name]).trim()

@@ -50,8 +50,9 @@ const RUNNING = `running() {
 
 /** A node with its own data directory: the task outlives the agent, and the next agent finds it. */
 const UPGRADE_WITH_TASK = `
+export REEVE_ACL=false
 start_agent() {
-  /usr/bin/reeve agent --server --client --acl=false --data-dir /root/node --http-port 4996 >>/root/node.log 2>&1 &
+  /usr/bin/reeve agent --server --client --data-dir /root/node --http-port 4996 >>/root/node.log 2>&1 &
   agent=$!
   tries=0
   until curl_health; do
@@ -201,7 +202,7 @@ async function olderOnNewer(release: OpenedRelease): Promise<Outcome> {
   const { withFolder } = await import('./agent.ts')
   return await withFolder(async (folder) => {
     const program = [join(release.installation, 'bin/reeve')]
-    const args = ['--server', '--acl=false', '--data-dir', folder]
+    const args = ['--server', '--data-dir', folder]
     await withAgent({ program, args }, (agent) => agent.cli('namespace', 'list'))
     const file = join(folder, 'server/storage/FORMAT')
     const text = fs.readFileSync(file, 'utf8')

@@ -37,7 +37,7 @@ export async function nodesBesideServers(
 async function nodeBesideServer(server: OpenedRelease, node: OpenedRelease): Promise<string> {
   return await withFolder(async (folder) => {
     const data = join(folder, 'server')
-    const args = ['--server', '--acl=false', '--data-dir', data]
+    const args = ['--server', '--data-dir', data]
     return await withAgent({ program: programOf(server), args }, async (leader) => {
       const token = fs.readFileSync(join(data, 'server/join-token'), 'utf8').trim()
       const client = nodeOptions(node, join(folder, 'node'), [leader], token)
@@ -152,7 +152,7 @@ async function startServer(of: OpenedRelease, cluster: Cluster): Promise<Running
   const own = ['--data-dir', data, '--node-name', `server-${of.version}`]
   return await startAgent({
     program: programOf(of),
-    args: ['--server', '--acl=false', '--database', database, ...own],
+    args: ['--server', '--database', database, ...own],
     env: { REEVE_CLUSTER_KEY: key, REEVE_JOIN_TOKEN: token },
     port,
   })
