@@ -11,6 +11,7 @@ import {
   type Route,
 } from '@reeve/contract'
 import { describeApi } from '../../packages/reeve/src/main/api-document.ts'
+import { STATE_METRICS } from '../../packages/reeve/src/http/metrics/state-metrics.ts'
 import { loadConfig } from '../../packages/reeve/src/main/config/load-config.ts'
 import { anchor, code, page, sentence, table, type Pages } from './page.ts'
 
@@ -63,6 +64,15 @@ function metricsPage(text: string): string {
     'Servers of a cluster each report their own metrics; those about the state are the same on all.',
     '## Server',
     table(head, rows(own)),
+    '## Jobs and nodes',
+    'Gauges with names as labels: `namespace`, `job` and `task_group` of jobs that the caller may ' +
+      'read; `node_id`, `node_name`, `datacenter`, `node_class`, `node_pool`, `node_status` and ' +
+      '`node_scheduling_eligibility` of nodes with `node` read. They are the same on all servers: ' +
+      'aggregate them with `max`, not with `sum`, over the servers.',
+    table(
+      ['Metric', 'Description'],
+      Object.entries(STATE_METRICS).map(([name, help]) => [code(`service_${name}`), help]),
+    ),
     '## Process',
     'Of the process and the JavaScript engine:',
     table(head, rows(found.filter(({ name }) => isOfRuntime(name)))),

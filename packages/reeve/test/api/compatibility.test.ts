@@ -218,6 +218,23 @@ test('metrics: jobs and nodes under our names and under those of usual dashboard
   assert.match(text, /^nomad_client_allocations_pending\{.*\} 1$/m)
 })
 
+test('metrics: the samples of each metric follow its help and its type', async (t) => {
+  const server = await open(t)
+  const { run } = await withScheduler(server, 2)
+  await run({ ID: 'one' })
+  await run({ ID: 'two' })
+  const { text } = await server.send('GET', METRICS)
+  const groups = text.split(/^# HELP /m).slice(1)
+  const names = groups.map((group) => group.split(' ', 1)[0])
+  assert.equal(new Set(names).size, names.length)
+  const running = groups.find((group) => group.startsWith('service_job_summary_running '))
+  const lines = running?.trim().split('\n') ?? []
+  assert.match(lines[1] ?? '', /^# TYPE service_job_summary_running gauge$/)
+  const samples = lines.slice(2)
+  assert.equal(samples.length, 2)
+  assert.ok(samples.every((line) => line.startsWith('service_job_summary_running{')))
+})
+
 test('metrics: names of jobs and nodes are for callers who may read them', async (t) => {
   const server = await open(t, true, true)
   const token = await managementToken(server)

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
+import { STATE_METRICS } from '../../src/http/metrics/state-metrics.ts'
 import { serverMetrics } from '../../src/main/server-metrics.ts'
 import { openTracing } from '../../src/main/tracing/tracing.ts'
 import { anAgentConfig } from '../build/agent-config.ts'
@@ -41,7 +42,7 @@ async function knownMetrics(t: TestContext): Promise<ReadonlySet<string>> {
     }),
     { log: { debug: silent, info: silent, warn: silent, error: silent }, version: '0.0.0' },
   )
-  const further = { ...optional, ...tracing?.metrics }
+  const further = { ...optional, ...tracing?.metrics, ...STATE_METRICS }
   return new Set([...names, ...Object.keys(further).map((name) => `service_${name}`)])
 }
 

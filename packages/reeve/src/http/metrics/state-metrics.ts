@@ -21,11 +21,13 @@ interface StateMetricsOptions {
   readonly aliases: MetricAliases
 }
 
-/** Lines of the text format, by namespace for jobs, and separately for nodes. */
+/** Samples of the text format by the name of their metric. */
+type Samples = Map<string, string[]>
+
+/** By namespace for jobs, and separately for nodes. */
 interface Rendered {
-  readonly atMs: number
-  readonly namespaces: ReadonlyMap<string, readonly string[]>
-  readonly nodes: readonly string[]
+  readonly namespaces: ReadonlyMap<string, Samples>
+  readonly nodes: Samples
 }
 
 /** Cache time of the rendered text. Collectors scrape every 15 s or so. */
@@ -46,48 +48,70 @@ export class StateMetrics {
 
   async text({ grants }: Caller, slices: SliceOptions): Promise<string> {
     const { namespaces, nodes } = await this.#latest(slices)
-    const lines = [...namespaces]
-      .filter(([namespace]) => grants.allows(namespace, 'read-job'))
-      .flatMap(([, own]) => own)
-    return [...(grants.node('read') ? nodes : []), ...lines].map((line) => `${line}\n`).join('')
+    const readable = [...namespaces].filter(([namespace]) => grants.allows(namespace, 'read-job'))
+    const samples = [...(grants.node('read') ? [nodes] : []), ...readable.map(([, own]) => own)]
+    return this.#grouped(samples)
+  }
+
+  /** The format wants all samples of a metric in one group, after its type. */
+  #grouped(samples: readonly Samples[]): string {
+    const { names: aliases } = this.#options.aliases
+    return Object.entries(STATE_METRICS)
+      .flatMap(([own, help]) => {
+        const alias = aliases[own]
+        const names = [`${METRIC_PREFIX}${own}`, ...(alias === undefined ? [] : [alias])]
+        return names.flatMap((name) => {
+          const lines = samples.flatMap((some) => some.get(name) ?? [])
+          const head = [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
+          return lines.length === 0 ? [] : [...head, ...lines]
+        })
+      })
+      .map((line) => `${line}\n`)
+      .join('')
   }
 
   #latest(slices: SliceOptions): Promise<Rendered> {
     const nowMs = this.#options.clock.nowMs()
     if (this.#rendered === undefined || nowMs - this.#renderedMs >= RENDERED_MS) {
       this.#renderedMs = nowMs
-      this.#rendered = runInSlices(this.#render(nowMs), slices)
+      this.#rendered = runInSlices(this.#render(), slices)
     }
     return this.#rendered
   }
 
-  *#render(atMs: number): Steps<Rendered> {
+  *#render(): Steps<Rendered> {
     const { store, aliases } = this.#options
     const { nodes: nodeRows, job_summaries } = store.tables
     const writer = new SeriesWriter(aliases)
-    const nodes: string[] = []
+    const nodes: Samples = new Map()
     // The rows may change between two slices.
     const nodeKeys = [...nodeRows.keys()]
     for (const key of nodeKeys) {
       const node = nodeRows.find(key)
       if (node === undefined) continue
-      nodes.push(...nodeLines(node, store.tables.allocations.rowsIn('node', node.ID), writer))
+      addNode(node, store.tables.allocations.rowsIn('node', node.ID), writer.into(nodes))
       yield
     }
-    const namespaces = new Map<string, string[]>()
+    const namespaces = new Map<string, Samples>()
     const summaryKeys = [...job_summaries.keys()]
     for (const key of summaryKeys) {
       const summary = job_summaries.find(key)
       if (summary === undefined) continue
-      const own = namespaces.get(summary.Namespace) ?? []
+      const own: Samples = namespaces.get(summary.Namespace) ?? new Map()
       namespaces.set(summary.Namespace, own)
-      own.push(...jobLines(summary, writer))
+      addJob(summary, writer.into(own))
       if (writer.isFull) break
       yield
     }
-    return { atMs, namespaces, nodes }
+    return { namespaces, nodes }
   }
 }
+
+type Write = (
+  name: keyof typeof STATE_METRICS,
+  labels: Readonly<Record<string, string>>,
+  value: number,
+) => void
 
 /** Writes each value under its own name and under the name that common dashboards use. */
 class SeriesWriter {
@@ -102,20 +126,48 @@ class SeriesWriter {
     return this.#count >= LIMITS.metricSeriesMax
   }
 
-  lines(name: string, labels: Readonly<Record<string, string>>, value: number): readonly string[] {
-    this.#count++
-    const text = Object.entries(labels)
-      .map(([label, of]) => `${label}="${escaped(of)}"`)
-      .join(',')
-    const other = this.#aliases.names[name]
-    const names = [`${METRIC_PREFIX}${name}`, ...(other === undefined ? [] : [other])]
-    return names.map((one) => `${one}{${text}} ${value}`)
+  into(samples: Samples): Write {
+    return (name, labels, value) => {
+      this.#count++
+      const text = Object.entries(labels)
+        .map(([label, of]) => `${label}="${escaped(of)}"`)
+        .join(',')
+      const other = this.#aliases.names[name]
+      for (const one of [`${METRIC_PREFIX}${name}`, ...(other === undefined ? [] : [other])]) {
+        const lines = samples.get(one) ?? []
+        samples.set(one, lines)
+        lines.push(`${one}{${text}} ${value}`)
+      }
+    }
   }
 }
 
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
+
+/** Metrics with the names of jobs and nodes, and their descriptions. */
+export const STATE_METRICS = {
+  job_summary_queued: 'Allocations of a task group that wait to be placed.',
+  job_summary_starting: 'Allocations of a task group that start.',
+  job_summary_running: 'Allocations of a task group that run.',
+  job_summary_complete: 'Allocations of a task group that have completed.',
+  job_summary_failed: 'Allocations of a task group that have failed.',
+  job_summary_lost: 'Allocations of a task group that were lost with their node.',
+  job_summary_unknown: 'Allocations of a task group on disconnected nodes.',
+  node_allocated_cpu: 'CPU of a node that its allocations reserve, in MHz.',
+  node_allocated_memory: 'Memory of a node that its allocations reserve, in MiB.',
+  node_allocated_disk: 'Disk space of a node that its allocations reserve, in MiB.',
+  node_unallocated_cpu: 'CPU of a node that is free for allocations, in MHz.',
+  node_unallocated_memory: 'Memory of a node that is free for allocations, in MiB.',
+  node_unallocated_disk: 'Disk space of a node that is free for allocations, in MiB.',
+  node_allocations_pending: 'Allocations of a node that have not started yet.',
+  node_allocations_running: 'Allocations of a node that run.',
+  node_allocations_complete: 'Allocations of a node that have completed.',
+  node_allocations_failed: 'Allocations of a node that have failed.',
+  node_allocations_lost: 'Allocations that were lost with their node.',
+  node_allocations_unknown: 'Allocations of a node that is disconnected.',
+} as const
 
 const STATES = [
   'Queued',
@@ -127,22 +179,21 @@ const STATES = [
   'Unknown',
 ] as const satisfies readonly (keyof TaskGroupSummary)[]
 
-function jobLines({ Namespace, JobID, Summary }: JobSummary, writer: SeriesWriter): string[] {
-  return Object.entries(Summary).flatMap(([group, counts]) => {
+function addJob({ Namespace, JobID, Summary }: JobSummary, write: Write): void {
+  for (const [group, counts] of Object.entries(Summary)) {
     const labels = { namespace: Namespace, job: JobID, task_group: group }
-    return STATES.flatMap((state) =>
-      writer.lines(`job_summary_${state.toLowerCase()}`, labels, counts[state]),
-    )
-  })
+    for (const state of STATES) write(`job_summary_${lower(state)}`, labels, counts[state])
+  }
+}
+
+function lower<Text extends string>(text: Text): Lowercase<Text> {
+  // Proof: that is the type of the text in lower case.
+  return text.toLowerCase() as Lowercase<Text>
 }
 
 const CLIENT_STATES = ['pending', 'running', 'complete', 'failed', 'lost', 'unknown'] as const
 
-function nodeLines(
-  node: NodeRow,
-  allocations: readonly AllocationRow[],
-  writer: SeriesWriter,
-): string[] {
+function addNode(node: NodeRow, allocations: readonly AllocationRow[], write: Write): void {
   const labels = {
     node_id: node.ID,
     node_name: node.Name,
@@ -156,23 +207,17 @@ function nodeLines(
     .filter((row) => !isClientTerminal(row))
     .reduce((sum, row) => addToUsage(sum, chargeOf(row.AllocatedResources)), NO_USAGE)
   const { NodeResources: has, ReservedResources: keeps } = node
-  const free = {
-    cpu: has.Cpu.CpuShares - keeps.Cpu.CpuShares - used.cpuShares,
-    memory: has.Memory.MemoryMB - keeps.Memory.MemoryMB - used.memoryMB,
-    disk: has.Disk.DiskMB - keeps.Disk.DiskMB - used.diskMB,
-  }
-  const allocated = { cpu: used.cpuShares, memory: used.memoryMB, disk: used.diskMB }
-  const count = (status: string): number =>
-    allocations.filter(({ ClientStatus }) => ClientStatus === status).length
-  return [
-    ...Object.entries(allocated).flatMap(([of, value]) =>
-      writer.lines(`node_allocated_${of}`, labels, value),
-    ),
-    ...Object.entries(free).flatMap(([of, value]) =>
-      writer.lines(`node_unallocated_${of}`, labels, value),
-    ),
-    ...CLIENT_STATES.flatMap((status) =>
-      writer.lines(`node_allocations_${status}`, labels, count(status)),
-    ),
-  ]
+  write('node_allocated_cpu', labels, used.cpuShares)
+  write('node_allocated_memory', labels, used.memoryMB)
+  write('node_allocated_disk', labels, used.diskMB)
+  const { Cpu, Memory, Disk } = has
+  write('node_unallocated_cpu', labels, Cpu.CpuShares - keeps.Cpu.CpuShares - used.cpuShares)
+  write('node_unallocated_memory', labels, Memory.MemoryMB - keeps.Memory.MemoryMB - used.memoryMB)
+  write('node_unallocated_disk', labels, Disk.DiskMB - keeps.Disk.DiskMB - used.diskMB)
+  for (const status of CLIENT_STATES)
+    write(
+      `node_allocations_${status}`,
+      labels,
+      allocations.filter(({ ClientStatus }) => ClientStatus === status).length,
+    )
 }
