@@ -35,11 +35,10 @@ const HEAD = /^kind: (\S+)\narea: (\S.*)\n\n(\S[\s\S]*)$/
 export function parseFragment(slug: string, content: string): Fragment {
   const [, kind, area = '', text = ''] = HEAD.exec(content) ?? []
   const known = KINDS.find((one) => one === kind)
-  if (known === undefined)
-    throw new Error(
-      `changes/${slug}.md must begin with "kind: ${KINDS.join('|')}" and "area: …", ` +
-        'then an empty line.',
-    )
+  if (known === undefined) {
+    const head = `"kind: ${KINDS.join('|')}" and "area: …"`
+    throw new Error(`changes/${slug}.md must begin with ${head}, then an empty line.`)
+  }
   return { slug, kind: known, area, text: text.trim() }
 }
 

@@ -51,7 +51,13 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const [command = '', ...before] = program
   const startedMs = performance.now()
   const child = spawn(command, [...before, 'agent', '--http-port', String(port), ...args], {
-    env: { HOME: '/nonexistent', PATH: process.env['PATH'] ?? '', REEVE_ACL: 'false', ...env },
+    env: {
+      HOME: '/nonexistent',
+      PATH: process.env['PATH'] ?? '',
+      REEVE_ACL: 'false',
+      REEVE_RAW_EXEC: 'true',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   })

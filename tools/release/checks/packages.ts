@@ -50,7 +50,7 @@ const RUNNING = `running() {
 
 /** A node with its own data directory: the task outlives the agent, and the next agent finds it. */
 const UPGRADE_WITH_TASK = `
-export REEVE_ACL=false
+export REEVE_ACL=false REEVE_RAW_EXEC=true
 start_agent() {
   /usr/bin/reeve agent --server --client --data-dir /root/node --http-port 4996 >>/root/node.log 2>&1 &
   agent=$!

@@ -183,12 +183,11 @@ export class ClusterMember {
   #newRoll(): RollKeeper {
     const { config, log, version, database } = this.#options
     const { name, region, datacenter } = config
-    const { clock, ids } = this.#timing
-    const id = ids.uuid()
+    const id = this.#timing.ids.uuid()
     return new RollKeeper({
       store: database.roll,
       entry: () => ({ id, name, address: this.#advertised, region, datacenter, build: version }),
-      clock,
+      clock: this.#timing.clock,
       failed: (thrown) => log.debug({ err: errorMessage(thrown) }, 'the roll could not be signed'),
     })
   }
@@ -245,9 +244,8 @@ export class ClusterMember {
       this.#following.worked()
       this.#losses.refresh(losses).catch(failed)
     }
-    const heard = { failed, followed, looked }
     const shown = { engine, store, history, lease, bell }
-    const follow = new FollowLoop({ ...shown, ...timing, seenMs, ...heard })
+    const follow = new FollowLoop({ ...shown, ...timing, seenMs, failed, followed, looked })
     const holder = `${config.name} ${ids.uuid()}`
     const keeper = new LeaseKeeper({
       store: lease,
