@@ -42,7 +42,7 @@ export function parseFragment(slug: string, content: string): Fragment {
   return { slug, kind: known, area, text: text.trim() }
 }
 
-/** One section per kind, entries by area and then by name: the order of the fragments is ignored. */
+/** One section per kind, entries by area and then by name, in whatever order they were read. */
 export function foldFragments(fragments: readonly Fragment[]): string {
   const sections = KINDS.flatMap((kind) => {
     const own = fragments
