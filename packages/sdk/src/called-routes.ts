@@ -1,4 +1,11 @@
-import { EXEC_HANDSHAKE_VERSION, HEADERS, v1Routes, v2, type Route } from '@reeve/contract'
+import {
+  EXEC_HANDSHAKE_VERSION,
+  HEADERS,
+  v1Routes,
+  v2,
+  type Answer,
+  type Route,
+} from '@reeve/contract'
 
 /**
  * The parts of the contract that a call needs: everything but the schemas. The other modules of the
@@ -46,11 +53,18 @@ function calledRoute(route: Route): CalledRoute {
     ...(bodyType === undefined ? {} : { bodyType }),
     ...(streams === undefined ? {} : { streams }),
     ...(query === undefined ? {} : { query: { properties: mapped(query.properties, defaultOf) } }),
-    answers: mapped(successesOf(answers), ({ schema, contentType }) => ({
-      ...(schema === undefined ? {} : { schema: {} }),
-      ...(contentType === undefined ? {} : { contentType }),
+    answers: mapped(successesOf(answers), (answer) => ({
+      ...(answer.schema === undefined ? {} : { schema: {} }),
+      ...contentTypeOf(answer),
     })),
   }
+}
+
+/** A body of bytes is returned as it is, whatever type it is served with. */
+function contentTypeOf({ schema, contentType }: Answer): Pick<CalledAnswer, 'contentType'> {
+  const isBinary = schema !== undefined && Reflect.get(schema, 'format') === 'binary'
+  if (isBinary) return { contentType: 'application/octet-stream' }
+  return contentType === undefined ? {} : { contentType }
 }
 
 function successesOf(answers: Route['answers']): Route['answers'] {

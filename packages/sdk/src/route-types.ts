@@ -94,11 +94,14 @@ type AnswerData<A> = A extends { readonly schema: infer S extends Schema }
   : undefined
 
 /** The route tables use only these content types; a test of the client verifies it. */
-type ContentData<C, S extends Schema> = C extends 'application/json'
-  ? Shape<S>
-  : C extends 'text/plain'
-    ? string
-    : Uint8Array
+type ContentData<C, S extends Schema> =
+  Shape<S> extends { readonly BYTES_PER_ELEMENT: number }
+    ? Uint8Array
+    : C extends 'application/json'
+      ? Shape<S>
+      : C extends 'text/plain'
+        ? string
+        : Uint8Array
 
 /** Method of a route. Its argument is optional if no member of it is required. */
 export type MethodOf<R extends Route> =

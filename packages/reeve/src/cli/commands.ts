@@ -14,6 +14,7 @@ import { projectCommands } from './governance/project/commands.ts'
 import { runCommands } from './governance/run/commands.ts'
 import { teamCommands } from './governance/team/commands.ts'
 import { tokenCommands } from './governance/token/commands.ts'
+import { stateCommands } from './governance/state/commands.ts'
 import { varsetCommands } from './governance/varset/commands.ts'
 import { workspaceCommands } from './governance/workspace/commands.ts'
 import { importCommands } from './import/commands.ts'
@@ -57,6 +58,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...orgCommands,
   ...projectCommands,
   ...workspaceCommands,
+  ...stateCommands,
   ...varsetCommands,
   ...teamCommands,
   ...tokenCommands,
@@ -105,6 +107,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   project: 'Manage projects.',
   workspace: 'Manage workspaces.',
   'workspace variable': 'Manage the variables that the runs of a workspace get.',
+  state: 'Show, compare and roll back the state of workspaces.',
   varset: 'Manage variables that the runs of several workspaces get.',
   team: 'Manage teams and their permissions.',
   token: 'Manage tokens of the governance API.',

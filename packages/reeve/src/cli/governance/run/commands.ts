@@ -22,7 +22,7 @@ export const runCommands: readonly CommandSpec[] = [
   },
   {
     path: 'run show',
-    summary: 'Show a run and its policy results.',
+    summary: 'Show a run: what its plan changes, and its policy results.',
     examples: [{ line: 'reeve run show run-abc123', says: 'with the failed rules' }],
     args: [RUN],
     isRead: true,
@@ -88,9 +88,15 @@ export const runCommands: readonly CommandSpec[] = [
   {
     path: 'run cancel',
     summary: 'Cancel a run that is still in progress.',
-    examples: [{ line: 'reeve run cancel run-abc123', says: 'before it waits for confirmation' }],
+    details:
+      'The tool finishes its current operation and stores the state. With --force, a run that was ' +
+      'canceled a minute ago is killed; a killed apply leaves its workspace locked.',
+    examples: [
+      { line: 'reeve run cancel run-abc123', says: 'before it waits for confirmation' },
+      { line: 'reeve run cancel run-abc123 --force', says: 'if it does not end by itself' },
+    ],
     args: [RUN],
-    flags: [COMMENT],
+    flags: [{ usage: '--force', help: 'kill a run that was canceled and has not ended' }, COMMENT],
     isRead: true,
     load: async () => (await import('./decide.ts')).runRunCancel,
   },

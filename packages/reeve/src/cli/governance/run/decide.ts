@@ -4,7 +4,7 @@ import { CommandFailure } from '../../failure.ts'
 import { given } from '../texts.ts'
 import { showRun } from './run.ts'
 
-type Decision = 'applyRun' | 'cancelRun' | 'discardRun'
+type Decision = 'applyRun' | 'cancelRun' | 'discardRun' | 'forceCancelRun'
 
 async function decide(invocation: Invocation, decision: Decision): Promise<number> {
   const { args, client, flags } = invocation
@@ -24,7 +24,7 @@ export async function runRunDiscard(invocation: Invocation): Promise<number> {
 }
 
 export async function runRunCancel(invocation: Invocation): Promise<number> {
-  return await decide(invocation, 'cancelRun')
+  return await decide(invocation, invocation.flags.has('force') ? 'forceCancelRun' : 'cancelRun')
 }
 
 /** Native policies and the others are overridden in two places; a person means both. */

@@ -4,8 +4,10 @@ import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { knownFields, sections } from '../../output/known-fields.ts'
 import { findWorkspace } from '../find.ts'
+import type { PlainObject } from '../plain-value.ts'
 import { onText, showList } from '../texts.ts'
 import { judgementsText, readJudgements, type Judgements } from './judgements.ts'
+import { planChangesText } from './plan-changes.ts'
 
 type Run = ItemOf<'listWorkspaceRuns'>
 
@@ -34,20 +36,58 @@ export async function showRun(invocation: Invocation, runId: string): Promise<Ru
   const { client, output } = invocation
   const { data } = await client.v2.readRun({ params: { run_id: runId } })
   const judgements = await readJudgements(invocation, runId)
-  output.show({ ...data, judgements }, () => runText(invocation, data.data, judgements))
+  const { data: plan } = await client.v2.readPlan({
+    params: { plan_id: data.data.relationships.plan.data.id },
+  })
+  const changes = await readChanges(invocation, plan.data.id)
+  output.show({ ...data, plan: plan.data, changes, judgements }, () =>
+    runText(invocation, { run: data.data, plan: plan.data, changes, judgements }),
+  )
   return data.data
 }
 
-function runText({ output }: Invocation, run: Run, judgements: Judgements): string {
+/** Returns what the plan changes; undefined before it is there. */
+async function readChanges({ client }: Invocation, planId: string) {
+  const { data } = await client.v2.readPlanJson({ params: { plan_id: planId } })
+  return data
+}
+
+interface ShownRun {
+  readonly run: Run
+  readonly plan: v2.RunPlan
+  readonly changes: PlainObject | undefined
+  readonly judgements: Judgements
+}
+
+function runText({ output }: Invocation, { run, plan, changes, judgements }: ShownRun): string {
   const { id, attributes } = run
+  const position = attributes['position-in-queue']
   const head = knownFields([
     ['ID', id],
     ['Status', output.paint(toneOf(attributes.status), attributes.status)],
+    ['Reason', attributes['status-reason'] ?? ''],
+    ['Position in queue', position > 0 ? String(position) : ''],
     ['Message', attributes.message ?? ''],
+    ['Plan', changes === undefined ? '' : planText(plan)],
     ['Created', attributes['created-at']],
     ['You may', onText(attributes.permissions)],
   ])
-  return sections([head, judgementsText(judgements, output.paint)])
+  const changed = changes === undefined ? '' : planChangesText(changes, output.paint)
+  return sections([head, changed, judgementsText(judgements, output.paint)])
+}
+
+function planText({ attributes }: v2.RunPlan): string {
+  const counts = [
+    [attributes['resource-imports'], 'to import'],
+    [attributes['resource-additions'], 'to add'],
+    [attributes['resource-changes'], 'to change'],
+    [attributes['resource-destructions'], 'to destroy'],
+  ] as const
+  if (!attributes['has-changes']) return 'no changes'
+  return counts
+    .filter(([count, what]) => count > 0 || what !== 'to import')
+    .map(([count, what]) => `${count} ${what}`)
+    .join(', ')
 }
 
 /** Runs that a policy has stopped, for good or until somebody overrides it. */

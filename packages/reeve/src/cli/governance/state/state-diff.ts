@@ -1,0 +1,59 @@
+import type { Invocation } from '../../command.ts'
+import { EXIT_CODES } from '../../exit-code.ts'
+import { CommandFailure } from '../../failure.ts'
+import type { Paint } from '../../output/style.ts'
+import { isPlain, type PlainObject } from '../plain-value.ts'
+import { compareStates, type StateChange } from './compare-states.ts'
+import { findStateVersion, stateText, stateVersions, type StateVersion } from './find-state.ts'
+
+export async function runStateDiff(invocation: Invocation): Promise<number> {
+  const { args, output } = invocation
+  const [workspace = '', from, to] = args
+  const newer = await findStateVersion(invocation, workspace, to)
+  const older =
+    from === undefined
+      ? await versionBefore(invocation, workspace, newer)
+      : await findStateVersion(invocation, workspace, from)
+  const changes = compareStates(
+    await stateObject(invocation, older),
+    await stateObject(invocation, newer),
+  )
+  const versions = { from: older.id, to: newer.id }
+  output.show({ ...versions, changes }, () => {
+    const head = `Serial ${older.attributes.serial} -> ${newer.attributes.serial}`
+    if (changes.length === 0) return `${head}: no differences.`
+    return `${head}:\n${changes.flatMap((one) => changeLines(one, output.paint)).join('\n')}\n`
+  })
+  return EXIT_CODES.ok
+}
+
+/** Finds the version that was current before another one. */
+async function versionBefore(
+  invocation: Invocation,
+  workspace: string,
+  { id }: StateVersion,
+): Promise<StateVersion> {
+  let isPassed = false
+  for await (const one of await stateVersions(invocation, workspace)) {
+    if (isPassed) return one
+    isPassed = one.id === id
+  }
+  throw new CommandFailure(`Workspace "${workspace}" has only one state version.`)
+}
+
+async function stateObject(invocation: Invocation, version: StateVersion): Promise<PlainObject> {
+  const state: unknown = JSON.parse(await stateText(invocation, version))
+  return isPlain(state) ? state : {}
+}
+
+const SYMBOLS = { added: '+', removed: '-', changed: '~' } as const
+
+function changeLines(
+  { action, address, attributes }: StateChange,
+  paint: Paint,
+): readonly string[] {
+  const lines = attributes.map(({ name, before, after }) =>
+    action === 'added' ? `    ${name}: ${after}` : `    ${name}: ${before} -> ${after}`,
+  )
+  return [`${paint(action, SYMBOLS[action])} ${address}`, ...lines]
+}
