@@ -81,7 +81,7 @@ export async function aRunWorld(t: TestContext): Promise<RunWorld> {
     const answer = await fetchSecurely(`${address}/api/v2${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.api+json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
     return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }

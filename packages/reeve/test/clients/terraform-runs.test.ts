@@ -28,6 +28,11 @@ describe('the real command-line tool runs here', { skip: SKIPPED }, () => {
       failToPlan(world),
       saveAndApply(world),
       cancelApply(world),
+      chooseResources(world),
+      refreshAndImport(world),
+      waitForLock(world),
+      judgeByPolicies(world),
+      pinVersion(world),
       useVariableSets(world),
     ])
   })
@@ -127,6 +132,126 @@ async function cancelApply(world: RunWorld): Promise<void> {
   const state = await directory.run('state', 'list')
   assert.match(state.output, /terraform_data\.first/)
   assert.equal(await isLocked(world, 'cancel'), false)
+}
+
+const CHOICES = `
+variable "size" { default = 1 }
+resource "terraform_data" "a" { input = var.size }
+resource "terraform_data" "b" { input = var.size }
+`
+
+/** `-target` and `-replace` reach the run, and the state commands work between runs. */
+async function chooseResources(world: RunWorld): Promise<void> {
+  const directory = await initialized(world, 'choices', CHOICES)
+  const flags = ['-no-color', '-auto-approve'] as const
+  const one = await directory.run('apply', ...flags, '-target=terraform_data.a')
+  assert.match(one.output, /Resources: 1 added, 0 changed, 0 destroyed/)
+  assert.equal((await directory.run('state', 'list')).output, 'terraform_data.a\n')
+  assert.match((await directory.run('apply', ...flags)).output, /Resources: 1 added/)
+  const replaced = await directory.run('apply', ...flags, '-replace=terraform_data.b')
+  assert.match(replaced.output, /Resources: 1 added, 0 changed, 1 destroyed/)
+  const moved = await directory.run('state', 'mv', 'terraform_data.b', 'terraform_data.c')
+  assert.equal(moved.code, 0, moved.output)
+  const removed = await directory.run('state', 'rm', 'terraform_data.c')
+  assert.equal(removed.code, 0, removed.output)
+  const planned = await directory.run('plan', '-no-color', '-var', 'size=2')
+  assert.match(planned.output, /1 to add, 1 to change, 0 to destroy/)
+}
+
+/** `-refresh-only` changes no infrastructure; an imported resource is known to the next run. */
+async function refreshAndImport(world: RunWorld): Promise<void> {
+  const text = 'resource "terraform_data" "x" {}\n'
+  const directory = await initialized(world, 'refreshed', text)
+  const imported = await directory.run('import', '-no-color', 'terraform_data.x', 'the-id')
+  assert.equal(imported.code, 0, imported.output)
+  const flags = ['-no-color', '-auto-approve'] as const
+  const refreshed = await directory.run('apply', ...flags, '-refresh-only')
+  assert.equal(refreshed.code, 0, refreshed.output)
+  const planned = await directory.run('plan', '-no-color', '-detailed-exitcode')
+  assert.equal(planned.code, 0, planned.output)
+  assert.match(planned.output, /No changes/)
+}
+
+/** The lock of a person holds the queue, and the tool names it; then the run goes on. */
+async function waitForLock(world: RunWorld): Promise<void> {
+  const directory = await initialized(world, 'locked', HELLO)
+  const { json } = await world.api('GET', '/organizations/acme/workspaces/locked')
+  const path = `/workspaces/${json.data.id}/actions`
+  await world.api('POST', `${path}/lock`, { reason: 'maintenance' })
+  const apply = directory.start('apply', '-no-color', '-auto-approve')
+  await until(
+    'the tool to wait for the lock',
+    () => /manually locked/i.test(apply.output()) || undefined,
+    STEP_MS_MAX,
+  )
+  const refused = await directory.run('state', 'rm', 'terraform_data.x')
+  assert.equal(refused.code, 1, refused.output)
+  assert.match(refused.output, /lock/i)
+  await world.api('POST', `${path}/unlock`)
+  const { code, output } = await apply.ended
+  assert.equal(code, 0, output)
+}
+
+const NATIVE = 'main = rule { false }\n'
+
+/** A failed policy stops the tool; one that can be overridden waits for that. */
+async function judgeByPolicies(world: RunWorld): Promise<void> {
+  const directory = await initialized(world, 'judged', HELLO)
+  const { json: workspace } = await world.api('GET', '/organizations/acme/workspaces/judged')
+  const level = await addPolicy(world, workspace.data.id)
+  const refused = await directory.run('apply', '-no-color', '-auto-approve')
+  assert.equal(refused.code, 1, refused.output)
+  assert.match(refused.output, /failed/i)
+  assert.ok((await findRun(world, 'judged', 'errored')) !== undefined, refused.output)
+  await level('soft-mandatory')
+  const planned = await directory.run('plan', '-no-color')
+  assert.equal(planned.code, 1, planned.output)
+  const apply = directory.start('apply', '-no-color')
+  await until(
+    'the question for the override',
+    () => /override/.test(apply.output()) || undefined,
+    STEP_MS_MAX,
+  )
+  apply.say('override\n')
+  await until('the question', () => /Do you want to perform/.test(apply.output()) || undefined)
+  apply.say('yes\n')
+  const { code, output } = await apply.ended
+  assert.equal(code, 0, output)
+  assert.match(output, /Apply complete/)
+}
+
+/** A policy of one workspace that always fails; gives what changes its level. */
+async function addPolicy(world: RunWorld, workspaceId: string) {
+  const attributes = { name: 'never', kind: 'native', 'enforcement-level': 'hard-mandatory' }
+  const body = { data: { type: 'policies', attributes } }
+  const { json } = await world.api('POST', '/organizations/acme/policies', body)
+  const { id } = json.data
+  const uploaded = await world.api('PUT', `/policies/${id}/upload`, NATIVE)
+  assert.equal(uploaded.status, 200)
+  const relationships = {
+    policies: { data: [{ type: 'policies', id }] },
+    workspaces: { data: [{ type: 'workspaces', id: workspaceId }] },
+  }
+  const set = { type: 'policy-sets', attributes: { name: 'judged', kind: 'native' }, relationships }
+  const created = await world.api('POST', '/organizations/acme/policy-sets', { data: set })
+  assert.equal(created.status, 201)
+  return async (level: string): Promise<void> => {
+    const change = { type: 'policies', id, attributes: { 'enforcement-level': level } }
+    const { status } = await world.api('PATCH', `/policies/${id}`, { data: change })
+    assert.equal(status, 200)
+  }
+}
+
+/** A version that no node has ends the run, and the tool prints the reason. */
+async function pinVersion(world: RunWorld): Promise<void> {
+  const directory = await initialized(world, 'pinned', HELLO)
+  const { json } = await world.api('GET', '/organizations/acme/workspaces/pinned')
+  const attributes = { 'tool-version': '0.0.1' }
+  const body = { data: { type: 'workspaces', attributes } }
+  await world.api('PATCH', `/workspaces/${json.data.id}`, body)
+  const { code, output } = await directory.run('plan', '-no-color')
+  assert.equal(code, 1, output)
+  assert.match(output, /No node has terraform 0\.0\.1; nodes have \d/)
 }
 
 const VARIABLES = `
