@@ -38,12 +38,22 @@ export interface GovernanceAliases {
   readonly policyKinds: Readonly<Record<string, string>>
   /** Members of `attributes`. */
   readonly members: Readonly<Record<string, string>>
+  /** Request header, in lower case, of clients whose responses carry `responseMembers`. */
+  readonly memberHeader: string | undefined
+  /** From Reeve's name of a member of `attributes` to the one that those clients read. */
+  readonly responseMembers: Readonly<Record<string, ResponseMember>>
   /** Values of members, by Reeve's name of the member. */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Path of the service discovery document. */
   readonly discoveryPath: string | undefined
   /** Services of that document and their paths on this server. */
   readonly discovery: Readonly<Record<string, string>>
+}
+
+export interface ResponseMember {
+  readonly name: string
+  /** Replaces null, which those clients cannot read. */
+  readonly absent: string
 }
 
 export interface JobFileAliases {
@@ -104,6 +114,8 @@ export const NO_ALIASES: Aliases = {
     policyKinds: {},
     members: {},
     values: {},
+    memberHeader: undefined,
+    responseMembers: {},
     discoveryPath: undefined,
     discovery: {},
   },

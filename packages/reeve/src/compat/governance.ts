@@ -18,6 +18,9 @@ export const GOVERNANCE: GovernanceAliases = {
     'can-update-sentinel': 'can-update-policies',
     sentinel: 'native',
   },
+  // The command-line tool refuses to write the state of a workspace without a readable version.
+  memberHeader: 'terraform-version',
+  responseMembers: { 'tool-version': { name: 'terraform-version', absent: 'latest' } },
   values: { kind: { sentinel: 'native' }, source: { 'tfe-api': 'api' } },
   discoveryPath: '/.well-known/terraform.json',
   discovery: {

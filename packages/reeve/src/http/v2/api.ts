@@ -18,7 +18,7 @@ import { disconnectSignal } from '../transport/disconnect-signal.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { LargeBodies } from './large-bodies.ts'
-import type { MemberNames } from './member-aliases.ts'
+import { withClientMembers, type MemberNames, type ResponseNames } from './member-aliases.ts'
 import { readDocument } from './read-document.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
@@ -42,7 +42,7 @@ export interface V2Host extends ServeOptions {
   /** Scheme and host of links in lists; those of the request if empty. */
   readonly externalUrl: string
   /** Alternative names of document members. */
-  readonly aliases: MemberNames
+  readonly aliases: MemberNames & ResponseNames
   /** Parses bodies that would block the event loop for too long. */
   readonly largeBodies: Pick<LargeBodies, 'read'>
 }
@@ -107,12 +107,12 @@ const UNAUTHENTICATED = new HttpError(
 )
 
 async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unknown): Promise<void> {
-  const { reply, query } = target
+  const { reply } = target
   if (mounted.isPaged) await host.warmLists()
   // The body was decoded by the schema that types the handler's body.
   const request = { ...requestFields(host, target), body } as V2Request<Route>
   const outcome = await durableOutcome(host, mounted, request)
-  if (outcome.ok) return void send(reply, outcome.value, query)
+  if (outcome.ok) return void send(host, target, outcome.value)
   if (mounted.handling.audit !== 'none') recordRejection(host, target, outcome.error)
   sendGovernanceRefusal(reply, outcome.error)
 }
@@ -306,7 +306,11 @@ function originOf(request: FastifyRequest, externalUrl: string): string {
   return externalUrl || `${request.protocol}://${request.host}`
 }
 
-function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): FastifyReply {
+function send(
+  { aliases }: Pick<V2Host, 'aliases'>,
+  { reply, request, query }: V2Target,
+  answer: V2Answer,
+): FastifyReply {
   void reply.code(answer.status)
   switch (answer.kind) {
     case 'empty':
@@ -319,6 +323,10 @@ function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): F
       return reply
         .type(v2.JSON_API_TYPE)
         .serializer(asIs)
-        .send(JSON.stringify(withFields(answer.document, fields)))
+        .send(
+          JSON.stringify(
+            withClientMembers(withFields(answer.document, query.fields), request.headers, aliases),
+          ),
+        )
   }
 }

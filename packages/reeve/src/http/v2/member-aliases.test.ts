@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { knownMembers } from './member-aliases.ts'
+import { knownMembers, withClientMembers } from './member-aliases.ts'
 
 const ALIASES = {
   members: { 'other-version': 'tool-version', 'can-update-other': 'can-update-policies' },
@@ -51,4 +51,23 @@ test('aliases: without any, a document is the same object', () => {
   const document = { data: { attributes: { a: 1 } } }
   const none = { members: {}, values: {}, policyKinds: {} }
   assert.equal(knownMembers(document, none), document)
+})
+
+test('withClientMembers: clients with the header get their names, and no null', () => {
+  const names = {
+    memberHeader: 'other-version',
+    responseMembers: { 'tool-version': { name: 'other-version', absent: 'latest' } },
+  }
+  const aResource = (attributes: object) => ({ type: 'things', attributes })
+  const document = {
+    data: [aResource({ 'tool-version': '1.2' }), aResource({ name: 'a' })],
+    included: [aResource({ 'tool-version': null })],
+    meta: { 'tool-version': '3' },
+  }
+  assert.deepEqual(withClientMembers(document, { 'other-version': '1.11.4' }, names), {
+    data: [aResource({ 'tool-version': '1.2', 'other-version': '1.2' }), aResource({ name: 'a' })],
+    included: [aResource({ 'tool-version': null, 'other-version': 'latest' })],
+    meta: { 'tool-version': '3' },
+  })
+  assert.equal(withClientMembers(document, {}, names), document)
 })

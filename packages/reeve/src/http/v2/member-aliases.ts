@@ -2,6 +2,32 @@ import type { GovernanceAliases } from '../../compat/index.ts'
 
 export type MemberNames = Pick<GovernanceAliases, 'members' | 'values' | 'policyKinds'>
 
+export type ResponseNames = Pick<GovernanceAliases, 'memberHeader' | 'responseMembers'>
+
+/** Adds the names that a client reads to the resources of a response, if it is such a client. */
+export function withClientMembers(
+  document: object,
+  headers: Readonly<Record<string, unknown>>,
+  { memberHeader, responseMembers }: ResponseNames,
+): object {
+  if (memberHeader === undefined || headers[memberHeader] === undefined) return document
+  const named = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(named)
+    if (!isObject(value) || !isObject(value['attributes'])) return value
+    const { attributes } = value
+    const added = Object.entries(responseMembers).flatMap(([own, { name, absent }]) =>
+      Object.hasOwn(attributes, own) ? [[name, attributes[own] ?? absent] as const] : [],
+    )
+    return { ...value, attributes: { ...attributes, ...Object.fromEntries(added) } }
+  }
+  return Object.fromEntries(
+    Object.entries(document).map(([name, value]: [string, unknown]) => [
+      name,
+      name === 'data' || name === 'included' ? named(value) : value,
+    ]),
+  )
+}
+
 /** Replaces aliases of attributes and of their values in a request. */
 export function knownMembers(document: unknown, aliases: MemberNames): unknown {
   if (isEmpty(aliases) || !isObject(document)) return document
