@@ -162,7 +162,7 @@ function failed(step: string, { code, signal }: ToolResult): PhaseResult {
 
 async function uploadPlan(phase: Phase, root: string, plan: Uint8Array): Promise<void> {
   const { client } = phase
-  const json = await asked(phase, root, ['show', '-json', PLAN_FILE])
+  const json = withChanges(await asked(phase, root, ['show', '-json', PLAN_FILE]))
   const schemas = await asked(phase, root, ['providers', 'schema', '-json'])
   const redacted = redactedPlan(JSON.parse(json), JSON.parse(schemas))
   const put = async (name: v2.RunFileName, body: Uint8Array): Promise<void> => {
@@ -173,6 +173,15 @@ async function uploadPlan(phase: Phase, root: string, plan: Uint8Array): Promise
   if (lock !== undefined) await put('lock-file', lock)
   await put('redacted-plan', Buffer.from(JSON.stringify(redacted)))
   await put('plan-json', Buffer.from(json))
+}
+
+/**
+ * Adds the list of changes to the export of a plan: the tool leaves it out of a plan that only
+ * refreshes. The text is kept, because its numbers may be more precise than those of JavaScript.
+ */
+function withChanges(json: string): string {
+  const hasChanges = Object.hasOwn(Object(JSON.parse(json)), 'resource_changes')
+  return hasChanges ? json : json.replace('{', '{"resource_changes":[],')
 }
 
 /** Runs the tool and returns its output, which is not logged. */
