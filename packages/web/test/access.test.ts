@@ -106,7 +106,7 @@ test('who may only read is told why not, on every page', { skip }, async () => {
     await page.close()
   }
   const page = await open('/allocations')
-  await page.getByRole('row', { name: /watched.*running/ }).waitFor()
+  await page.getByRole('row', { name: /watched.*(running|healthy)/ }).waitFor()
   await page
     .getByRole('row', { name: /watched/ })
     .getByRole('link')

@@ -54,11 +54,32 @@ function isRetried({ Starting, Queued }: TaskGroupSummary): boolean {
   return Starting > 0 || Queued > 0
 }
 
-type HealthOfAllocation = FailedAllocation &
+/** Health of an allocation, for badges and lists. */
+export const ALLOCATION_HEALTHS = [
+  'pending',
+  'running',
+  'healthy',
+  'unhealthy',
+  'failing',
+  'stopping',
+  'complete',
+  'stopped',
+  'replaced',
+  'failed',
+  'lost',
+  'unknown',
+] as const
+export type AllocationHealth = (typeof ALLOCATION_HEALTHS)[number]
+
+/** Inputs of the health of an allocation; without task states, none counts as failing. */
+export type AllocationHealthFacts = FailedAllocation &
   Pick<AllocationStub | Allocation, 'DesiredStatus' | 'NextAllocation'>
 
-/** The state of an allocation in one word, the same on every page and in every command. */
-export function allocationHealth(allocation: HealthOfAllocation, nowMs: number): string {
+/** Returns the health of an allocation, the same on every page and in every command. */
+export function allocationHealth(
+  allocation: AllocationHealthFacts,
+  nowMs: number,
+): AllocationHealth {
   const { ClientStatus, DesiredStatus, DeploymentStatus, NextAllocation } = allocation
   const isTold = DesiredStatus !== 'run'
   if (ClientStatus === 'complete')

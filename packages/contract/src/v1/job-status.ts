@@ -5,7 +5,7 @@ import { Named, Index, Nanoseconds, Nullable, type Input, type Shape } from '../
 import { CLIENT_STATUSES } from './allocation.ts'
 import { ok } from './answer.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
-import { JOB_HEALTHS } from './health.ts'
+import { ALLOCATION_HEALTHS, JOB_HEALTHS } from './health.ts'
 import { JOB_STATUSES } from './job.ts'
 import { Flag, paging, prefix } from './query.ts'
 import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
@@ -14,6 +14,9 @@ export const JobStatusAllocation = Named('JobStatusAllocation', {
   ID: Type.String(),
   Group: Type.String(),
   ClientStatus: Type.Enum(CLIENT_STATUSES),
+  Health: Type.Enum(ALLOCATION_HEALTHS, {
+    description: 'The state of the allocation in one word.',
+  }),
   NodeID: Type.String(),
   DeploymentStatus: Type.Object({
     Canary: Type.Boolean(),

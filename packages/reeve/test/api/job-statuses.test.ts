@@ -68,6 +68,17 @@ test('statuses: a job with its allocations and its deployment', async () => {
   })
 })
 
+test('statuses: an allocation has the health that its own page shows', async () => {
+  const { run, report, list, allocationsOf } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  const [row] = allocationsOf('web')
+  assert.ok(row)
+  const healths = async () => (await list()).flatMap(({ Allocs }) => Allocs.map((a) => a.Health))
+  assert.deepEqual(await healths(), ['pending'])
+  await report(row, 'running')
+  assert.deepEqual(await healths(), ['running'])
+})
+
 test('statuses: canaries that wait to be promoted are told', async () => {
   const { run, report, list, allocationsOf } = await aScheduled()
   await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })

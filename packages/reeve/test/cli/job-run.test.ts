@@ -146,7 +146,7 @@ test('job files', async (t) => {
     assert.match(lines[1] ?? '', new RegExp(`^Evaluation ${ID} is (pending|complete)\\.$`))
     assert.match(
       out,
-      new RegExp(`^Allocation ${ID} \\(lines\\.app\\[0\\] on \\S+\\) is running, healthy\\.$`, 'm'),
+      new RegExp(`^Allocation ${ID} \\(lines\\.app\\[0\\] on \\S+\\) is healthy\\.$`, 'm'),
     )
     assert.match(lines.at(-1) ?? '', new RegExp(`^Deployment ${ID} is successful: `))
   })
@@ -166,7 +166,7 @@ test('job files', async (t) => {
         new RegExp(
           `^Evaluation ${ID}  complete\nDeployment ${ID}  successful  .*\n\n` +
             'Group  Desired  Placed  Healthy  Unhealthy\napp    1        1       1        0\n\n' +
-            `Allocation  Group  Node +Version  Status\n${ID}    app    \\S+ +0        running, healthy\n$`,
+            `Allocation  Group  Node +Version  Status\n${ID}    app    \\S+ +0        healthy\n$`,
         ),
       )
     },

@@ -1,3 +1,4 @@
+import { allocationHealth, type AllocationHealthFacts } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { idText } from '../find-id.ts'
 import { table } from '../output/table.ts'
@@ -5,19 +6,11 @@ import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import type { AllocationStub } from './find-allocation.ts'
 
-type Listed = Pick<
-  AllocationStub,
-  | 'ID'
-  | 'Namespace'
-  | 'JobID'
-  | 'TaskGroup'
-  | 'JobVersion'
-  | 'NodeID'
-  | 'NodeName'
-  | 'DesiredStatus'
-  | 'ClientStatus'
-  | 'CreateTime'
->
+type Listed = AllocationHealthFacts &
+  Pick<
+    AllocationStub,
+    'Namespace' | 'JobID' | 'TaskGroup' | 'JobVersion' | 'NodeID' | 'NodeName' | 'CreateTime'
+  >
 
 /** Allocations as every command lists them. */
 export function allocationTable(
@@ -26,17 +19,20 @@ export function allocationTable(
 ): string {
   const isVerbose = flags.has('verbose')
   const isEverywhere = settings.namespace === '*'
-  const rows = allocations.map((one) => [
-    idText(one.ID, isVerbose),
-    ...(isEverywhere ? [one.Namespace] : []),
-    one.JobID,
-    one.TaskGroup,
-    String(one.JobVersion),
-    one.NodeName === '' ? idText(one.NodeID, isVerbose) : one.NodeName,
-    one.DesiredStatus,
-    output.paint(toneOf(one.ClientStatus), one.ClientStatus),
-    agoFromNs(one.CreateTime, host.nowMs()),
-  ])
+  const rows = allocations.map((one) => {
+    const health = allocationHealth(one, host.nowMs())
+    return [
+      idText(one.ID, isVerbose),
+      ...(isEverywhere ? [one.Namespace] : []),
+      one.JobID,
+      one.TaskGroup,
+      String(one.JobVersion),
+      one.NodeName === '' ? idText(one.NodeID, isVerbose) : one.NodeName,
+      one.DesiredStatus,
+      output.paint(toneOf(health), health),
+      agoFromNs(one.CreateTime, host.nowMs()),
+    ]
+  })
   const place = isEverywhere ? ['Namespace'] : []
   const after = ['Job', 'Group', 'Version', 'Node', 'Desired', 'Status', 'Created']
   return table(['ID', ...place, ...after], rows)

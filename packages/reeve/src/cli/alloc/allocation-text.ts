@@ -64,9 +64,8 @@ function withReason(status: string, reason: string): string {
 
 function deploymentText({ DeploymentID, DeploymentStatus }: Allocation, isVerbose: boolean) {
   if (DeploymentID === '') return ''
-  const { Healthy = null, Canary = false } = DeploymentStatus ?? {}
-  const health = Healthy === null ? 'health unknown' : Healthy ? 'healthy' : 'unhealthy'
-  return `${idText(DeploymentID, isVerbose)} (${health}${Canary ? ', canary' : ''})`
+  const canary = DeploymentStatus?.Canary === true ? ' (canary)' : ''
+  return `${idText(DeploymentID, isVerbose)}${canary}`
 }
 
 function portTable({ AllocatedResources }: Allocation): string {

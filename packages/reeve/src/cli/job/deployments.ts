@@ -18,7 +18,7 @@ export async function runJobDeployments(invocation: Invocation): Promise<number>
   const [latest = null] = newest
   if (flags.has('latest') && latest !== null) {
     const state = { jobId: ID, evaluation: undefined, deployment: latest, allocations: [] }
-    output.show(latest, () => rolloutText(state, output.paint))
+    output.show(latest, () => rolloutText(state, output.paint, host.nowMs()))
     return EXIT_CODES.ok
   }
   output.show(flags.has('latest') ? latest : newest, () => {

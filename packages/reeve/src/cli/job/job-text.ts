@@ -67,6 +67,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
       : `${paint('strong', 'Latest deployment')}\n${rolloutText(
           { jobId: job.ID, evaluation: undefined, deployment, allocations: [] },
           paint,
+          invocation.host.nowMs(),
         )}`,
     regionsText(known.regions, deployment, paint),
     known.children.length > 0 ? '' : allocationsText(known.allocations, invocation),

@@ -4,7 +4,7 @@ import { shortId } from '../output/table.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import {
   hasEnded,
-  healthWord,
+  healthText,
   troubleOf,
   unplacedGroups,
   type RolloutState,
@@ -17,7 +17,7 @@ export const WAITS = 'Waiting for capacity. Press Ctrl-C to stop waiting; the jo
 export class RolloutLines {
   readonly #said = new Map<string, string>()
 
-  linesFor(state: RolloutState): readonly string[] {
+  linesFor(state: RolloutState, nowMs: number): readonly string[] {
     const { evaluation, deployment, allocations } = state
     const lines: string[] = []
     const say = (key: string, line: string): void => {
@@ -36,7 +36,7 @@ export class RolloutLines {
       (a, b) => a.CreateIndex - b.CreateIndex || (a.Name < b.Name ? -1 : 1),
     )) {
       const where = `${one.Name} on ${one.NodeName}`
-      say(one.ID, `Allocation ${shortId(one.ID)} (${where}) is ${healthWord(one)}.`)
+      say(one.ID, `Allocation ${shortId(one.ID)} (${where}) is ${healthText(one, nowMs)}.`)
       const trouble = troubleOf(one)
       if (trouble !== undefined)
         say(`trouble ${one.ID}`, `Allocation ${shortId(one.ID)}, ${trouble}`)

@@ -1,4 +1,10 @@
-import type { AllocationStub, Deployment, Evaluation, TaskEvent } from '@reeve/contract'
+import {
+  allocationHealth,
+  type AllocationStub,
+  type Deployment,
+  type Evaluation,
+  type TaskEvent,
+} from '@reeve/contract'
 
 /** What is known of a roll-out while it is watched. */
 export interface RolloutState {
@@ -42,11 +48,10 @@ export function waitsForPromotion(
   })
 }
 
-/** `running`, and what the deployment thinks of it. */
-export function healthWord({ ClientStatus, DeploymentStatus }: AllocationStub): string {
-  const { Healthy = null, Canary = false } = DeploymentStatus ?? {}
-  const health = Healthy === null ? '' : Healthy ? ', healthy' : ', unhealthy'
-  return `${ClientStatus}${health}${Canary ? ' (canary)' : ''}`
+/** Returns the health of an allocation, with a mark if it is a canary. */
+export function healthText(allocation: AllocationStub, nowMs: number): string {
+  const canary = allocation.DeploymentStatus?.Canary === true ? ' (canary)' : ''
+  return `${allocationHealth(allocation, nowMs)}${canary}`
 }
 
 /** The last thing that happened to a task of the allocation that explains its state. */

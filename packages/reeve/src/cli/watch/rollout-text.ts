@@ -1,17 +1,17 @@
-import type { AllocationStub, Deployment } from '@reeve/contract'
+import { allocationHealth, type AllocationStub, type Deployment } from '@reeve/contract'
 import type { Paint } from '../output/style.ts'
 import { shortId, table } from '../output/table.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import { WAITS } from './rollout-lines.ts'
-import { healthWord, troubleOf, unplacedGroups, type RolloutState } from './rollout-state.ts'
+import { healthText, troubleOf, unplacedGroups, type RolloutState } from './rollout-state.ts'
 
 /** Allocations that a screen shows; the newest are the ones that move. */
 const SHOWN_MAX = 20
 const TROUBLES_MAX = 3
 
 /** The whole state as one picture. */
-export function rolloutText(state: RolloutState, paint: Paint): string {
+export function rolloutText(state: RolloutState, paint: Paint, nowMs: number): string {
   const { evaluation, deployment, allocations } = state
   const parts = [
     evaluation === undefined
@@ -20,7 +20,7 @@ export function rolloutText(state: RolloutState, paint: Paint): string {
     waitingText(state, paint),
     state.heldBack === undefined ? '' : `${paint('warning', state.heldBack)}\n`,
     deployment === undefined ? '' : deploymentText(deployment, paint),
-    allocations.length === 0 ? '' : `\n${allocationText(allocations, paint)}`,
+    allocations.length === 0 ? '' : `\n${allocationText(allocations, paint, nowMs)}`,
   ]
   return parts.join('')
 }
@@ -61,7 +61,11 @@ function canaryText({
   return Promoted ? 'promoted' : `${PlacedCanaries?.length ?? 0} of ${DesiredCanaries}`
 }
 
-function allocationText(allocations: readonly AllocationStub[], paint: Paint): string {
+function allocationText(
+  allocations: readonly AllocationStub[],
+  paint: Paint,
+  nowMs: number,
+): string {
   const newest = allocations.toSorted(
     (a, b) => b.CreateIndex - a.CreateIndex || (a.Name < b.Name ? -1 : 1),
   )
@@ -72,7 +76,7 @@ function allocationText(allocations: readonly AllocationStub[], paint: Paint): s
       one.TaskGroup,
       one.NodeName,
       String(one.JobVersion),
-      paint(toneOf(one.ClientStatus), healthWord(one)),
+      paint(toneOf(allocationHealth(one, nowMs)), healthText(one, nowMs)),
     ])
   const more = newest.length - rows.length
   return [

@@ -1,4 +1,10 @@
-import type { AllocationStub, Deployment, Evaluation, Job } from '@reeve/contract'
+import {
+  allocationHealth,
+  type AllocationStub,
+  type Deployment,
+  type Evaluation,
+  type Job,
+} from '@reeve/contract'
 import { startedTasks } from '../alloc/started-tasks.ts'
 import { holdText, needsUnblocking, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
@@ -86,14 +92,16 @@ class RolloutWatch {
 
   /** Stops painting; what is painted stays. */
   leave(): void {
-    this.#screen?.end(rolloutText(this.state, this.#invocation.output.paint))
+    const { host, output } = this.#invocation
+    this.#screen?.end(rolloutText(this.state, output.paint, host.nowMs()))
   }
 
   #update(change: Partial<RolloutState>): void {
     this.state = { ...this.state, ...change }
-    const { output } = this.#invocation
-    if (this.#screen !== undefined) this.#screen.paint(rolloutText(this.state, output.paint))
-    else for (const line of this.#lines.linesFor(this.state)) output.say(line)
+    const { host, output } = this.#invocation
+    const nowMs = host.nowMs()
+    if (this.#screen !== undefined) this.#screen.paint(rolloutText(this.state, output.paint, nowMs))
+    else for (const line of this.#lines.linesFor(this.state, nowMs)) output.say(line)
   }
 
   async #watchEvaluation(id: string): Promise<Evaluation> {
@@ -295,9 +303,10 @@ class RolloutWatch {
 
   /** Why they failed, and how to see more of it. */
   #tellFailed(allocations: readonly AllocationStub[]): void {
-    const { output } = this.#invocation
+    const { host, output } = this.#invocation
     for (const one of allocations.slice(0, TOLD_MAX)) {
-      output.note(`Allocation ${shortId(one.ID)} is ${one.ClientStatus}: ${lastMessage(one)}`)
+      const health = allocationHealth(one, host.nowMs())
+      output.note(`Allocation ${shortId(one.ID)} is ${health}: ${lastMessage(one)}`)
     }
     const [first] = allocations
     if (first === undefined) return

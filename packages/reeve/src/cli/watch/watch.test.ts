@@ -44,6 +44,8 @@ function anAllocation(fields: Partial<AllocationStub> = {}): AllocationStub {
     Name: 'web.app[0]',
     NodeName: 'one',
     TaskGroup: 'app',
+    DesiredStatus: 'run',
+    NextAllocation: '',
     ClientStatus: 'running',
     ClientDescription: '',
     DeploymentStatus: null,
@@ -75,6 +77,8 @@ function aDeployment(
   return { ...base, TaskGroups: { app: state } } as unknown as Deployment
 }
 
+const NOW_MS = 1
+
 test('RolloutLines: tells a pipe only what is new', () => {
   const lines = new RolloutLines()
   const state = {
@@ -83,16 +87,16 @@ test('RolloutLines: tells a pipe only what is new', () => {
     deployment: aDeployment({}),
     allocations: [anAllocation()],
   }
-  assert.deepEqual(lines.linesFor(state), [
+  assert.deepEqual(lines.linesFor(state, NOW_MS), [
     'Deployment 11111111 is running: Going on.',
     'Allocation 6ba7b810 (web.app[0] on one) is running.',
     'Group "app": 0 of 2 healthy.',
   ])
-  assert.deepEqual(lines.linesFor(state), [])
+  assert.deepEqual(lines.linesFor(state, NOW_MS), [])
   const health = { Healthy: true, Canary: true, Timestamp: '', ModifyIndex: 6 }
   const next = { ...state, allocations: [anAllocation({ DeploymentStatus: health })] }
-  assert.deepEqual(lines.linesFor(next), [
-    'Allocation 6ba7b810 (web.app[0] on one) is running, healthy (canary).',
+  assert.deepEqual(lines.linesFor(next, NOW_MS), [
+    'Allocation 6ba7b810 (web.app[0] on one) is healthy (canary).',
   ])
 })
 
@@ -101,7 +105,7 @@ test('RolloutLines: the end of a deployment is told after all else', () => {
   const allocations = [anAllocation()]
   const state = { jobId: 'web', evaluation: undefined, deployment, allocations }
   assert.equal(
-    new RolloutLines().linesFor(state).at(-1),
+    new RolloutLines().linesFor(state, NOW_MS).at(-1),
     'Deployment 11111111 is successful: Going on.',
   )
 })
@@ -109,13 +113,14 @@ test('RolloutLines: the end of a deployment is told after all else', () => {
 test('RolloutLines: what goes wrong is told while it is watched, once', () => {
   const lines = new RolloutLines()
   const told = (ExitCode: number, Healthy: boolean | null = null) => {
-    const event = { Type: 'Terminated', Time: 1, ExitCode, Signal: 0, DisplayMessage: 'It ended' }
+    const ended = { Type: 'Terminated', Time: 1, ExitCode, Signal: 0 }
+    const event = { ...ended, Message: '', DisplayMessage: 'It ended', Details: {} }
     // Only these fields are read.
     const TaskStates = { main: { Events: [event] } } as unknown as AllocationStub['TaskStates']
     const DeploymentStatus = { Healthy, Canary: false, Timestamp: '', ModifyIndex: 6 }
     const allocations = [anAllocation({ TaskStates, DeploymentStatus })]
     const state = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
-    return lines.linesFor(state).filter((line) => line.includes('task'))
+    return lines.linesFor(state, NOW_MS).filter((line) => line.includes('task'))
   }
   assert.deepEqual(told(0), [], 'it ended as it should')
   assert.deepEqual(told(1, true), [], 'it is healthy by now')

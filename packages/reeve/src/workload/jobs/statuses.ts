@@ -1,4 +1,5 @@
 import {
+  allocationHealth,
   jobHealth,
   type Deployment,
   type Job,
@@ -9,6 +10,7 @@ import {
   type TaskGroupSummary,
 } from '@reeve/contract'
 import {
+  allocationStub,
   awaitsPromotion,
   isActiveDeployment,
   isParent,
@@ -25,7 +27,9 @@ export function jobStatusRow(context: WorkloadContext, job: Job): JobStatusRow {
   const rows = store.tables.allocations.rowsIn('job', key)
   return {
     ...fieldsOf(context, job),
-    Allocs: rows.filter((row) => row.CreateIndex >= job.CreateIndex).map(allocationOf),
+    Allocs: rows
+      .filter((row) => row.CreateIndex >= job.CreateIndex)
+      .map((row) => allocationOf(row, context.clock.nowMs())),
     ChildStatuses: isParent(job) ? childStatuses(store, key) : null,
   }
 }
@@ -100,11 +104,12 @@ function countsOf(summary: JobSummary | undefined): TaskGroupSummary {
   }
 }
 
-function allocationOf(row: AllocationRow): JobStatusAllocation {
+function allocationOf(row: AllocationRow, nowMs: number): JobStatusAllocation {
   return {
     ID: row.ID,
     Group: row.TaskGroup,
     ClientStatus: row.ClientStatus,
+    Health: allocationHealth(allocationStub(row), nowMs),
     NodeID: row.NodeID,
     DeploymentStatus: {
       Canary: row.DeploymentStatus?.Canary ?? false,

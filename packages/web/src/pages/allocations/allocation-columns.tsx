@@ -1,4 +1,4 @@
-import type { AllocationStub } from '@reeve/contract'
+import { allocationHealth, type AllocationHealthFacts, type AllocationStub } from '@reeve/contract'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
@@ -6,22 +6,11 @@ import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 
-type Row = Pick<
-  AllocationStub,
-  | 'ID'
-  | 'Name'
-  | 'Namespace'
-  | 'JobID'
-  | 'JobVersion'
-  | 'TaskGroup'
-  | 'ClientStatus'
-  | 'ClientDescription'
-  | 'DesiredStatus'
-  | 'DeploymentStatus'
-  | 'NodeID'
-  | 'NodeName'
-  | 'ModifyTime'
->
+type Row = AllocationHealthFacts &
+  Pick<
+    AllocationStub,
+    'Name' | 'Namespace' | 'JobID' | 'JobVersion' | 'TaskGroup' | 'NodeID' | 'NodeName'
+  >
 
 const id: Column<Row> = {
   id: 'id',
@@ -33,9 +22,7 @@ const status: Column<Row> = {
   id: 'status',
   head: 'Status',
   width: '124px',
-  cell: ({ ClientStatus, ClientDescription }) => (
-    <StateBadge state={ClientStatus} title={ClientDescription} />
-  ),
+  cell: (allocation) => <HealthBadge allocation={allocation} />,
 }
 const job: Column<Row> = {
   id: 'job',
@@ -73,13 +60,6 @@ const version: Column<Row> = {
   isExtra: true,
   cell: ({ JobVersion }) => JobVersion,
 }
-const health: Column<Row> = {
-  id: 'health',
-  head: 'Health',
-  width: '128px',
-  isExtra: true,
-  cell: ({ DeploymentStatus }) => <Health status={DeploymentStatus} />,
-}
 const changed: Column<Row> = {
   id: 'changed',
   head: 'Changed',
@@ -88,20 +68,20 @@ const changed: Column<Row> = {
   cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
 }
 
-interface HealthProps {
-  readonly status: AllocationStub['DeploymentStatus']
+interface HealthBadgeProps {
+  readonly allocation: AllocationHealthFacts
 }
 
-export function Health(props: HealthProps) {
-  const healthy = props.status?.Healthy ?? null
-  if (healthy === null) return <span className="quiet">–</span>
-  return <StateBadge state={healthy ? 'healthy' : 'unhealthy'} />
+/** The health of an allocation, with the description of its node. */
+export function HealthBadge({ allocation }: HealthBadgeProps) {
+  const health = allocationHealth(allocation, Date.now())
+  return <StateBadge state={health} title={allocation.ClientDescription} />
 }
 
 /** The columns of the lists of allocations: each leaves out what its page says already. */
 export const allocationColumns = {
   everywhere: [id, job, status, group, namespace, node, changed],
   onNode: [id, job, status, group, namespace, changed],
-  ofDeployment: [id, status, health, group, version, node, changed],
+  ofDeployment: [id, status, group, version, node, changed],
   ofEvaluation: [id, status, group, version, node, changed],
 } as const satisfies Record<string, readonly Column<Row>[]>

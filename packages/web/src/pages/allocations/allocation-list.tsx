@@ -23,7 +23,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
     ['allocations', namespace, filter ?? '', reverse],
     ({ api, signal, page }) =>
       api.v1.listAllocations({
-        query: { ...page, namespace, filter, reverse, task_states: false },
+        query: { ...page, namespace, filter, reverse },
         signal,
       }),
     {

@@ -1,10 +1,9 @@
-import { allocationHealth, type Allocation } from '@reeve/contract'
+import type { Allocation } from '@reeve/contract'
 import { allocationCan } from '../../actions/allocation-can.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { ALLOCATION_TABS, paths, type AllocationTab } from '../../paths.ts'
 import { useRead } from '../../data/use-read.ts'
@@ -16,6 +15,7 @@ import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
 import '../../style/cluster.css'
 import { AllocationActions } from './allocation-actions.tsx'
+import { HealthBadge } from './allocation-columns.tsx'
 import type { AllocationView } from './allocation-view.ts'
 import { FilesTab } from './tab-files.tsx'
 import { LogsTab } from './tab-logs.tsx'
@@ -68,7 +68,7 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
 }
 
 function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
-  const { ID, Name, Namespace: namespace, JobID, ClientDescription } = allocation
+  const { ID, Name, Namespace: namespace, JobID } = allocation
   return (
     <PageHead
       title={Name}
@@ -78,7 +78,7 @@ function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
       ]}
       aside={
         <>
-          <StateBadge state={allocationHealth(allocation, Date.now())} title={ClientDescription} />
+          <HealthBadge allocation={allocation} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
           <CopyButton text={ID} what="the id of the allocation" />
           <span className="tag">namespace {namespace}</span>

@@ -9,7 +9,6 @@ import { dateOfNs, dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { FailureBanner } from '../jobs/failure-banner.tsx'
-import { Health } from './allocation-columns.tsx'
 import { tasksOf, type AllocationView } from './allocation-view.ts'
 import { ChecksPanel } from './checks-panel.tsx'
 import { TaskControls } from './task-controls.tsx'
@@ -69,12 +68,7 @@ function factsOf(allocation: Allocation) {
       : [
           {
             name: 'Deployment',
-            value: (
-              <>
-                <Link href={paths.deployment(DeploymentID)}>{DeploymentID.slice(0, 8)}</Link>{' '}
-                <Health status={allocation.DeploymentStatus} />
-              </>
-            ),
+            value: <Link href={paths.deployment(DeploymentID)}>{DeploymentID.slice(0, 8)}</Link>,
           },
         ]),
     ...(Resources === null

@@ -14,7 +14,7 @@ export function NodeAllocations({ node }: { readonly node: Node }) {
     ['node-allocations', node.ID],
     ({ api, signal, page }) =>
       api.v1.listAllocations({
-        query: { ...page, namespace, filter, reverse: true, task_states: false },
+        query: { ...page, namespace, filter, reverse: true },
         signal,
       }),
     {

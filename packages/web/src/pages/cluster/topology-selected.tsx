@@ -58,7 +58,6 @@ function OnNode({ node, bar }: Pick<SelectedNodeProps, 'node' | 'bar'>) {
       query: {
         namespace: ALL_NAMESPACES,
         per_page: LISTED_MAX,
-        task_states: false,
         filter: `NodeID == "${node.id}" and (${HOLDING})`,
       },
       signal,

@@ -136,13 +136,12 @@ interface SquareProps {
 }
 
 function Square({ allocation, version }: SquareProps) {
-  const { ID, ClientStatus, JobVersion, DeploymentStatus } = allocation
-  const { tone, icon } = lookOf(ClientStatus)
-  const { Canary, Healthy } = DeploymentStatus
+  const { ID, Health, JobVersion } = allocation
+  const { tone, icon } = lookOf(Health)
+  const { Canary } = allocation.DeploymentStatus
   const text = [
-    `${ID.slice(0, 8)}: ${ClientStatus}`,
+    `${ID.slice(0, 8)}: ${Health}`,
     ...(Canary ? ['canary'] : []),
-    ...(Healthy === null ? [] : [Healthy ? 'healthy' : 'unhealthy']),
     ...(JobVersion === version ? [] : [`version ${JobVersion}`]),
   ].join(', ')
   return (
@@ -152,7 +151,7 @@ function Square({ allocation, version }: SquareProps) {
       title={text}
       aria-label={text}
     >
-      <Icon name={Canary && ClientStatus === 'running' ? 'canary' : icon} />
+      <Icon name={Canary && allocation.ClientStatus === 'running' ? 'canary' : icon} />
     </Link>
   )
 }

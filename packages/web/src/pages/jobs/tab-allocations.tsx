@@ -9,10 +9,10 @@ import { commandIn } from '../../parts/first-commands.ts'
 import { Failure } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { HealthBadge } from '../allocations/allocation-columns.tsx'
 import { isLarge } from './allocation-counts.ts'
 import { useJobAllocations } from './job-data.ts'
 import type { JobView } from './job-view.ts'
@@ -24,9 +24,7 @@ const COLUMNS: readonly Column<AllocationStub>[] = [
     id: 'status',
     head: 'Status',
     width: '120px',
-    cell: ({ ClientStatus, ClientDescription }) => (
-      <StateBadge state={ClientStatus} title={ClientDescription} />
-    ),
+    cell: (allocation) => <HealthBadge allocation={allocation} />,
   },
   { id: 'desired', head: 'Wanted', width: '88px', isExtra: true, cell: (one) => one.DesiredStatus },
   {
@@ -109,7 +107,7 @@ function PagedAllocations({ name, empty }: AllocationsProps) {
   const { namespace, id } = name
   const list = useList(['job-allocation-pages', namespace, id], ({ api, signal, page }) =>
     api.v1.listAllocations({
-      query: { ...page, namespace, filter: `JobID == "${id}"`, task_states: false },
+      query: { ...page, namespace, filter: `JobID == "${id}"` },
       signal,
     }),
   )
