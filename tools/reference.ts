@@ -7,6 +7,7 @@ import {
 } from '../packages/reeve/src/main/config/limit-documentation.ts'
 import { API_INDEX, apiPages } from './reference/api.ts'
 import { CLI_INDEX, cliPages } from './reference/cli.ts'
+import { DRIVERS_PAGE, driversPage } from './reference/drivers.ts'
 import { functionsPage, FUNCTIONS_PAGE } from './reference/functions.ts'
 import { JOB_FILE_INDEX, jobFilePages } from './reference/job-file.ts'
 import { MARK } from './reference/page.ts'
@@ -48,6 +49,7 @@ async function renderPages(): Promise<ReadonlyMap<string, string>> {
     ...apiPages(textOf(API_INDEX)),
     ...(await systemPages()),
     ...policyLanguagePages(),
+    [DRIVERS_PAGE, driversPage(textOf(DRIVERS_PAGE))],
     ['docs/reference/configuration.md', withCurrentTable(readFileSync(DOCUMENT, 'utf8'))],
     ['docs/reference/limits.md', withCurrentLimits(readFileSync(LIMITS_DOCUMENT, 'utf8'))],
   ])

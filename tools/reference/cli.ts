@@ -140,7 +140,9 @@ function examplesOf(command: Command): readonly string[] {
   const written: string[] = []
   command.configureOutput({ writeOut: (text) => written.push(text) }).outputHelp()
   const [, text = ''] = written.join('').split('Examples:\n')
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  // A blank line ends the examples; what follows is for readers of the help.
+  const [examples = ''] = text.split('\n\n')
+  const lines = examples.split('\n').filter((line) => line.trim() !== '')
   return lines.flatMap((line, i) => {
     if (/^ {6}/.test(line)) return []
     const says = lines[i + 1]?.trim() ?? ''

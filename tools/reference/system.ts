@@ -5,14 +5,18 @@ import {
   NAMESPACE_CAPABILITIES,
   NODE_POOL_CAPABILITIES,
   OPERATOR_CAPABILITIES,
+  TASK_EVENT_TYPES,
   v1Routes,
   v2,
   VARIABLE_CAPABILITIES,
   type Route,
+  type TaskEventType,
 } from '@reeve/contract'
 import { describeApi } from '../../packages/reeve/src/main/api-document.ts'
 import { STATE_METRICS } from '../../packages/reeve/src/http/metrics/state-metrics.ts'
 import { loadConfig } from '../../packages/reeve/src/main/config/load-config.ts'
+import { serverMetrics } from '../../packages/reeve/src/main/server-metrics.ts'
+import { tracingMetrics } from '../../packages/reeve/src/main/tracing/tracing.ts'
 import { anchor, code, page, sentence, table, type Pages } from './page.ts'
 
 /** Metrics, events and capabilities: one page each. */
@@ -53,6 +57,10 @@ function metricsPage(text: string): string {
     help,
   }))
   const own = found.filter(({ name }) => !isOfRuntime(name))
+  const optional = Object.entries(OPTIONAL_METRICS)
+    .map(([name, { help, isCounter }]) => ({ name: `service_${name}`, help, isCounter }))
+    .filter(({ name }) => !types.has(name))
+  for (const { name, isCounter } of optional) types.set(name, isCounter ? 'counter' : 'gauge')
   const rows = (list: typeof found) =>
     list
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -60,10 +68,13 @@ function metricsPage(text: string): string {
   const head = ['Metric', 'Type', 'Description']
   return page('Metrics', [
     '`GET /v1/metrics?format=prometheus` returns every metric in the text format of Prometheus, ' +
-      'without `format` as JSON. With ACLs it needs `agent:read`.',
+      'without `format` as JSON. It needs no token.',
     'Servers of a cluster each report their own metrics; those about the state are the same on all.',
     '## Server',
     table(head, rows(own)),
+    '## Optional parts',
+    'Of servers that have the part: backups, replication from an authoritative region, TLS, traces.',
+    table(head, rows(optional)),
     '## Jobs and nodes',
     'Gauges with names as labels: `namespace`, `job` and `task_group` of jobs that the caller may ' +
       'read; `node_id`, `node_name`, `datacenter`, `node_class`, `node_pool`, `node_status` and ' +
@@ -77,6 +88,19 @@ function metricsPage(text: string): string {
     'Of the process and the JavaScript engine:',
     table(head, rows(found.filter(({ name }) => isOfRuntime(name)))),
   ])
+}
+
+/** Metrics of parts that the server of `metricsText` lacks. */
+const OPTIONAL_METRICS = {
+  ...serverMetrics({
+    replication: { lagMs: 0 },
+    memory: { share: 0 },
+    backups: { ageMs: 0 },
+    commits: { commitWaitMs: 0 },
+    certificate: { expiresAtMs: 0 },
+    disk: { ratio: 0, bytes: 0 },
+  }),
+  ...tracingMetrics({ exported: 0, dropped: 0 }),
 }
 
 function isOfRuntime(name: string): boolean {
@@ -97,7 +121,50 @@ function eventsPage(): string {
     'Each line has the events of one commit. `{}` is a heartbeat, `Gap` names commits that are no ' +
       'longer kept, `Closed` ends the stream. Resume at `Index + 1`.',
     table(['Topic', 'Types'], rows),
+    '## Events of tasks',
+    'The latest 10 events of each task are in `TaskStates` of its allocation; `reeve alloc status` ' +
+      'prints them. Drivers add events with other names.',
+    table(
+      ['Event', 'Description'],
+      TASK_EVENT_TYPES.map((type) => [code(type), TASK_EVENTS[type]]),
+    ),
   ])
+}
+
+const TASK_EVENTS: Readonly<Record<TaskEventType, string>> = {
+  'Setup Failure': 'A step before the start failed; the message names it.',
+  'Driver Failure': 'The driver could not start the task.',
+  Started: 'The task runs.',
+  Terminated: 'The task ended, with its exit code or signal.',
+  Killing: 'The task is being stopped; it is killed after `kill_timeout`.',
+  Killed: 'The task was stopped by the agent.',
+  Received: 'The node received the task.',
+  'Failed Validation': 'The configuration of the task is invalid on this node.',
+  Restarting: 'The task ended and starts again after a delay.',
+  'Not Restarting': 'The task ended and `restart` allows no further attempt.',
+  'Downloading Artifacts': 'Artifacts are being downloaded.',
+  'Failed Artifact Download': 'An artifact could not be downloaded.',
+  'Restart Signaled': 'A user, a template or a failing check restarts the task.',
+  Signaling: 'A signal is sent to the task.',
+  'Sibling Task Failed': 'Another task of the group failed, so this one is stopped.',
+  'Leader Task Dead': 'The leader of the group ended, so this task is stopped.',
+  Driver: 'A message of the driver, such as the progress of an image pull.',
+  'Task Setup': 'The task is being prepared.',
+  'Building Task Directory': 'The directory of the task is being created.',
+  'Main Tasks Dead': 'All main tasks ended, so this sidecar is stopped.',
+  'Disk Resources Exceeded': 'The allocation wrote more than `ephemeral_disk` allows.',
+  'Task hook failed': 'A step around the task failed, such as the registration of a service.',
+  'Task hook message': 'A message of such a step.',
+  'Failed Restoring Task': 'The agent restarted and could not reattach to the task.',
+  'Plugin became unhealthy': 'The plugin that the task provides stopped answering.',
+  'Plugin became healthy': 'The plugin that the task provides answers.',
+  Reconnected: 'The node is connected again; the task kept running.',
+  'Waiting for shutdown delay': 'Services are deregistered; the task stops after `shutdown_delay`.',
+  'Skipping shutdown delay': 'The task is stopped without `shutdown_delay`.',
+  Pausing: 'A scheduled task is paused.',
+  Running: 'A scheduled task leaves its pause.',
+  'Alloc Unhealthy': 'The allocation was not healthy within `healthy_deadline`.',
+  Template: 'A template waits for data, or failed to render.',
 }
 
 /** Types whose names do not begin with their topic. */

@@ -35,7 +35,7 @@ export function serverMetrics(parts: MeasuredParts): MetricSources {
     }),
     ...(replication !== undefined && {
       replication_lag_seconds: {
-        help: 'Time since the copies of the authoritative region were known to be right.',
+        help: 'Time since the copies of the authoritative region were last known to be current.',
         read: () => replication.lagMs / 1_000,
       },
     }),

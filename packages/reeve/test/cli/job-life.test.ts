@@ -51,7 +51,7 @@ test('jobs from their first version to their end', async (t) => {
     assert.match(text, pattern('^Version += 1, stable$'))
     assert.match(text, pattern('^app +0 +0 +2 +0 +\\d+ +0 +0$'))
     assert.match(text, pattern('^Deployment HEX  successful'))
-    assert.match(text, pattern('^HEX +web +app +1 +\\S+ +run +running'))
+    assert.match(text, pattern('^HEX +web +app +1 +\\S+ +run +(?:running|healthy)'))
     const json = JSON.parse(await reeve.ok('job status --json web'))
     assert.deepEqual(Object.keys(json), [
       'Job',

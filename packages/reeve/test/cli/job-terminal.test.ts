@@ -27,7 +27,7 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
     const update = 'min_healthy_time = "10m"\nhealthy_deadline = "20m"\nprogress_deadline = "30m"'
     await reeve.file('web.hcl', aJobText({ id: 'web', update }))
     const terminal = await begin('job run web.hcl')
-    await terminal.shows(/app +\S+ +0 +\S*running/)
+    await terminal.shows(/app +\S+ +0 +\S*(?:running|healthy)/)
     assert.equal(drawn(terminal.screen()).isCursorShown, false)
     terminal.type('\u0003')
     assert.equal(await terminal.ended, EXIT_CODES.interrupted)

@@ -1,3 +1,4 @@
+import { CONTAINER_SETTINGS } from './container-settings.ts'
 import { TaskSettings } from '../settings/task-settings.ts'
 import { parseImageReference, type ImageReference } from './image-reference.ts'
 
@@ -123,19 +124,6 @@ interface RightsConfig {
   >
 }
 
-const FIELDS = `
-  image command args entrypoint work_dir hostname init interactive tty group_add load
-  force_pull image_pull_timeout auth auth_soft_fail network_mode ports port_map network_aliases
-  ipv4_address ipv6_address mac_address advertise_ipv6_address extra_hosts dns_servers
-  dns_options dns_search_domains volumes volume_driver mount mounts devices shm_size
-  storage_opt cpu_hard_limit cpu_cfs_period cpuset_cpus memory_hard_limit pids_limit
-  oom_score_adj ulimit sysctl cap_add cap_drop privileged readonly_rootfs security_opt runtime
-  ipc_mode pid_mode uts_mode userns_mode cgroupns labels logging healthchecks isolation
-  container_exists_attempts
-`
-  .trim()
-  .split(/\s+/)
-
 const PULL_MS = 5 * 60_000
 const DEFAULT_LOG_DRIVER = 'json-file'
 const MEMORY_MB_MAX = 2 ** 30
@@ -143,7 +131,10 @@ const TIMES_MAX = 100
 
 /** Fault `task-config` names what is wrong. What the node allows is decided elsewhere. */
 export function readDockerConfig(config: Readonly<Record<string, unknown>>): DockerConfig {
-  const settings = new TaskSettings(config, { of: 'docker', known: FIELDS })
+  const settings = new TaskSettings(config, {
+    of: 'docker',
+    known: Object.keys(CONTAINER_SETTINGS),
+  })
   if (settings.text('isolation') !== undefined) {
     throw settings.refuse('isolation', 'is for another operating system')
   }

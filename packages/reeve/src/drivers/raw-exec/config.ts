@@ -1,5 +1,6 @@
 import { ALLOCATION_MARK, TASK_MARK } from '../../agent/index.ts'
 import { matchGlob } from '@reeve/kit/glob.ts'
+import type { DescribedSettings } from '../settings/described-settings.ts'
 import { TaskSettings } from '../settings/task-settings.ts'
 
 /** The settings of `raw_exec`. */
@@ -13,11 +14,27 @@ interface RawExecConfig {
   readonly deniedVariables: readonly string[]
 }
 
-const FIELDS = ['command', 'args', 'work_dir', 'oom_score_adj', 'denied_envvars']
+/** What `config` of a program without isolation may have. */
+export const RAW_EXEC_SETTINGS = {
+  command: [
+    'string',
+    'Required. The program: a path or a name in `PATH` of the task, executed without a shell.',
+  ],
+  args: ['list(string)', 'Arguments of the program.'],
+  work_dir: ['string', 'Working directory on the node. Defaults to the directory of the task.'],
+  oom_score_adj: ['number', 'Preference of the kernel when memory runs out, from -1000 to 1000.'],
+  denied_envvars: [
+    'list(string)',
+    'Variables that the task does not get; `*` matches any characters.',
+  ],
+} as const satisfies DescribedSettings
 
 /** Reads a task's `Config`. Fault `task-config` names the field; a misspelt one is not ignored. */
 export function readConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
-  const settings = new TaskSettings(config, { of: 'raw_exec', known: FIELDS })
+  const settings = new TaskSettings(config, {
+    of: 'raw_exec',
+    known: Object.keys(RAW_EXEC_SETTINGS),
+  })
   return {
     command: settings.requiredText('command'),
     args: settings.texts('args') ?? [],

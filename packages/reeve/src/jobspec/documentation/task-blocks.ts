@@ -14,7 +14,7 @@ function inTask(text: string): BlockExample {
 export const TASK_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
   config: {
     purpose:
-      'Settings of the driver. Which ones it takes says the page of the [drivers](../drivers.md).',
+      'Settings of the driver, listed by driver on the page of the [drivers](../drivers.md).',
     example: { task: PLAIN_TASK },
   },
   resources: {

@@ -47,19 +47,26 @@ export function openTracing(
   return {
     tracer,
     onCommit: traceCommits(tracer),
-    metrics: {
-      trace_spans_exported_total: {
-        help: 'Spans of traces that the collector has accepted.',
-        isCounter: true,
-        read: () => exporter.exported,
-      },
-      trace_spans_dropped_total: {
-        help: 'Spans of traces that were dropped: too many waited, or the collector rejected them.',
-        isCounter: true,
-        read: () => exporter.dropped,
-      },
-    },
+    metrics: tracingMetrics(exporter),
     close: async () => await exporter.close(),
+  }
+}
+
+/** Returns the metrics of an agent that sends traces. */
+export function tracingMetrics(
+  exporter: Pick<SpanExporter, 'exported' | 'dropped'>,
+): MetricSources {
+  return {
+    trace_spans_exported_total: {
+      help: 'Spans of traces that the collector has accepted.',
+      isCounter: true,
+      read: () => exporter.exported,
+    },
+    trace_spans_dropped_total: {
+      help: 'Spans of traces that were dropped: too many waited, or the collector rejected them.',
+      isCounter: true,
+      read: () => exporter.dropped,
+    },
   }
 }
 

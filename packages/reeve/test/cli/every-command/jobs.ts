@@ -32,7 +32,7 @@ export const jobStory: Story = {
     },
     {
       line: 'job allocs shop',
-      says: /^ID +Job +Group[^]* shop +app +0 .* running /,
+      says: /^ID +Job +Group[^]* shop +app +0 .* healthy /,
       keeps: { alloc: /^([0-9a-f]{8}) +shop/m },
     },
     { line: 'job logs --tail 1 shop', says: /^ready\n$/, warns: /^aside\n$/ },
