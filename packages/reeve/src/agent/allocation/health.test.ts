@@ -106,6 +106,31 @@ test('health: who is late is told for each task what was missing', () => {
   })
 })
 
+const lateChecks = [
+  {
+    name: 'a status and a body',
+    statusCode: 500,
+    output: 'down\nmore',
+    says: ' (status 500: down)',
+  },
+  { name: 'a page', statusCode: 404, output: '<!DOCTYPE HTML>', says: ' (status 404)' },
+  { name: 'no response', output: 'connection refused', says: ' (connection refused)' },
+  { name: 'nothing yet', output: '', says: '' },
+]
+for (const { name, says, ...found } of lateChecks)
+  test(`health: a late check is told with ${name}`, () => {
+    const checks = {
+      passingSinceMs: undefined,
+      late: [{ task: '', check: 'alive', ...found }],
+    }
+    const times = { nowMs: START_MS + 60_000, sinceMs: START_MS, checks }
+    const verdict = judgeHealth({ ...RULE, usesChecks: true }, [running('main', 1)], times)
+    assert.deepEqual(verdict, {
+      kind: 'unhealthy',
+      reasons: [{ task: 'main', reason: `Services not healthy by deadline: alive${says}` }],
+    })
+  })
+
 // Who is watched
 
 const block = (HealthCheck: string, ms: number) => ({

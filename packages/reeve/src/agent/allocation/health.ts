@@ -130,12 +130,15 @@ function lateReasons(
 function lateChecks(task: string, checks: ChecksHealth | undefined): string | undefined {
   const late = (checks?.late ?? []).filter((one) => one.task === task || one.task === '')
   if (late.length === 0) return undefined
-  const texts = late.map(({ check, output }) => check + quoted(output ?? ''))
+  const texts = late.map((one) => one.check + quoted(one))
   return `Services not healthy by deadline: ${texts.join(', ')}`
 }
 
-/** The first line of what a check found. */
-function quoted(output: string): string {
-  const [line = ''] = output.trim().split('\n', 1)
-  return line === '' ? '' : ` (${line.slice(0, AGENT_LIMITS.quotedCheckCharsMax)})`
+/** The status and the first line of what a check found; the first line of a page says nothing. */
+function quoted({ output = '', statusCode }: ChecksHealth['late'][number]): string {
+  const [first = ''] = output.trim().split('\n', 1)
+  const line = first.startsWith('<') ? '' : first.slice(0, AGENT_LIMITS.quotedCheckCharsMax)
+  const status = statusCode === undefined ? '' : `status ${statusCode}`
+  const parts = [status, line].filter((part) => part !== '')
+  return parts.length === 0 ? '' : ` (${parts.join(': ')})`
 }

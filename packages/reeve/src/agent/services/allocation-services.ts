@@ -138,7 +138,8 @@ export class AllocationServices {
       passingSinceMs: isComplete && late.length === 0 ? since : undefined,
       late: [
         ...late.map(({ planned: { task, name }, result }) => {
-          return { task, check: name, output: result.Output }
+          const { Output: output, StatusCode: statusCode } = result
+          return { task, check: name, output, ...(statusCode !== undefined && { statusCode }) }
         }),
         ...unregistered,
       ],

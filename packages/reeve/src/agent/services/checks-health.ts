@@ -11,4 +11,6 @@ interface LateCheck {
   readonly check: string
   /** What it last found. */
   readonly output?: string
+  /** Of a response over HTTP. */
+  readonly statusCode?: number
 }

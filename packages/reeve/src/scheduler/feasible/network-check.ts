@@ -27,6 +27,12 @@ export function networkCheck(
   }
 }
 
+/** The mode of the group's network that not every node offers; else empty. */
+export function isolatedMode({ Networks }: TaskGroup): string {
+  const mode = Networks?.[0]?.Mode ?? ''
+  return SHARED_BY_ALL.has(mode) ? '' : mode
+}
+
 /** A driver says here whether its tasks can be in the network of their allocation. */
 const networkAttribute = (driver: string): string => `driver.${driver}.allocation_network`
 

@@ -1,7 +1,7 @@
 import type { Constraint, Job, PlacementRule, RuleLevel, Task, TaskGroup } from '@reeve/contract'
 import { isUniqueTarget, operandTest, targetReader, type PublicNode } from '../../model/index.ts'
 import { deviceAsks, offerDevices } from '../rank/devices.ts'
-import { networkCheck } from './network-check.ts'
+import { isolatedMode, networkCheck } from './network-check.ts'
 import { volumeCheck, type FindVolume } from './volume-check.ts'
 
 /** Says why a node cannot run the group; undefined when it can. */
@@ -37,7 +37,7 @@ export function nodeRules(job: Job, group: TaskGroup, findVolume: FindVolume): r
     ...group.Tasks.flatMap((task) => constraintRules(task.Constraints, 'task', task.Name)),
     ...deviceRules(group),
     ...numaRules(group),
-    ...optional('network', networkCheck(group)),
+    ...optional('network', networkCheck(group), isolatedMode(group)),
     ...optional('volume', volumeCheck(group, findVolume), volumeSources(group).join(', ')),
   ]
 }
