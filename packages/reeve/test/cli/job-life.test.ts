@@ -140,6 +140,28 @@ test('jobs from their first version to their end', async (t) => {
     await reeve.ok('job stop --detach --purge mixed')
   })
 
+  await t.test('job dispatch --wait: reports an attempt that failed before the end', async () => {
+    const group = `restart {
+      attempts = 1
+      delay    = "2s"
+      mode     = "fail"
+    }
+    reschedule {
+      attempts  = 0
+      unlimited = false
+    }`
+    const job = 'parameterized {}'
+    const input = aJobText({ id: 'retried', type: 'batch', script: 'exit 3', job, group })
+    await reeve.ok('job run -', { input })
+    const { code, err } = await reeve.run('job dispatch --wait retried')
+    assert.equal(code, 3)
+    assert.match(
+      err,
+      pattern('^Allocation HEX: task "main" exited with code 3; it is restarted\\.$'),
+    )
+    await reeve.ok('job stop --detach --purge retried')
+  })
+
   await t.test('job tag: names a version, which revert then finds', async () => {
     const named = await reeve.ok('job tag --version 0 --description good web golden')
     assert.equal(named, 'Version 0 of job "web" is tagged "golden".\n')

@@ -1,4 +1,4 @@
-import type { AllocationStub, Job } from '@reeve/contract'
+import { failureOf, type AllocationStub, type Job } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
@@ -15,25 +15,58 @@ export interface NamedJob {
 export async function waitForEnd(invocation: Invocation, job: NamedJob): Promise<number> {
   const { client, output, signal } = invocation
   const request = { params: { job_id: job.jobId }, query: { namespace: job.namespace } }
-  for await (const { data } of client.blocking('readJob', { ...request, signal })) {
-    if (data.Status === 'dead') break
-    if (isEndless(data)) {
-      throw new UsageError(
-        `job "${job.jobId}" is a ${data.Type} job, which runs until it is stopped. ` +
-          `"reeve job status --watch ${job.jobId}" waits for its deployment.`,
-      )
+  const ended = new AbortController()
+  const reports = reportFailures(invocation, job, AbortSignal.any([signal, ended.signal]))
+  try {
+    for await (const { data } of client.blocking('readJob', { ...request, signal })) {
+      if (data.Status === 'dead') break
+      if (isEndless(data)) {
+        throw new UsageError(
+          `job "${job.jobId}" is a ${data.Type} job, which runs until it is stopped. ` +
+            `"reeve job status --watch ${job.jobId}" waits for its deployment.`,
+        )
+      }
     }
+  } finally {
+    ended.abort()
+    await reports
   }
   const { data: allocations } = await client.v1.listJobAllocations(request)
   const { code, failed } = endOf(allocations)
-  const ended = failed === undefined ? 'complete' : 'failed'
-  output.say(`Job "${job.jobId}" is ${ended}.`)
+  const outcome = failed === undefined ? 'complete' : 'failed'
+  output.say(`Job "${job.jobId}" is ${outcome}.`)
   if (failed !== undefined) {
     const logs = nextCommand(invocation, ['job', 'logs', '--stderr', job.jobId], job.namespace)
     output.note(`Allocation ${shortId(failed.ID)} failed: ${lastMessage(failed)}`)
     output.note(`To see what it wrote:\n\n  ${logs}`)
   }
   return code
+}
+
+/**
+ * Reports tasks that failed and are tried again: a job with restarts ends long after its first
+ * failure.
+ */
+async function reportFailures(
+  { client, host, output }: Invocation,
+  { jobId, namespace }: NamedJob,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { params: { job_id: jobId }, query: { namespace }, signal }
+  const reported = new Set<string>()
+  try {
+    for await (const { data } of client.blocking('listJobAllocations', request))
+      for (const one of data) {
+        const failure = failureOf(one, host.nowMs())
+        const key = `${one.ID} ${failure?.Time}`
+        if (failure === undefined || one.ClientStatus === 'failed' || reported.has(key)) continue
+        reported.add(key)
+        const task = failure.Task === '' ? '' : `task "${failure.Task}" `
+        output.note(`Allocation ${shortId(one.ID)}: ${task}${failure.Text}; it is restarted.`)
+      }
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown
+  }
 }
 
 /** Whether the job never ends by itself. */
