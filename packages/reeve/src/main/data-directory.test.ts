@@ -34,3 +34,9 @@ test('data directory: a path below a file or below /proc is refused with a sente
   await assert.rejects(prepareDataDirectory(join(file, 'data')), /cannot be made/)
   await assert.rejects(prepareDataDirectory('/proc/reeve/data'), /cannot be made/)
 })
+
+test('data directory: the lost+found of a fresh volume is not a file of others', async (t) => {
+  const directory = await temporaryDirectory(t)
+  await mkdir(join(directory, 'lost+found'))
+  await prepareDataDirectory(directory)
+})

@@ -11,7 +11,8 @@ const OWN_NAMES: readonly string[] = ['server', 'client']
  */
 export async function prepareDataDirectory(path: string): Promise<void> {
   await makeDirectory(path, PASSED_THROUGH)
-  const names = await readdir(path)
+  // A mounted file system brings this folder along; it belongs to no program.
+  const names = (await readdir(path)).filter((name) => name !== 'lost+found')
   if (names.length === 0 || names.some((name) => OWN_NAMES.includes(name))) return
   throw new Fault(
     'storage-foreign',
