@@ -151,6 +151,10 @@ async function isRunning(agent: RunningAgent): Promise<boolean> {
   return found.some(({ ClientStatus }) => ClientStatus === 'running')
 }
 
+async function hasNode(agent: RunningAgent): Promise<boolean> {
+  return JSON.stringify(await agent.get('/v1/nodes')).includes('"Status":"ready"')
+}
+
 /** A server and a node as processes of their own. */
 async function measureApart(program: string): Promise<Pick<AgentFigures, 'serverMB' | 'nodeMB'>> {
   return await withFolder(async (folder) => {
@@ -160,10 +164,13 @@ async function measureApart(program: string): Promise<Pick<AgentFigures, 'server
       const token = fs.readFileSync(join(folder, 'server/server/join-token'), 'utf8').trim()
       const node = ['--client', '--data-dir', join(folder, 'node'), '--join', address]
       const env = { REEVE_JOIN_TOKEN: token }
-      return await withAgent({ program: [program], args: node, env }, async (client) => ({
-        nodeMB: await idleMemory(client),
-        serverMB: await idleMemory(agent),
-      }))
+      return await withAgent(
+        { program: [program], args: node, env, isNode: true },
+        async (client) => {
+          await waitFor(() => hasNode(agent), 'the node to be ready', RUNNING_MS_MAX)
+          return { nodeMB: await idleMemory(client), serverMB: await idleMemory(agent) }
+        },
+      )
     })
   })
 }

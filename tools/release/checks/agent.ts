@@ -15,8 +15,8 @@ export interface AgentOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly uid?: number
   readonly port?: number
-  /** Answers 200 only when everything is ready; a follower without a leader never does. */
-  readonly until?: 'healthy' | 'answering'
+  /** A node alone opens no port: its servers know when it is ready. */
+  readonly isNode?: boolean
 }
 
 export interface RunningAgent {
@@ -77,10 +77,10 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     if (child.exitCode !== null)
       throw new Error(`the agent ended with ${child.exitCode}: ${output}`)
     const answer = await fetch(`${address}/v1/agent/health`).catch(() => undefined)
-    return answer?.ok === true || (answer !== undefined && options.until === 'answering')
+    return answer?.ok === true
   }
   try {
-    await waitFor(isReady, 'the agent to be healthy', READY_MS_MAX)
+    if (options.isNode !== true) await waitFor(isReady, 'the agent to be healthy', READY_MS_MAX)
   } catch (thrown) {
     await stop('SIGKILL')
     throw thrown

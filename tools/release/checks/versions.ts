@@ -58,6 +58,7 @@ function nodeOptions(
     program: programOf(node),
     args: ['--client', '--data-dir', data, ...joins],
     env: { REEVE_JOIN_TOKEN: token },
+    isNode: true,
   }
 }
 
