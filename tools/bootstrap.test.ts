@@ -287,7 +287,7 @@ test('bootstrap: an unknown command says which there are', async (t) => {
   assert.equal(code, 2)
   assert.match(
     stderr,
-    /<start\|reeve\|dev\|build\|test\|check\|tidy\|arrows\|reference\|bench\|sim\|faults\|release\|release-check\|proof\|format>/,
+    /<start\|reeve\|dev\|build\|test\|check\|tidy\|arrows\|reference\|bench\|sim\|faults\|release\|release-check\|release-prepare\|release-figures\|proof\|format>/,
   )
 })
 
