@@ -114,8 +114,16 @@ async function pauseOf(
   assert.ok(isSuccess(answer), answer.text)
   const found = parsed(answer.text)
   const pid = numberAt(found, 'State', 'Pid')
-  const network = statSync(`/proc/${pid}/ns/net`, { throwIfNoEntry: false })?.ino ?? 0
-  return { id: textAt(found, 'Id'), pid, network }
+  return { id: textAt(found, 'Id'), pid, network: networkOf(pid) }
+}
+
+/** The network namespace of a process; 0 if it has ended, which a look at /proc tells in many ways. */
+function networkOf(pid: number): number {
+  try {
+    return statSync(`/proc/${pid}/ns/net`).ino
+  } catch {
+    return 0
+  }
 }
 
 const namespaceOf = ({ ID }: AllocationRow): number => statSync(`/run/netns/${ID}`).ino

@@ -267,7 +267,7 @@ export class FakeServer {
    * Resolves when the condition holds after some message; for tests with real processes, with a
    * deadline.
    */
-  async until(what: string, isMet: () => boolean, withinMs = 20_000): Promise<void> {
+  async until(what: string, isMet: () => boolean, withinMs = 120_000): Promise<void> {
     if (isMet()) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#waiting.push({ isMet, resolve })
