@@ -1,3 +1,5 @@
+import { CHANNEL_MESSAGE_BYTES_MAX } from '@reeve/contract'
+
 /** All limits on input from callers, with their origin. */
 export const LIMITS = {
   /** Request bodies on `/v1` and JSON bodies on `/api/v2`, after decompression. Decision 0007. */
@@ -217,7 +219,7 @@ export const LIMITS = {
   /** Values of jobs and nodes in one metrics response; further jobs are omitted. */
   metricSeriesMax: 50_000,
   /** Status updates one agent may send in one message. Decision 0007. */
-  agentMessageBytesMax: 8 * 1024 * 1024,
+  agentMessageBytesMax: CHANNEL_MESSAGE_BYTES_MAX,
   /**
    * Limits of a node's description at registration: nodes are not trusted, and every node list
    * contains it. Real machines stay far below. Decision 0064.

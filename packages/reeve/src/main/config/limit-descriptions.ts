@@ -150,7 +150,7 @@ export const LIMIT_DESCRIPTIONS = {
     deletedEvaluationsMax: ['Evaluations that one request deletes', REJECTED_400],
     parsedJobCharsMax: ['Job that a job file describes', REJECTED_400],
     jobFileMsMax: ['Time to parse a job file', REJECTED_400],
-    jobFileMegabytesMax: ['Memory of the thread that parses job files, in MB', REJECTED_400],
+    jobFileMegabytesMax: ['Memory of the thread that parses job files', REJECTED_400],
     jobFilesWaitingPerTenantMax: ['Job files of one token that wait', '429'],
     jobFilesWaitingMax: ['Job files that wait on one server', '429'],
     jobFileWaitMsMax: ['Time that a job file waits', '429'],

@@ -15,3 +15,16 @@ test('limits: every constant of model/limits.ts has one description, and nothing
   const described = Object.values(LIMIT_DESCRIPTIONS).flatMap((section) => Object.keys(section))
   assert.deepEqual(described.toSorted(), Object.keys(LIMITS).toSorted())
 })
+
+test('limits: values have the unit that ends their name', () => {
+  const page = withCurrentLimits(readFileSync(LIMITS_DOCUMENT, 'utf8'))
+  for (const row of [
+    '| `jobFileMegabytesMax` | 256 MiB |',
+    '| `stateReadMegabytesMax` | 1 GiB |',
+    '| `bodyBytesMax` | 4 MiB |',
+    '| `taskNameBytesMax` | 200 bytes |',
+    '| `waitMsMax` | 10 min |',
+    '| `tokenNameCharsMax` | 256 |',
+  ])
+    assert.ok(page.includes(row), row)
+})

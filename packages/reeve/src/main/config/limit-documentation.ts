@@ -87,6 +87,7 @@ function valueText(name: string, value: unknown): string {
       .join(', ')
   if (typeof value !== 'number') throw new Error(`the limit ${name} is no number`)
   if (/Ms(Max|Min|Default)?$/.test(name)) return durationText(value)
+  if (/Megabytes/.test(name)) return bytesText(value * 1024 * 1024)
   if (/(Bytes|bytes)/.test(name)) return bytesText(value)
   return value.toLocaleString('en-US')
 }
@@ -104,6 +105,7 @@ function durationText(ms: number): string {
 }
 
 const BYTE_UNITS = [
+  [1024 * 1024 * 1024, 'GiB'],
   [1024 * 1024, 'MiB'],
   [1024, 'KiB'],
 ] as const
