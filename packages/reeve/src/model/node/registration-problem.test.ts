@@ -70,6 +70,7 @@ const valid: readonly { readonly name: string; readonly fields: Fields }[] = [
   { name: 'an attribute of several lines', fields: { Attributes: { a: 'one\n\ttwo' } } },
   { name: 'the most drivers', fields: { Drivers: drivers(LIMITS.nodeDriversMax) } },
   { name: 'the most devices', fields: withHas({ Devices: devices(nodePartsMax, 1) }) },
+  { name: 'the most device instances', fields: withHas({ Devices: devices(1, 4_096) }) },
   { name: 'a numbered volume', fields: volumes('data', 'data[3]') },
   { name: 'the most networks', fields: networks(nodePartsMax, { Addresses: null }) },
 ]
@@ -136,6 +137,11 @@ const invalid: readonly {
     name: 'ports that are none',
     fields: { ReservedResources: { ...kept, Networks: { ReservedHostPorts: 'x' } } },
     says: 'must name ports',
+  },
+  {
+    name: 'too many device instances',
+    fields: withHas({ Devices: devices(1, 4_097) }),
+    says: 'at most 256 kinds and 4096 instances',
   },
   { name: 'too many attributes', fields: { Attributes: aMap(1_001) }, says: 'Attributes' },
   { name: 'too much meta', fields: { Meta: aMap(257) }, says: 'Meta' },
