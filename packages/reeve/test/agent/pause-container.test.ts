@@ -117,7 +117,7 @@ async function pauseOf(
   return { id: textAt(found, 'Id'), pid, network: networkOf(pid) }
 }
 
-/** The network namespace of a process; 0 if it has ended, which a look at /proc tells in many ways. */
+/** The network namespace of a process; 0 if it has ended, which /proc reports in several ways. */
 function networkOf(pid: number): number {
   try {
     return statSync(`/proc/${pid}/ns/net`).ino

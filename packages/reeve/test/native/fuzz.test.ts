@@ -23,7 +23,7 @@ const FLAGS = [...BASE, ...WARNINGS, ...SANITIZERS]
 /** Not every compiler reports branches: without them mutation is blind, but not useless. */
 const COVERAGE = '-fsanitize-coverage=trace-pc'
 
-const options = { timeout: 300_000 }
+const options = { timeout: 540_000 }
 const environment = { ASAN_OPTIONS: 'detect_leaks=0' }
 
 interface Outcome {
@@ -40,7 +40,7 @@ function run(command: string, args: readonly string[], timeoutMs: number): Outco
   return { isOk: status === 0, output: error === undefined ? stdout + stderr : error.message }
 }
 
-const compile = (...args: readonly string[]): Outcome => run('cc', args, 120_000)
+const compile = (...args: readonly string[]): Outcome => run('cc', args, 240_000)
 
 /** Skips the test, with the reason, where nothing can be built with sanitizers. */
 async function sanitizerTrouble(t: TestContext): Promise<string | undefined> {

@@ -451,24 +451,26 @@ else {
       const engine = new Engine(service.socketPath)
       t.after(() => engine.close())
       const IPAM = { Config: [{ Subnet: '10.77.0.0/24' }] }
-      const body = { Name: 'lan', IPAM }
+      // The engine keeps the addresses of a network by its name, for the whole machine.
+      const lan = `lan-${process.pid}`
+      const body = { Name: lan, IPAM }
       const made = await engine.call({ method: 'POST', path: '/networks/create', body })
       assert.ok(isSuccess(made), made.text)
       const { driver, launch, inspect } = await openCase(t, {}, {}, service.socketPath)
       const server = await driver.start(
         launch('while :; do echo hi | nc -l -p 80; done', {
-          network_mode: 'lan',
+          network_mode: lan,
           network_aliases: ['db'],
           ipv4_address: '10.77.0.9',
         }),
       )
       assert.equal(server.address?.ip, '10.77.0.9')
-      const networks = member(await inspect(server), 'NetworkSettings', 'Networks', 'lan')
+      const networks = member(await inspect(server), 'NetworkSettings', 'Networks', lan)
       const aliases = member(networks, 'Aliases')
       assert.ok(Array.isArray(aliases) && aliases.includes('db'), JSON.stringify(networks))
       const client = await openCase(t, {}, {}, service.socketPath)
       const asking = client.launch('until nc 10.77.0.9 80; do sleep 0.1; done', {
-        network_mode: 'lan',
+        network_mode: lan,
       })
       const task = await client.driver.start(asking)
       assert.equal((await task.exited).exitCode, 0)
