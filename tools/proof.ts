@@ -1,6 +1,6 @@
 /**
  * `npm run proof -- --minutes 20 [--seed S] [--only a,b] [--out FILE]`: repeats the experiments on
- * durability and recovery for so long and writes docs/contributing/measurements/proof.md.
+ * durability and recovery for so long and writes docs/proof.md.
  */
 import { randomInt } from 'node:crypto'
 import { EXPERIMENTS } from './proof/experiments.ts'

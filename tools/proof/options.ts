@@ -18,7 +18,7 @@ const MINUTES_DEFAULT = 20
 /** A week: longer is a mistake. */
 const MINUTES_MAX = 7 * 24 * 60
 const SEED_MAX = 2 ** 31 - 2
-export const PAGE = 'docs/contributing/measurements/proof.md'
+export const PAGE = 'docs/proof.md'
 
 /** @param freshSeed is used unless a seed is given */
 export function parseOptions(

@@ -30,6 +30,7 @@ const PAGES = [
   { url: '/docs/tutorials/first-job', shows: /<code class="language-hcl">job &quot;hello&quot;/ },
   { url: '/docs/reference/job-file', shows: /href="\/docs\/reference\/job-file\/update"/ },
   { url: '/docs/reference/job-file/update', shows: /<td>.*max_parallel/ },
+  { url: '/docs/proof', shows: /<a href="\/docs\/proof" aria-current="page">Proof/ },
   { url: '/docs/reference/cli', shows: /href="\/docs\/reference\/cli\/job#job-run"/ },
 ]
 for (const { url, shows } of PAGES)

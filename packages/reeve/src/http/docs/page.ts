@@ -68,11 +68,15 @@ aria-label="Search the documentation" placeholder="Search" value="${escapeHtml(q
 }
 
 function navigation(manual: Manual, path: string | undefined): string {
-  return FOLDERS.map(([folder, title]) => {
+  const single = [...manual.pages.values()]
+    .filter((page) => page.path !== '' && !page.path.includes('/'))
+    .map((page) => navigationItem(manual, page, path))
+  const folders = FOLDERS.map(([folder, title]) => {
     const isOpen = path === '' || path?.startsWith(folder) === true
     const items = childrenOf(manual, folder).map((page) => navigationItem(manual, page, path))
     return `<details${isOpen ? ' open' : ''}><summary>${title}</summary><ul>${items.join('')}</ul></details>`
-  }).join('')
+  })
+  return folders.join('') + (single.length === 0 ? '' : `<ul>${single.join('')}</ul>`)
 }
 
 function navigationItem(manual: Manual, page: ManualPage, path: string | undefined): string {
