@@ -453,6 +453,7 @@ else {
       const IPAM = { Config: [{ Subnet: '10.77.0.0/24' }] }
       // The engine keeps the addresses of a network by its name, for the whole machine.
       const lan = `lan-${process.pid}`
+      t.after(() => rm(join('/var/lib/cni/networks', lan), { recursive: true, force: true }))
       const body = { Name: lan, IPAM }
       const made = await engine.call({ method: 'POST', path: '/networks/create', body })
       assert.ok(isSuccess(made), made.text)
