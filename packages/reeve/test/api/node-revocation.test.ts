@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { NODE_STREAM_PATH } from '@reeve/contract'
 import { WebSocket } from 'ws'
+import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { atEnd } from '../build/at-end.ts'
@@ -152,6 +153,32 @@ for (const [Reason, isValid] of [
     if (!isValid) assert.equal(text, 'Reason must be at most 256 characters in one line')
     assert.equal((await server.ok('listNodeRevocations')).length, isValid ? 1 : 0)
   })
+
+test('revoke: as many nodes are revoked as the limit, and none more', async (t) => {
+  const { server } = await aWorld(t)
+  const { store } = server.context
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      put('node_revocations', {
+        NodeID: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+        NodeName: 'gone',
+        Reason: '',
+        RevokedBy: '',
+        RevokeTime: '2026-01-01T00:00:00.000Z',
+        SecretHash: '',
+        CreateIndex: 0,
+        ModifyIndex: 0,
+      }),
+    )
+  const fill = async (count: number) =>
+    await store.commit({ by: 'system', cause: undefined, changes: () => rows(count) }).durable
+  await fill(LIMITS.nodeRevocationsMax)
+  const text = '100000 nodes are revoked: undo some of the revocations'
+  assert.deepEqual(await server.refusal('revokeNode', { ...OF_A, body: {} }), [400, text])
+  const undone = { params: { node_id: rows(1)[0]?.row.NodeID ?? '' } }
+  await server.ok('unrevokeNode', undone)
+  await server.ok('revokeNode', { ...OF_A, body: {} })
+})
 
 test('revoke: streams of the node end, also those that it was asked for', async (t) => {
   const { server, address, node } = await aWorld(t)

@@ -66,6 +66,26 @@ test('blocking: an index from the future waits for the deadline and answers with
   assert.equal(answered(), 1)
 })
 
+test('blocking: as many queries wait as the limit, and one more is answered at once', async () => {
+  const { store, clock } = await aStore()
+  await write(store, [aNamespace('first')]).durable
+  const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
+  const parked = new ParkedQueries({ store, clock, random })
+  for (let query = 1; query < LIMITS.parkedQueriesMax; query += 1) parked.slots.acquire('others')
+  const request = { minIndex: 1, wait: undefined }
+  assert.ok(parked.shouldBlock(request, watched))
+  const hold = new Hold()
+  const last = parked.waitForIndex('a', request, hold, watched)
+  assert.equal(parked.count, LIMITS.parkedQueriesMax)
+  assert.equal(parked.shouldBlock(request, watched), false)
+  assert.deepEqual(await parked.waitForIndex('b', request, new Hold(), watched), {
+    index: 1,
+    wokenBy: undefined,
+  })
+  hold.end()
+  await last
+})
+
 test('blocking: a caller that has gone leaves nothing behind', async () => {
   const { store, hold, parked, done } = await aQuery(1)
   assert.equal(parked.count, 1)

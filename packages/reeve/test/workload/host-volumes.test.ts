@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HostVolumeInput, MadeVolume, NodeRequest } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { LIMITS, refusal, type Refusal } from '../../src/model/index.ts'
+import { LIMITS, newHostVolume, refusal, type Refusal } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import {
   VolumeWrites,
@@ -47,6 +47,7 @@ async function aVolumeHost() {
   const host: VolumeHost = { context, gateway, writes: new VolumeWrites(), askMade: ask }
   const rows = () => [...store.tables.host_volumes.rows()]
   return {
+    context,
     rows,
     verbs: () => asked.map(({ verb }) => verb),
     question: (at: number) => until(`question ${at}`, () => asked[at], 20_000),
@@ -74,6 +75,23 @@ async function aVolume({ write, question }: World): Promise<string> {
   assert.ok(written.ok)
   return written.value.volume.ID
 }
+
+test('there are as many volumes as the limit, and none more', async () => {
+  const { context, write, question, rows } = await aVolumeHost()
+  const stored = Array.from({ length: LIMITS.hostVolumesMax - 1 }, (_, index) => {
+    const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
+    return put('host_volumes', newHostVolume({ Name: `v${index}` }, { id, origin: 'created' }))
+  })
+  const changes = () => stored
+  await context.store.commit({ by: 'system', cause: undefined, changes }).durable
+  const last = write({ Name: 'last' })
+  ;(await question(0)).answer(MADE)
+  assert.ok((await last).ok)
+  const past = await write({ Name: 'past' })
+  const message = 'the limit of 100000 host volumes is reached: delete unused volumes'
+  assert.equal(past.ok ? '' : past.error.message, message)
+  assert.equal(rows().length, LIMITS.hostVolumesMax)
+})
 
 test('a creation that is undone leaves no row, though the node reported the volume', async () => {
   const { write, question, rows, reports } = await aVolumeHost()

@@ -32,8 +32,10 @@ const VOLUME: VolumeOnNode = {
   path: '',
 }
 
+const CONFIGURED = { Name: 'c', Path: '/srv/c', ReadOnly: false }
+
 /** A node with the plugin. */
-async function aNode(t: TestContext) {
+async function aNode(t: TestContext, configuredCount = 0) {
   const directory = await temporaryDirectory(t)
   const pluginDir = join(directory, 'plugins')
   await mkdir(pluginDir)
@@ -47,7 +49,9 @@ async function aNode(t: TestContext) {
   let stored: readonly KeptVolume[] = []
   const volumes = new DynamicVolumes({
     settings: { volumesDir: join(directory, 'volumes'), pluginDir, dataDirectory: directory },
-    configured: {},
+    configured: Object.fromEntries(
+      Array.from({ length: configuredCount }, (_, index) => [`c${index}`, CONFIGURED]),
+    ),
     log: { ...SILENT_LOG, error: (fields) => errors.push(fields) },
     nodeId: () => anId('node', 1),
     mounterOf: (name) => {
@@ -82,6 +86,15 @@ async function withVolume(t: TestContext) {
   await Promise.all([node.volumes.create(VOLUME), node.endCreate(0)])
   return node
 }
+
+test('a node has as many volumes as the limit, and none more', async (t) => {
+  const most = await aNode(t, 255)
+  await Promise.all([most.volumes.create(VOLUME), most.endCreate(0)])
+  assert.deepEqual(most.stored(), ['data'])
+  const past = await aNode(t, 256)
+  await assert.rejects(past.volumes.create(VOLUME), /has reached its limit of 256 host volumes/)
+  assert.deepEqual(past.stored(), [])
+})
 
 test('a volume is not offered while its plugin deletes it', async (t) => {
   const { volumes, offered, stored, endDelete } = await withVolume(t)
