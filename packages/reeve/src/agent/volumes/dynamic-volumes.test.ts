@@ -32,7 +32,7 @@ const VOLUME: VolumeOnNode = {
   path: '',
 }
 
-const CONFIGURED = { Name: 'c', Path: '/srv/c', ReadOnly: false }
+const CONFIGURED = { Name: 'c', Path: '/srv/c', ReadOnly: false, ID: '' }
 
 /** A node with the plugin. */
 async function aNode(t: TestContext, configuredCount = 0) {
