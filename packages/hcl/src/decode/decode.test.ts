@@ -484,7 +484,7 @@ test('in JSON a list stands for blocks where a value is allowed too', () => {
   assert.deepEqual(read('{"env": [{}, {}]}'), ['Duplicate block'])
 })
 
-test('inspectContent gives what it understood beside what is wrong', () => {
+test('readPartialContent gives what it understood beside what is wrong', () => {
   const body = bodyOf('a = 1\nb = 2\nc {}\n', 'native')
   const { content, diagnostics } = readPartialContent(body, { attributes: { a: {} } })
   assert.deepEqual([...content.attributes.keys()], ['a'])

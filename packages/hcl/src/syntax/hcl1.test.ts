@@ -74,13 +74,13 @@ const values = [
 ]
 
 for (const c of values)
-  test(`parseLegacy: ${c.name}`, () => {
+  test(`parseHcl1: ${c.name}`, () => {
     const result = run(c.text)
     assert.ok(result.ok, result.ok ? '' : JSON.stringify(result.error))
     assert.equal(toJson(result.value), c.json)
   })
 
-test('parseLegacy keeps repeated keys in order', () => {
+test('parseHcl1 keeps repeated keys in order', () => {
   const parsed = parseHcl1('a = 1\nb {}\na = 2\nb "x" {}\n', 'f')
   assert.ok(parsed.ok)
   assert.deepEqual(
@@ -114,7 +114,7 @@ const errors = [
 ]
 
 for (const c of errors)
-  test(`parseLegacy refuses ${JSON.stringify(c.text)}`, () => {
+  test(`parseHcl1 refuses ${JSON.stringify(c.text)}`, () => {
     const result = run(c.text)
     assert.ok(!result.ok)
     const found = result.error.map((one) => `${formatRange(one.range).slice(2)} ${one.summary}`)
