@@ -12,7 +12,7 @@ import { install, InstallFailure } from './install.mjs'
 /** Runs this file. */
 const NODE_MAJOR_MIN = 20
 /** Runs the TypeScript sources, and the program. */
-const RUNTIME_MAJOR_MIN = 24
+const RUNTIME_MAJOR_MIN = 26
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const PINNED = path.join(root, 'node_modules/node/bin/node')
 /** `bin/reeve` looks for it: there, the pinned runtime does not start. */

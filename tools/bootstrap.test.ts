@@ -261,7 +261,16 @@ test('bootstrap: with an older Node it says which package the runtime lacks', as
   const env = { NODE_OPTIONS: `--require ${checkout.path('old.cjs')}` }
   const { code, stderr } = await checkout.run('start', [], env)
   assert.equal(code, 1)
-  assert.match(stderr, /needs libatomic\.so\.1.*apt-get install libatomic1.*or install Node 24/)
+  assert.match(stderr, /needs libatomic\.so\.1.*apt-get install libatomic1.*or install Node 26/)
+})
+
+test('bootstrap: every launcher requires the Node that the program requires', () => {
+  const root = dirname(tools)
+  const text = (file: string): string => fs.readFileSync(join(root, file), 'utf8')
+  const major = /"node": ">=(\d+)"/.exec(text('packages/reeve/package.json'))?.[1]
+  assert.match(text('tools/bootstrap.mjs'), new RegExp(`RUNTIME_MAJOR_MIN = ${major}\n`))
+  for (const file of ['packages/reeve/src/main/reeve.ts', 'packaging/npm-starter.js.txt'])
+    assert.match(text(file), new RegExp(`NODE_MAJOR_MIN = ${major}\n`), file)
 })
 
 test('bootstrap: arguments and exit code pass through', async (t) => {

@@ -113,10 +113,10 @@ console.log(typeof client.v1.listJobs)
 
   test('a consumer is checked against the declarations', () => {
     const text = `import { createClient } from '@reeve/sdk'
-import { parse } from '@reeve/hcl'
+import { parseHcl } from '@reeve/hcl'
 const { data } = await createClient({ address: 'http://127.0.0.1:1' }).v1.listJobs({})
 export const ids: string[] = data.map(({ ID }) => ID)
-export const parsed = parse
+export const parsed = parseHcl
 // @ts-expect-error
 export const numbers: number[] = data.map(({ ID }) => ID)
 `

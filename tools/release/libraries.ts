@@ -85,7 +85,6 @@ function libraryPackage(
       exports: compiledExports(manifest['exports']),
       sideEffects: false,
       files: ['dist', 'README.md', 'LICENSE'],
-      engines: { node: '>=22' },
       publishConfig: { access: 'public' },
     },
     [...files, readmeOf(folder)],
@@ -120,7 +119,7 @@ function compiledExports(exported: unknown): Manifest {
 
 /** The libraries of one release depend on each other in exactly its version. */
 function publishable(manifest: Manifest, version: string): Manifest {
-  const { name, license, description, dependencies = {} } = manifest
+  const { name, license, description, engines, dependencies = {} } = manifest
   const wanted = Object.entries(dependencies ?? {}).map(([other, range]) => [
     other,
     other.startsWith('@reeve/') ? version : range,
@@ -131,6 +130,7 @@ function publishable(manifest: Manifest, version: string): Manifest {
     type: 'module',
     license,
     description,
+    engines,
     repository: { type: 'git', url: 'https://github.com/reeve/reeve' },
     dependencies: Object.fromEntries(wanted),
   }

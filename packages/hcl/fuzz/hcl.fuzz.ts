@@ -10,11 +10,11 @@ import {
   bodyToValue,
   evaluate,
   formatDiagnostics,
-  makeScope,
-  parse,
+  createScope,
+  parseHcl,
   parseExpression,
-  parseJson,
-  parseLegacy,
+  parseHclJson,
+  parseHcl1,
   parseTemplate,
   toJson,
   type Body,
@@ -45,7 +45,7 @@ const JSON_BODIES = [
 
 function scope(): Scope {
   const variables = { var: { x: 1, text: 'ab', list: [1, 'two', null] }, local: { y: true } }
-  return makeScope({
+  return createScope({
     variables,
     isDeferred: (root) => root === 'attr',
     limits: { stepsMax: STEPS_MAX },
@@ -87,7 +87,7 @@ const changed = (texts: readonly string[]) => (draw: RandomSource) =>
 runFuzzTargets('hcl', [
   { name: 'expressions', generate: changed(EXPRESSIONS), run: readExpression(parseExpression) },
   { name: 'templates', generate: changed(TEMPLATES), run: readExpression(parseTemplate) },
-  { name: 'bodies', generate: changed(BODIES), run: readBody(parse) },
-  { name: 'JSON', generate: changed(JSON_BODIES), run: readBody(parseJson) },
-  { name: 'HCL 1', generate: changed([...BODIES, ...JSON_BODIES]), run: readBody(parseLegacy) },
+  { name: 'bodies', generate: changed(BODIES), run: readBody(parseHcl) },
+  { name: 'JSON', generate: changed(JSON_BODIES), run: readBody(parseHclJson) },
+  { name: 'HCL 1', generate: changed([...BODIES, ...JSON_BODIES]), run: readBody(parseHcl1) },
 ])

@@ -5,7 +5,7 @@ import { ok } from '@reeve/kit/result.ts'
 import { decodeBody } from './decode/decode.ts'
 import { bodyToValue } from './decode/to-value.ts'
 import { evaluate } from './evaluate/evaluate.ts'
-import { makeScope, type FunctionDefinition, type Scope } from './evaluate/scope.ts'
+import { createScope, type FunctionDefinition, type Scope } from './evaluate/scope.ts'
 import {
   DIAGNOSTIC_COUNT_MAX,
   EVALUATION_STEPS_MAX,
@@ -13,9 +13,9 @@ import {
   SOURCE_LENGTH_MAX,
   TOKEN_COUNT_MAX,
 } from './limits.ts'
-import { parseJson } from './syntax/json.ts'
-import { parseLegacy } from './syntax/legacy.ts'
-import { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
+import { parseHclJson } from './syntax/json.ts'
+import { parseHcl1 } from './syntax/hcl1.ts'
+import { parseHcl, parseExpression, parseTemplate } from './syntax/parse.ts'
 import { findReferences } from './syntax/references.ts'
 import type { Body } from './syntax/tree.ts'
 import type { Diagnostic } from './text/diagnostic.ts'
@@ -60,7 +60,7 @@ namespace "web-*" { policy = "write"  capabilities = ["a", "b"] }
 meta { a = 0x1F, b = -1.5e3 c = [1, { d = true }] }
 `
 
-const parsers = [parse, parseJson, parseLegacy] as const
+const parsers = [parseHcl, parseHclJson, parseHcl1] as const
 
 /**
  * Parses the text in every syntax and evaluates the result. Must return results within the limits,
@@ -118,7 +118,7 @@ const functions: Record<string, FunctionDefinition> = {
 
 function aScope(): Scope {
   const variables = { var: { n: 2, list: ['a', 'b'] }, local: { deep: { a: [1, { b: null }] } } }
-  return makeScope({ variables, functions, isDeferred: (root) => root === 'attr' })
+  return createScope({ variables, functions, isDeferred: (root) => root === 'attr' })
 }
 
 const words = [
@@ -195,7 +195,7 @@ const deepCases: readonly { readonly name: string; readonly text: string }[] = [
 for (const c of deepCases)
   test(`${c.name} without end are refused, not followed`, () => {
     exercise(c.text)
-    const parsed = parse(`a = ${c.text}\nb = 1\n`, 'f')
+    const parsed = parseHcl(`a = ${c.text}\nb = 1\n`, 'f')
     if (!parsed.ok) checkDiagnostics(c.text + ' '.repeat(20), parsed.error)
   })
 
@@ -240,7 +240,7 @@ test('the deepest allowed nesting is parsed and evaluated', () => {
     assert.ok(result.ok, text.slice(0, 20))
     toJson(result.value)
   }
-  const blocks = parse('a {\n'.repeat(levels) + '}\n'.repeat(levels), 'f')
+  const blocks = parseHcl('a {\n'.repeat(levels) + '}\n'.repeat(levels), 'f')
   assert.ok(blocks.ok)
   const value = bodyToValue(blocks.value, { scope: aScope() })
   assert.ok(value.ok)
@@ -280,7 +280,7 @@ for (const c of largeCases) test(`${c.name} is read or refused`, () => exercise(
 test('a large file within the limits is read whole', () => {
   const count = Math.floor(TOKEN_COUNT_MAX / 4) - 1
   const text = Array.from({ length: count }, (_, index) => `a${index} = ${index}\n`).join('')
-  const parsed = parse(text, 'f')
+  const parsed = parseHcl(text, 'f')
   assert.ok(parsed.ok)
   assert.equal(parsed.value.attributes.length, count)
 })
@@ -289,14 +289,14 @@ test('a text beyond the limits is refused by size', () => {
   const tooLong = ' '.repeat(SOURCE_LENGTH_MAX + 1)
   const tooMany = 'a\n'.repeat(TOKEN_COUNT_MAX / 2 + 1)
   for (const text of [tooLong, tooMany]) {
-    const parsed = parse(text, 'f')
+    const parsed = parseHcl(text, 'f')
     assert.ok(!parsed.ok)
     assert.deepEqual(
       parsed.error.map((one) => one.summary),
       ['Text too long'],
     )
   }
-  for (const parseIt of [parseJson, parseLegacy]) {
+  for (const parseIt of [parseHclJson, parseHcl1]) {
     const parsed = parseIt(tooLong, 'f')
     assert.ok(!parsed.ok)
     assert.deepEqual(

@@ -1,7 +1,7 @@
-export { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
+export { parseHcl, parseExpression, parseTemplate } from './syntax/parse.ts'
 export { formatSource } from './syntax/format-source.ts'
-export { parseJson, type JsonOptions } from './syntax/json.ts'
-export { parseLegacy } from './syntax/legacy.ts'
+export { parseHclJson, type JsonOptions } from './syntax/json.ts'
+export { parseHcl1 } from './syntax/hcl1.ts'
 export type {
   AccessExpression,
   Attribute,
@@ -31,23 +31,23 @@ export { asKeyword, asTraversal, findReferences, type Reference } from './syntax
 export { evaluate } from './evaluate/evaluate.ts'
 export {
   childScope,
-  makeScope,
+  createScope,
   type AttributeKind,
   type EagerFunction,
   type FunctionDefinition,
-  type FunctionProblem,
+  type FunctionError,
   type LazyArgument,
   type LazyFunction,
-  type LazyProblem,
+  type LazyError,
   type Parameter,
   type Scope,
   type ScopeOptions,
 } from './evaluate/scope.ts'
 export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
 export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
-export { readType } from './evaluate/type-expression.ts'
+export { parseType } from './evaluate/type-expression.ts'
 
-export { inspectContent, readContent, type Content } from './decode/content.ts'
+export { readPartialContent, readContent, type Content } from './decode/content.ts'
 export { decodeBody } from './decode/decode.ts'
 export { bodyToValue, decodedToValue } from './decode/to-value.ts'
 export {
@@ -95,11 +95,11 @@ export {
 } from './value/rational.ts'
 export {
   convert,
-  formatConversionProblem,
+  formatConversionError,
   toBool,
   toNumber,
   toText,
-  type ConversionProblem,
+  type ConversionError,
   type ConversionRules,
 } from './value/convert.ts'
 export {

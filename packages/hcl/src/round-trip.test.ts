@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { bodyToValue } from './decode/to-value.ts'
 import { evaluate } from './evaluate/evaluate.ts'
-import { makeScope } from './evaluate/scope.ts'
-import { parseJson } from './syntax/json.ts'
-import { parseLegacy } from './syntax/legacy.ts'
-import { parse, parseExpression } from './syntax/parse.ts'
+import { createScope } from './evaluate/scope.ts'
+import { parseHclJson } from './syntax/json.ts'
+import { parseHcl1 } from './syntax/hcl1.ts'
+import { parseHcl, parseExpression } from './syntax/parse.ts'
 import { textOf } from './text/source.ts'
 import { fromBigInt, numberToText } from '@reeve/kit/number.ts'
 import { isList, isNumber, isObject, sameValue, toJson, type Value } from './value/value.ts'
@@ -55,7 +55,7 @@ test('evaluating what a value is written as gives the value', () => {
     fc.property(anyValue, fc.constantFrom(', ', '\n', ',\n\n  # c\n'), (value, separator) => {
       const parsed = parseExpression(write(value, separator), 'f')
       assert.ok(parsed.ok, parsed.ok ? '' : JSON.stringify(parsed.error))
-      const result = evaluate(parsed.value, makeScope())
+      const result = evaluate(parsed.value, createScope())
       assert.ok(result.ok)
       assert.ok(sameValue(result.value, value), toJson(result.value))
     }),
@@ -66,11 +66,11 @@ test('a value means the same in a body, in parentheses, in an interpolation, and
   fc.assert(
     fc.property(anyValue, (value) => {
       const text = write(value, ', ')
-      const native = parse(`a = ${text}\nb = (${text})\nc = "\${${text}}"\n`, 'f')
-      const json = parseJson(`{"a": ${toJson(value)}}`, 'f', { hasTemplates: false })
+      const native = parseHcl(`a = ${text}\nb = (${text})\nc = "\${${text}}"\n`, 'f')
+      const json = parseHclJson(`{"a": ${toJson(value)}}`, 'f', { hasTemplates: false })
       assert.ok(native.ok && json.ok)
-      const one = bodyToValue(native.value, { scope: makeScope() })
-      const other = bodyToValue(json.value, { scope: makeScope() })
+      const one = bodyToValue(native.value, { scope: createScope() })
+      const other = bodyToValue(json.value, { scope: createScope() })
       assert.ok(one.ok && other.ok)
       for (const name of ['a', 'b', 'c']) assert.ok(sameValue(one.value[name] ?? null, value))
       assert.ok(sameValue(other.value['a'] ?? null, value))
@@ -94,7 +94,7 @@ test('blanks, line ends and comments between brackets do not change an expressio
       const results = [`(1${plain})`, `(1${spread}\n)`].map((text) => {
         const parsed = parseExpression(text, 'f')
         assert.ok(parsed.ok)
-        const result = evaluate(parsed.value, makeScope())
+        const result = evaluate(parsed.value, createScope())
         return result.ok ? toJson(result.value) : result.error.map((one) => one.summary)
       })
       assert.deepEqual(results[0], results[1])
@@ -105,13 +105,13 @@ test('blanks, line ends and comments between brackets do not change an expressio
 test('the source text of an expression parses to the same value', () => {
   fc.assert(
     fc.property(anyValue, (value) => {
-      const parsed = parse(`x {\n  a = ${write(value, ', ')}   # c\n}\n`, 'f')
+      const parsed = parseHcl(`x {\n  a = ${write(value, ', ')}   # c\n}\n`, 'f')
       assert.ok(parsed.ok)
       const expression = parsed.value.blocks[0]?.body.attributes[0]?.expression
       assert.ok(expression)
       const again = parseExpression(textOf(expression.span), 'f')
       assert.ok(again.ok)
-      const result = evaluate(again.value, makeScope())
+      const result = evaluate(again.value, createScope())
       assert.ok(result.ok && sameValue(result.value, value))
     }),
   )
@@ -125,9 +125,9 @@ test('numbers, bools and plain strings mean the same in the legacy syntax', () =
   )
   fc.assert(
     fc.property(fc.array(plain, { maxLength: 5 }), (list) => {
-      const parsed = parseLegacy(`a = ${JSON.stringify(list)}`, 'f')
+      const parsed = parseHcl1(`a = ${JSON.stringify(list)}`, 'f')
       assert.ok(parsed.ok)
-      const value = bodyToValue(parsed.value, { scope: makeScope() })
+      const value = bodyToValue(parsed.value, { scope: createScope() })
       assert.ok(value.ok)
       assert.deepEqual(value.value['a'], list)
     }),

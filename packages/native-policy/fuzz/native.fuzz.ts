@@ -9,7 +9,7 @@ import {
   formatNative,
   STANDARD_IMPORTS,
   standardImport,
-  type NativeProblem,
+  type NativeDiagnostic,
 } from '../src/index.ts'
 import { compareEngines } from '../test/compare-engines.ts'
 import { readNativeCases } from '../test/native-cases.ts'
@@ -43,14 +43,14 @@ function read(text: string): string {
     stepsMax: STEPS_MAX,
   }
   const plain = compiled.value.evaluate(options)
-  const explained = compiled.value.evaluate({ ...options, explains: true })
+  const explained = compiled.value.evaluate({ ...options, explain: true })
   if (plain.error !== undefined) checkPlace(plain.error)
   if (plain.result !== explained.result && !plain.isOverLimit && !explained.isOverLimit)
     throw new Error(`explaining makes ${explained.result} of ${plain.result}`)
   return plain.isOverLimit ? 'limit' : plain.result
 }
 
-function checkPlace({ position }: NativeProblem): void {
+function checkPlace({ position }: NativeDiagnostic): void {
   if (position.line < 1 || position.column < 1) throw new Error('a problem has no place')
 }
 

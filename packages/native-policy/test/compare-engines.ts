@@ -1,4 +1,4 @@
-import { compilePolicy, show } from '../src/index.ts'
+import { compilePolicy, formatValue } from '../src/index.ts'
 import { parse } from '../src/syntax/parse.ts'
 import { Source } from '../src/syntax/source.ts'
 import { interpret } from './native-interpreter.ts'
@@ -19,11 +19,11 @@ export function compareEngines(text: string): {
     const { result, value, isOverLimit, error } = compiled.value.evaluate({
       importValue: () => undefined,
       stepsMax: STEPS_MAX,
-      explains,
+      explain: explains,
     })
     if (isOverLimit) return { outcome: 'limit', difference: undefined }
     const isVerdict = result === 'pass' || result === 'fail'
-    const shown = isVerdict && value !== undefined ? show(value, SHOWN_MAX) : ''
+    const shown = isVerdict && value !== undefined ? formatValue(value, SHOWN_MAX) : ''
     if (result !== slow.result || (isVerdict && shown !== slow.shown))
       return {
         outcome: result,

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import {
   compilePolicy,
-  plainJson,
-  show,
+  parseExactJson,
+  formatValue,
   STANDARD_IMPORTS,
   standardImport,
-  StaticData,
-  viewOf,
+  StaticImports,
+  toLazyValue,
   type CompiledPolicy,
   type EvaluateOptions,
   type Evaluation,
-  type NativeProblem,
+  type NativeDiagnostic,
   type PolicyOptions,
   type Value,
 } from '../src/index.ts'
@@ -172,15 +172,17 @@ function evaluateOptions({ statics, params, globals }: NativeCase): EvaluateOpti
   }
 }
 
-function staticData(statics: ReadonlyMap<string, string>): StaticData {
-  return new StaticData(new Map([...statics].map(([name, text]) => [name, plainJson(text)])))
+function staticData(statics: ReadonlyMap<string, string>): StaticImports {
+  return new StaticImports(
+    new Map([...statics].map(([name, text]) => [name, parseExactJson(text)])),
+  )
 }
 
 function values(texts: ReadonlyMap<string, string>): ReadonlyMap<string, Value> {
-  return new Map([...texts].map(([name, text]) => [name, viewOf(plainJson(text))]))
+  return new Map([...texts].map(([name, text]) => [name, toLazyValue(parseExactJson(text))]))
 }
 
-function refusalText(problems: readonly NativeProblem[], want: string): string {
+function refusalText(problems: readonly NativeDiagnostic[], want: string): string {
   if (want === 'not-pass') return want
   const position = problems[0]?.position
   if (position === undefined) return 'refused without a problem'
@@ -205,7 +207,7 @@ function outcomeText(evaluation: Evaluation, { want, isExpression }: NativeCase)
     const at = `${undefinedAt?.line}:${undefinedAt?.column}`
     return want.includes(' ') ? `undefined ${at}` : 'undefined'
   }
-  const shown = value === undefined ? '' : show(value, SHOWN_MAX)
+  const shown = value === undefined ? '' : formatValue(value, SHOWN_MAX)
   if (isExpression) return shown
   return wordsOf(evaluation, shown, want)
 }

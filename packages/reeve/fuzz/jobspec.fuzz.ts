@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { ParsedJob } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { parseJobFile, parseLegacyJobFile, type JobFileResult } from '../src/jobspec/index.ts'
-import { bodyToValue, makeScope, parseJson, parseLegacy } from '@reeve/hcl'
+import { bodyToValue, createScope, parseHclJson, parseHcl1 } from '@reeve/hcl'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../src/model/index.ts'
 import { readCases } from '../test/jobspec/case-files.ts'
 import { mutate, pick, seededRandom, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
@@ -58,8 +58,8 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
       read: (text) => checkJobFile(parseLegacyJobFile({ file: 'input.hcl', text })),
     },
   ],
-  ['JSON value', { texts: JSON_FORM, read: (text) => readValue(parseJson(text, 'f')) }],
-  ['older value', { texts: LEGACY, read: (text) => readValue(parseLegacy(text, 'f')) }],
+  ['JSON value', { texts: JSON_FORM, read: (text) => readValue(parseHclJson(text, 'f')) }],
+  ['older value', { texts: LEGACY, read: (text) => readValue(parseHcl1(text, 'f')) }],
 ])
 
 function readJobFile(text: string, draw: RandomSource): Verdict {
@@ -70,8 +70,8 @@ function readJobFile(text: string, draw: RandomSource): Verdict {
   return checkJobFile(parseJobFile({ ...request, strict: draw.below(2) === 0, random }))
 }
 
-function readValue(body: ReturnType<typeof parseJson>): Verdict {
-  return check(body.ok ? bodyToValue(body.value, { scope: makeScope() }) : body)
+function readValue(body: ReturnType<typeof parseHclJson>): Verdict {
+  return check(body.ok ? bodyToValue(body.value, { scope: createScope() }) : body)
 }
 
 function checkJobFile(result: JobFileResult): Verdict {

@@ -4,7 +4,7 @@
  * `node packages/rego/fuzz/rego.fuzz.ts [--seconds N] [--seed S]`. The conformance cases beside
  * the repository are changed too, where they are.
  */
-import { compilePolicies, formatValue, fromPlain } from '../src/index.ts'
+import { compileRego, formatValue, fromJson } from '../src/index.ts'
 import { haveCases, readCases } from '../test/cases.ts'
 import { makeModule, shuffledModule } from './rego-modules.ts'
 import { mutate, type RandomSource } from '@reeve/kit/fuzz/mutate.ts'
@@ -43,7 +43,7 @@ const TEXTS = [
   ),
 ]
 
-const INPUT = fromPlain({
+const INPUT = fromJson({
   users: [
     { name: 'ann', age: 20 },
     { name: 'bob', age: 10 },
@@ -54,14 +54,14 @@ const INPUT = fromPlain({
 })
 
 function answerTo(text: string): { readonly outcome: string; readonly answer: string } {
-  const compiled = compilePolicies({ modules: [{ file: 'a.rego', text }], version: 'detect' })
+  const compiled = compileRego({ modules: [{ file: 'a.rego', text }], version: 'detect' })
   if (!compiled.ok) {
     if (compiled.error.length === 0) throw new Error('refused without a problem')
     if (compiled.error.some(({ location }) => location.row < 1))
       throw new Error('a problem has no place')
     return { outcome: 'refused', answer: '' }
   }
-  const query = compiled.value.query('answer = data')
+  const query = compiled.value.prepareQuery('answer = data')
   if (!query.ok) return { outcome: 'query refused', answer: '' }
   const answer = query.value.evaluate({ input: INPUT, limits: { stepsMax: STEPS_MAX }, nowNs: 0n })
   if (!answer.ok) return { outcome: answer.error.code, answer: '' }

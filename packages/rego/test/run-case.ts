@@ -1,14 +1,14 @@
 import {
   BUILTINS,
-  compilePolicies,
-  fromPlain,
+  compileRego,
+  fromJson,
   ObjectValue,
   objectOf,
-  toPlain,
+  toJson,
   type Bindings,
   type Builtin,
-  type PlainValue,
-  type Query,
+  type JsonValue,
+  type PreparedQuery,
   type Value,
 } from '../src/index.ts'
 import { nodeCrypto } from '@reeve/kit/test/node-crypto.ts'
@@ -32,7 +32,7 @@ const WITH_SLEEP = new Map([...BUILTINS, [SLEEP.name, SLEEP]])
 /** Returns the mismatch of a case; undefined if it passes. */
 export function runCase(item: RegoCase, version: 0 | 1): string | undefined {
   const { fields } = item
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: item.modules.map((text, at) => ({ file: `test-${at}.rego`, text })),
     version,
     builtins: WITH_SLEEP,
@@ -41,18 +41,18 @@ export function runCase(item: RegoCase, version: 0 | 1): string | undefined {
     const [first] = compiled.error
     return `${first?.code}: ${first?.message} (${first?.location.row}:${first?.location.column})`
   }
-  const query = compiled.value.query(item.query)
+  const query = compiled.value.prepareQuery(item.query)
   if (!query.ok) return `query: ${query.error.code}: ${query.error.message}`
   const input = readInput(fields)
   if ('problem' in input) return input.problem
-  const data = fromPlain(fields['data'] ?? {})
+  const data = fromJson(fields['data'] ?? {})
   const result = query.value.evaluate({
     input: input.value,
     data: data instanceof ObjectValue ? data : objectOf([]),
-    isStrict: fields['strict_error'] === true,
+    strictBuiltinErrors: fields['strict_error'] === true,
     nowNs: 1_800_000_000_000_000_000n,
     random: () => 0.25,
-    offsetAt,
+    zoneOffset: offsetAt,
     crypto: nodeCrypto,
   })
   return judge(fields, result)
@@ -63,10 +63,10 @@ function readInput(
 ): { readonly value: Value | undefined } | { readonly problem: string } {
   const term = fields['input_term']
   if (term === undefined)
-    return { value: fields['input'] === undefined ? undefined : fromPlain(fields['input']) }
-  const compiled = compilePolicies({ modules: [], version: 1 })
+    return { value: fields['input'] === undefined ? undefined : fromJson(fields['input']) }
+  const compiled = compileRego({ modules: [], version: 1 })
   if (!compiled.ok) return { problem: 'the input term cannot be read' }
-  const document = compiled.value.document(textOf(term))
+  const document = compiled.value.prepareDocument(textOf(term))
   if (!document.ok) return { problem: `input term: ${document.error.message}` }
   const value = document.value.evaluate({})
   return value.ok ? { value: value.value } : { problem: value.error.message }
@@ -74,7 +74,7 @@ function readInput(
 
 function judge(
   fields: RegoCase['fields'],
-  result: ReturnType<Query['evaluate']>,
+  result: ReturnType<PreparedQuery['evaluate']>,
 ): string | undefined {
   const code = fields['want_error_code']
   const message = fields['want_error']
@@ -103,20 +103,20 @@ function judge(
     : `got ${got.join(' ')}, wanted ${wanted.join(' ')}`
 }
 
-function plainRow(row: Bindings, isPlainOnly: boolean): PlainValue {
+function plainRow(row: Bindings, isPlainOnly: boolean): JsonValue {
   const entries = [...row].filter(([name]) => !isPlainOnly || !name.startsWith('__local'))
-  return Object.fromEntries(entries.map(([name, value]) => [name, toPlain(value)]))
+  return Object.fromEntries(entries.map(([name, value]) => [name, toJson(value)]))
 }
 
 /** Text in which equal results are equal: keys in order, numbers as doubles. */
-function canonical(value: PlainValue | YamlValue, isSorted: boolean): string {
+function canonical(value: JsonValue | YamlValue, isSorted: boolean): string {
   if (Array.isArray(value)) {
     const items = value.map((item) => canonical(item, isSorted))
     return `[${(isSorted ? items.toSorted() : items).join(',')}]`
   }
   if (typeof value === 'object' && value !== null) {
     // Neither a list nor null nor a scalar is left.
-    const entries = Object.entries(value as Readonly<Record<string, PlainValue>>).map(
+    const entries = Object.entries(value as Readonly<Record<string, JsonValue>>).map(
       ([key, item]) => `${JSON.stringify(key)}:${canonical(item, isSorted)}`,
     )
     return `{${entries.toSorted().join(',')}}`

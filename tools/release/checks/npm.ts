@@ -7,7 +7,7 @@ import { driverHealth, saidByTask } from './tarball.ts'
 import { withAgent, withFolder } from './agent.ts'
 import { fromTests, skipped, when, type Check, type Outcome } from './check.ts'
 
-const TOO_OLD = [20, 22] as const
+const TOO_OLD = [20, 22, 24] as const
 
 /** Installs the two packages globally below a folder; the runtime comes from the registry. */
 function install(release: OpenedRelease, folder: string, ...flags: string[]): string {
@@ -37,10 +37,10 @@ async function onOldNodes(release: OpenedRelease): Promise<Outcome> {
       const node = nodeOf(folder, major)
       if (node === undefined) return skipped(`Node ${major} cannot be fetched from the registry`)
       const { status, stderr } = spawnSync(node, [program, 'version'], { encoding: 'utf8' })
-      const isSentence = /^Reeve needs Node 24 or newer; this is v\d+\.\d+\.\d+\.\n$/.test(stderr)
+      const isSentence = /^Reeve needs Node 26 or newer; this is v\d+\.\d+\.\d+\.\n$/.test(stderr)
       if (status !== 1 || !isSentence) problems.push(`on ${major}: exit ${status}, ${stderr}`)
     }
-    return when(problems.length === 0, problems.join(' ') || 'one sentence on 20 and 22')
+    return when(problems.length === 0, problems.join(' ') || 'one sentence on 20, 22 and 24')
   })
 }
 

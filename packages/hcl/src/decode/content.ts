@@ -44,7 +44,7 @@ export interface SortedContent extends Content {
  * Like `readContent`, but returns valid content together with diagnostics, so that the caller can
  * go on and find more errors.
  */
-export function inspectContent(
+export function readPartialContent(
   body: Body,
   schema: BodySchema,
 ): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { err, ok } from '@reeve/kit/result.ts'
 import { evaluate } from '../evaluate/evaluate.ts'
-import { childScope, makeScope, type Scope } from '../evaluate/scope.ts'
-import { parseJson } from '../syntax/json.ts'
-import { parseLegacy } from '../syntax/legacy.ts'
-import { parse } from '../syntax/parse.ts'
+import { childScope, createScope, type Scope } from '../evaluate/scope.ts'
+import { parseHclJson } from '../syntax/json.ts'
+import { parseHcl1 } from '../syntax/hcl1.ts'
+import { parseHcl } from '../syntax/parse.ts'
 import type { Body } from '../syntax/tree.ts'
 import { formatRange } from '../text/format.ts'
 import { BOOL, listOf, mapOf, NUMBER, STRING } from '../value/type.ts'
 import { isList, toJson } from '../value/value.ts'
-import { inspectContent, readContent } from './content.ts'
+import { readPartialContent, readContent } from './content.ts'
 import { decodeBody } from './decode.ts'
 import type { BlockExpander, BodySchema, DecodedBody } from './schema.ts'
 import { bodyToValue, decodedToValue } from './to-value.ts'
@@ -49,11 +49,11 @@ const schema: BodySchema = {
 }
 
 function aScope(): Scope {
-  return makeScope({ variables: { n: 3, ports: ['http', 'db'] } })
+  return createScope({ variables: { n: 3, ports: ['http', 'db'] } })
 }
 
 function bodyOf(text: string, syntax: 'native' | 'json' | 'legacy'): Body {
-  const parser = { native: parse, json: parseJson, legacy: parseLegacy }[syntax]
+  const parser = { native: parseHcl, json: parseHclJson, legacy: parseHcl1 }[syntax]
   const parsed = parser(text, 'f')
   assert.ok(parsed.ok, parsed.ok ? '' : JSON.stringify(parsed.error))
   return parsed.value
@@ -429,7 +429,7 @@ test('expansion stops at the budget of the scope', () => {
   const level = (inner: string) => `repeat "x" {\n over = list\n content {\n${inner}\n}\n}\n`
   const text = level(level(level(level(''))))
   const list = Array.from({ length: 100 }, (_, index) => index)
-  const scope = makeScope({ variables: { list } })
+  const scope = createScope({ variables: { list } })
   const decoded = decodeBody(bodyOf(text, 'native'), { isOpen: true }, { scope, expander: repeat })
   assert.ok(!decoded.ok)
   assert.ok(decoded.error.every((one) => one.summary === 'Evaluation too expensive'))
@@ -484,9 +484,9 @@ test('in JSON a list stands for blocks where a value is allowed too', () => {
   assert.deepEqual(read('{"env": [{}, {}]}'), ['Duplicate block'])
 })
 
-test('inspectContent gives what it understood beside what is wrong', () => {
+test('readPartialContent gives what it understood beside what is wrong', () => {
   const body = bodyOf('a = 1\nb = 2\nc {}\n', 'native')
-  const { content, diagnostics } = inspectContent(body, { attributes: { a: {} } })
+  const { content, diagnostics } = readPartialContent(body, { attributes: { a: {} } })
   assert.deepEqual([...content.attributes.keys()], ['a'])
   assert.deepEqual(
     diagnostics.map((one) => one.summary),

@@ -18,7 +18,7 @@ import {
 } from '../text/diagnostic.ts'
 import { didYouMean, quoteText } from '../text/nearest.ts'
 import { ANY } from '../value/type.ts'
-import { convert, formatConversionProblem } from '../value/convert.ts'
+import { convert, formatConversionError } from '../value/convert.ts'
 import type { Value } from '../value/value.ts'
 import { findAttributeSchema, findBlockSchema, sortContent, type SortedContent } from './content.ts'
 import {
@@ -161,7 +161,7 @@ function convertAttribute(
   // limit.
   charge(scope.meter, stepsOf(measure(scope.meter, value)))
   const converted = convert(value, wanted.type ?? ANY, { weak: body.syntax === 'legacy' })
-  if (!converted.ok) return invalid(formatConversionProblem(converted.error))
+  if (!converted.ok) return invalid(formatConversionError(converted.error))
   const read = wanted.read?.(converted.value) ?? converted
   return read.ok ? read.value : invalid(read.error)
 }

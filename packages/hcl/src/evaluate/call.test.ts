@@ -7,7 +7,7 @@ import { toText } from '../value/convert.ts'
 import { ANY, listOf, NUMBER, STRING } from '../value/type.ts'
 import { toJson } from '../value/value.ts'
 import { evaluate } from './evaluate.ts'
-import { makeScope, type FunctionDefinition } from './scope.ts'
+import { createScope, type FunctionDefinition } from './scope.ts'
 
 const functions: Record<string, FunctionDefinition> = {
   join: {
@@ -53,7 +53,7 @@ const functions: Record<string, FunctionDefinition> = {
 function run(source: string) {
   const parsed = parseExpression(source, 'f')
   assert.ok(parsed.ok)
-  return evaluate(parsed.value, makeScope({ variables: { list: ['a', 'b'] }, functions }))
+  return evaluate(parsed.value, createScope({ variables: { list: ['a', 'b'] }, functions }))
 }
 
 const values = [

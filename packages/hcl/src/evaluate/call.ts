@@ -1,13 +1,13 @@
 import type { CallExpression, Expression } from '../syntax/tree.ts'
 import { didYouMean, quoteText } from '../text/nearest.ts'
 import { reportAll } from '../text/diagnostic.ts'
-import { convert, formatConversionProblem } from '../value/convert.ts'
+import { convert, formatConversionError } from '../value/convert.ts'
 import { describeValue, isList, type Value } from '../value/value.ts'
 import { apart, checkSize, fail, spend, type Context } from './context.ts'
 import { measure, stepsOf } from './meter.ts'
 import type {
   EagerFunction,
-  FunctionProblem,
+  FunctionError,
   LazyArgument,
   LazyFunction,
   Parameter,
@@ -113,7 +113,7 @@ function convertArgument(
   if (!spend(context, stepsOf(measure(context.scope.meter, value)), expression.span))
     return undefined
   const converted = convert(value, parameter.type)
-  return converted.ok ? converted.value : invalid(formatConversionProblem(converted.error))
+  return converted.ok ? converted.value : invalid(formatConversionError(converted.error))
 }
 
 function payFor(value: Value, expression: CallExpression, context: Context): Value | undefined {
@@ -155,7 +155,7 @@ function makeLazy(expression: Expression, context: Context): LazyArgument {
 
 function reportCall(
   expression: CallExpression,
-  found: { readonly problem: FunctionProblem; readonly args: readonly Expression[] },
+  found: { readonly problem: FunctionError; readonly args: readonly Expression[] },
   context: Context,
 ): undefined {
   const { problem, args } = found

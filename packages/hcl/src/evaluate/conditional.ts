@@ -1,6 +1,6 @@
 import type { ConditionalExpression } from '../syntax/tree.ts'
 import { reportAll } from '../text/diagnostic.ts'
-import { convert, formatConversionProblem } from '../value/convert.ts'
+import { convert, formatConversionError } from '../value/convert.ts'
 import { describeType, typeOf, unify, type Type } from '../value/type.ts'
 import type { Value } from '../value/value.ts'
 import { apart, fail, spend, type Context } from './context.ts'
@@ -51,7 +51,7 @@ function toCommonType(
   if (common === undefined) return reportTypes(expression, [type, otherType], context)
   const converted = convert(results.value, common)
   if (converted.ok) return converted.value
-  const detail = `The result does not convert: ${formatConversionProblem(converted.error)}.`
+  const detail = `The result does not convert: ${formatConversionError(converted.error)}.`
   return fail(context, { span: expression.span, summary: SUMMARY, detail })
 }
 

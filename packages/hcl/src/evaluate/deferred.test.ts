@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseExpression } from '../syntax/parse.ts'
 import { toText } from '../value/convert.ts'
 import { evaluate } from './evaluate.ts'
-import { makeScope, type FunctionDefinition } from './scope.ts'
+import { createScope, type FunctionDefinition } from './scope.ts'
 import { ok } from '@reeve/kit/result.ts'
 
 const upper: FunctionDefinition = {
@@ -17,7 +17,7 @@ function run(source: string) {
   assert.ok(parsed.ok)
   const isDeferred = (root: string) => root !== 'var' && root !== 'local'
   const variables = { var: { n: 3, env: 'X' } }
-  return evaluate(parsed.value, makeScope({ variables, functions: { upper }, isDeferred }))
+  return evaluate(parsed.value, createScope({ variables, functions: { upper }, isDeferred }))
 }
 
 const cases = [

@@ -6,7 +6,7 @@ import { parseExpression } from '../syntax/parse.ts'
 import { formatRange } from '../text/format.ts'
 import { toJson } from '../value/value.ts'
 import { evaluate } from './evaluate.ts'
-import { makeScope } from './scope.ts'
+import { createScope } from './scope.ts'
 
 interface Case {
   readonly note: string
@@ -34,7 +34,7 @@ const variables = {
 
 function run(source: string) {
   const parsed = parseExpression(source, 'f')
-  return parsed.ok ? evaluate(parsed.value, makeScope({ variables })) : parsed
+  return parsed.ok ? evaluate(parsed.value, createScope({ variables })) : parsed
 }
 
 function check(c: Case): void {

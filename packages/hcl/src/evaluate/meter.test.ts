@@ -6,7 +6,7 @@ import { toText } from '../value/convert.ts'
 import type { Value } from '../value/value.ts'
 import { evaluate } from './evaluate.ts'
 import { makeMeter, measure, type EvaluationLimits } from './meter.ts'
-import { childScope, makeScope, type FunctionDefinition } from './scope.ts'
+import { childScope, createScope, type FunctionDefinition } from './scope.ts'
 
 const repeat: FunctionDefinition = {
   kind: 'eager',
@@ -20,7 +20,7 @@ const repeat: FunctionDefinition = {
 function run(source: string, limits: Partial<EvaluationLimits>, variables = {}) {
   const parsed = parseExpression(source, 'f')
   assert.ok(parsed.ok)
-  const scope = makeScope({ variables, functions: { repeat }, limits })
+  const scope = createScope({ variables, functions: { repeat }, limits })
   const result = evaluate(parsed.value, scope)
   return { result, stepsUsed: scope.meter.stepsUsed }
 }
@@ -127,7 +127,7 @@ test('a shared part is measured once', () => {
 })
 
 test('a scope and its children count together', () => {
-  const scope = makeScope({ limits: { stepsMax: 50 } })
+  const scope = createScope({ limits: { stepsMax: 50 } })
   const parsed = parseExpression('[1, 2, 3, 4, 5, 6, 7, 8, 9, a]', 'f')
   assert.ok(parsed.ok)
   const child = childScope(scope, { a: null })

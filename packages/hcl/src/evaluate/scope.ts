@@ -37,7 +37,7 @@ export interface ScopeOptions {
   readonly limits?: Partial<EvaluationLimits>
 }
 
-export function makeScope(options: ScopeOptions = {}): Scope {
+export function createScope(options: ScopeOptions = {}): Scope {
   const { variables = {}, functions = {}, isDeferred = () => false } = options
   return {
     variable: (name) => getAttribute(variables, name),
@@ -70,7 +70,7 @@ export interface EagerFunction {
   /**
    * The evaluator charges the sizes of arguments and result; the function charges any other work.
    */
-  call(args: readonly Value[], meter: Meter): Result<Value, FunctionProblem>
+  call(args: readonly Value[], meter: Meter): Result<Value, FunctionError>
 }
 
 export interface Parameter {
@@ -81,7 +81,7 @@ export interface Parameter {
 }
 
 /** The 0-based argument at fault; undefined for the call as a whole. */
-export interface FunctionProblem {
+export interface FunctionError {
   readonly message: string
   readonly argument?: number
 }
@@ -95,15 +95,15 @@ export interface LazyFunction {
   readonly parameterCountMin: number
   readonly parameterCountMax: number
   /** Fails with an error of its own or with those of its arguments. */
-  call(args: readonly LazyArgument[]): Result<Value, FunctionProblem | readonly LazyProblem[]>
+  call(args: readonly LazyArgument[]): Result<Value, FunctionError | readonly LazyError[]>
 }
 
 export interface LazyArgument {
   readonly expression: Expression
   /** Undefined on failure; `problems` then has the errors. Evaluated only once. */
   evaluate(): Value | undefined
-  problems(): readonly LazyProblem[]
+  problems(): readonly LazyError[]
 }
 
 /** Not rendered yet, because most are dropped: see `PendingDiagnostic`. */
-export type LazyProblem = Problem | Diagnostic
+export type LazyError = Problem | Diagnostic

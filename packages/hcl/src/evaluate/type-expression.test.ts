@@ -12,7 +12,7 @@ import {
   STRING,
   tupleOf,
 } from '../value/type.ts'
-import { readType } from './type-expression.ts'
+import { parseType } from './type-expression.ts'
 
 const types = [
   { source: 'string', type: STRING },
@@ -38,7 +38,7 @@ for (const c of types)
   test(`type: ${c.source}`, () => {
     const parsed = parseExpression(c.source, 'f')
     assert.ok(parsed.ok)
-    assert.deepEqual(readType(parsed.value), { ok: true, value: c.type })
+    assert.deepEqual(parseType(parsed.value), { ok: true, value: c.type })
   })
 
 const wrong = [
@@ -62,7 +62,7 @@ for (const source of wrong)
   test(`type refuses ${source}`, () => {
     const parsed = parseExpression(source, 'f')
     assert.ok(parsed.ok)
-    const type = readType(parsed.value)
+    const type = parseType(parsed.value)
     assert.ok(!type.ok)
     assert.deepEqual(
       type.error.map((one) => one.summary),

@@ -28,7 +28,7 @@ const COLLECTIONS: ReadonlyMap<string, (element: Type) => Type> = new Map([
 ])
 
 /** Parses a type expression: `list(string)`, `object({ a = number })`. */
-export function readType(expression: Expression): Result<Type, readonly Diagnostic[]> {
+export function parseType(expression: Expression): Result<Type, readonly Diagnostic[]> {
   if (expression.kind === 'literal' && typeof expression.value === 'string')
     return readQuotedType(expression, expression.value)
   if (expression.kind === 'variable') {
@@ -47,7 +47,7 @@ export function readType(expression: Expression): Result<Type, readonly Diagnost
 function readQuotedType(expression: Expression, text: string): Result<Type, readonly Diagnostic[]> {
   const parsed = parseExpression(text, expression.span.source.file)
   if (!parsed.ok || parsed.value.kind === 'literal') return invalid(expression)
-  const type = readType(parsed.value)
+  const type = parseType(parsed.value)
   return type.ok ? type : invalid(expression)
 }
 
@@ -58,7 +58,7 @@ function readConstructor(
 ): Result<Type, readonly Diagnostic[]> {
   const collection = COLLECTIONS.get(name)
   if (collection !== undefined) {
-    const element = readType(argument)
+    const element = parseType(argument)
     return element.ok ? ok(collection(element.value)) : element
   }
   if (name === 'tuple' && argument.kind === 'tuple') return readTuple(argument.elements)
@@ -69,7 +69,7 @@ function readConstructor(
 function readTuple(elements: readonly Expression[]): Result<Type, readonly Diagnostic[]> {
   const types: Type[] = []
   for (const element of elements) {
-    const type = readType(element)
+    const type = parseType(element)
     if (!type.ok) return type
     types.push(type.value)
   }
@@ -84,7 +84,7 @@ function readObject(
   for (const item of object.items) {
     if (item.name === undefined) return invalid(item.key)
     const inner = optionalType(item.value)
-    const type = readType(inner ?? item.value)
+    const type = parseType(inner ?? item.value)
     if (!type.ok) return type
     attributes.set(item.name, type.value)
     if (inner !== undefined) optional.add(item.name)

@@ -2,7 +2,7 @@ import { assert } from '@reeve/kit/fault.ts'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import { noProblems, type Diagnostic } from '../text/diagnostic.ts'
 import { makeSource } from '../text/source.ts'
-import { parse } from './parse.ts'
+import { parseHcl } from './parse.ts'
 import { scan } from './scan.ts'
 import type { Punctuation, Token } from './token.ts'
 
@@ -12,7 +12,7 @@ import type { Punctuation, Token } from './token.ts'
  * heredocs stay as they are written, and so does the order of everything.
  */
 export function formatSource(text: string, file: string): Result<string, readonly Diagnostic[]> {
-  const parsed = parse(text, file)
+  const parsed = parseHcl(text, file)
   if (!parsed.ok) return parsed
   const lines = splitLines(text, file)
   const lineEnd = /\r?\n/.exec(text)?.[0] ?? '\n'

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { bodyToValue } from '../decode/to-value.ts'
-import { makeScope } from '../evaluate/scope.ts'
+import { createScope } from '../evaluate/scope.ts'
 import { formatRange } from '../text/format.ts'
 import { toJson } from '../value/value.ts'
-import { parseJson } from './json.ts'
+import { parseHclJson } from './json.ts'
 
 function run(text: string, options = {}) {
-  const parsed = parseJson(text, 'f', options)
+  const parsed = parseHclJson(text, 'f', options)
   if (!parsed.ok) return parsed
   const isDeferred = (root: string) => root === 'env'
-  return bodyToValue(parsed.value, { scope: makeScope({ variables: { x: 'abc' }, isDeferred }) })
+  return bodyToValue(parsed.value, { scope: createScope({ variables: { x: 'abc' }, isDeferred }) })
 }
 
 const values = [

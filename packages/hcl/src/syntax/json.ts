@@ -22,7 +22,7 @@ export interface JsonOptions {
 }
 
 /** Parses a file in JSON syntax: an object, or a list of objects that are merged. */
-export function parseJson(
+export function parseHclJson(
   text: string,
   file: string,
   options: JsonOptions = {},

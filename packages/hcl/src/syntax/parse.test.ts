@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatRange } from '../text/format.ts'
 import { rangeOf, textOf } from '../text/source.ts'
-import { parse, parseExpression, parseTemplate } from './parse.ts'
+import { parseHcl, parseExpression, parseTemplate } from './parse.ts'
 import type { Body, Expression } from './tree.ts'
 
 /** Summarizes the structure of a body, with expressions as source text. */
@@ -86,7 +86,7 @@ const bodies = [
 
 for (const c of bodies)
   test(`parse: ${c.name}`, () => {
-    const parsed = parse(c.text, 'f')
+    const parsed = parseHcl(c.text, 'f')
     assert.ok(parsed.ok, parsed.ok ? '' : JSON.stringify(parsed.error))
     assert.deepEqual(outline(parsed.value), c.outline)
   })
@@ -150,7 +150,7 @@ test('every node knows its source text', () => {
 })
 
 test('names, labels and headers of blocks have places', () => {
-  const parsed = parse('x = 1\n  job "é😀" b {\n  y = 2\n  }\n', 'j.hcl')
+  const parsed = parseHcl('x = 1\n  job "é😀" b {\n  y = 2\n  }\n', 'j.hcl')
   assert.ok(parsed.ok)
   const [block] = parsed.value.blocks
   assert.ok(block)

@@ -14,7 +14,7 @@ import { scan } from './scan.ts'
 import type { Body, Expression } from './tree.ts'
 
 /** Parses a file in native syntax. */
-export function parse(text: string, file: string): Result<Body, readonly Diagnostic[]> {
+export function parseHcl(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   return run(makeSource(file, text), (cursor) => {
     const { source } = cursor
     const anchor = { source, start: 0, end: 0 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { convert, formatConversionProblem, type ConversionRules } from './convert.ts'
+import { convert, formatConversionError, type ConversionRules } from './convert.ts'
 import {
   ANY,
   BOOL,
@@ -84,7 +84,7 @@ for (const c of cases)
       assert.deepEqual(result.value, c.value)
     } else {
       assert.ok(!result.ok)
-      assert.equal(formatConversionProblem(result.error), c.problem)
+      assert.equal(formatConversionError(result.error), c.problem)
     }
   })
 

@@ -24,7 +24,7 @@ import {
 } from './value.ts'
 
 /** Why a value cannot be converted, and the path inside it. */
-export interface ConversionProblem {
+export interface ConversionError {
   readonly path: readonly (string | number)[]
   readonly message: string
 }
@@ -42,7 +42,7 @@ export function convert(
   value: Value,
   type: Type,
   rules: ConversionRules = {},
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   if (value === null) return ok(null)
   switch (type.kind) {
     case 'any':
@@ -91,13 +91,13 @@ function orRequired(
   converted: Value | undefined,
   type: Type,
   value: Value,
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   if (converted !== undefined) return ok(converted)
   const shown = typeof value === 'string' ? `, but ${quoteText(value)} is not one` : ''
   return problem(`a ${describeType(type)} is required${shown}`)
 }
 
-function problem(message: string): Result<never, ConversionProblem> {
+function problem(message: string): Result<never, ConversionError> {
   return err({ path: [], message })
 }
 
@@ -105,7 +105,7 @@ function convertToList(
   value: Value,
   type: ListType,
   rules: ConversionRules,
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   const list = isList(value) ? value : rules.weak === true ? [value] : undefined
   if (list === undefined) return problem(`a ${describeType(type)} is required`)
   const element = elementTypeFor(list, type.element)
@@ -137,7 +137,7 @@ function convertToTuple(
   value: Value,
   type: TupleType,
   rules: ConversionRules,
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   if (!isList(value)) return problem('a tuple is required')
   const wantedCount = type.elements.length
   if (value.length !== wantedCount)
@@ -150,7 +150,7 @@ function convertToMap(
   value: Value,
   type: MapType,
   rules: ConversionRules,
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   const object = asObject(value, rules)
   if (object === undefined) return problem(`a ${describeType(type)} is required`)
   const element = elementTypeFor(Object.values(object), type.element)
@@ -173,7 +173,7 @@ function convertToObject(
   value: Value,
   type: ObjectType,
   rules: ConversionRules,
-): Result<Value, ConversionProblem> {
+): Result<Value, ConversionError> {
   const object = asObject(value, rules)
   if (object === undefined) return problem('an object is required')
   const entries: [string, Value][] = []
@@ -191,7 +191,7 @@ function convertMembers<K extends string | number>(
   members: Iterable<readonly [K, Value]>,
   typeFor: (key: K) => Type,
   rules: ConversionRules,
-): Result<readonly (readonly [K, Value])[], ConversionProblem> {
+): Result<readonly (readonly [K, Value])[], ConversionError> {
   const converted: (readonly [K, Value])[] = []
   for (const [key, member] of members) {
     const one = convert(member, typeFor(key), rules)
@@ -202,7 +202,7 @@ function convertMembers<K extends string | number>(
 }
 
 /** For example `element 0: attribute "x": a number is required`. */
-export function formatConversionProblem(found: ConversionProblem): string {
+export function formatConversionError(found: ConversionError): string {
   const steps = found.path.map((step) =>
     typeof step === 'number' ? `element ${step}: ` : `attribute ${quoteText(step)}: `,
   )

@@ -1,5 +1,5 @@
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
-import type { NativeProblem, Source } from '../syntax/source.ts'
+import type { NativeDiagnostic, Source } from '../syntax/source.ts'
 import type {
   CaseStatement,
   Expression,
@@ -25,7 +25,11 @@ export interface CheckOptions {
 }
 
 /** Reports errors that can be detected without evaluation. */
-export function check(source: Source, tree: Tree, options: CheckOptions): readonly NativeProblem[] {
+export function check(
+  source: Source,
+  tree: Tree,
+  options: CheckOptions,
+): readonly NativeDiagnostic[] {
   const checker = new Checker(source, options)
   checker.imports(tree)
   checker.params(tree)
@@ -44,7 +48,7 @@ interface Surroundings {
 const FILE: Surroundings = { isFile: true, isFunction: false, isLoop: false }
 
 class Checker {
-  readonly problems: NativeProblem[] = []
+  readonly problems: NativeDiagnostic[] = []
   readonly #source: Source
   readonly #options: CheckOptions
   readonly #imported = new Set<string>()

@@ -3,7 +3,7 @@ import { byteLength } from '../value/bytes.ts'
 import { orderOf } from '../value/equal.ts'
 import { Float, floatOf, wrapInt } from '../value/int.ts'
 import { keyOf, valueOfKey } from '../value/map.ts'
-import { show } from '../value/show.ts'
+import { formatValue } from '../value/show.ts'
 import {
   isInt,
   isMap,
@@ -185,5 +185,7 @@ function stop(args: readonly Value[], context: CallContext): never {
 
 /** Strings unchanged; other values formatted as in reports. */
 function printed(args: readonly Value[]): string {
-  return args.map((arg) => (typeof arg === 'string' ? arg : show(arg, SHOWN_LENGTH_MAX))).join(' ')
+  return args
+    .map((arg) => (typeof arg === 'string' ? arg : formatValue(arg, SHOWN_LENGTH_MAX)))
+    .join(' ')
 }

@@ -1,5 +1,5 @@
 import { STEPS_MAX } from '../limits.ts'
-import type { NativeProblem, Position } from '../syntax/source.ts'
+import type { NativeDiagnostic, Position } from '../syntax/source.ts'
 import { copyOf } from '../value/copy.ts'
 import { Float } from '../value/int.ts'
 import { compareKeys } from '../value/map.ts'
@@ -28,7 +28,7 @@ export interface EvaluateOptions {
   readonly stepsMax?: number
   readonly isCancelled?: () => boolean
   /** Whether to record why rules are false; about doubles the cost. */
-  readonly explains?: boolean
+  readonly explain?: boolean
 }
 
 export type EvaluationResult = 'pass' | 'fail' | 'undefined' | 'error'
@@ -39,7 +39,7 @@ export interface Evaluation {
   readonly value: Value | undefined
   /** Position at which an undefined `main` originated. */
   readonly undefinedAt: Position | undefined
-  readonly error: NativeProblem | undefined
+  readonly error: NativeDiagnostic | undefined
   /** Whether the error is an exceeded limit. */
   readonly isOverLimit: boolean
   readonly rules: readonly RuleReport[]
@@ -60,7 +60,7 @@ export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
   const run = new Run({
     stepsMax: options.stepsMax ?? STEPS_MAX,
     isCancelled: options.isCancelled ?? (() => false),
-    recorder: options.explains === true ? new Recorder() : undefined,
+    recorder: options.explain === true ? new Recorder() : undefined,
   })
   try {
     return judged(new Execution(linked, options, run).mainValue(), run)
@@ -75,7 +75,7 @@ export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
 }
 
 /** A limit that is exceeded before the first call is reported at the start of the policy. */
-function placed(problem: NativeProblem, { main }: Linked): NativeProblem {
+function placed(problem: NativeDiagnostic, { main }: Linked): NativeDiagnostic {
   return problem.position.line === 0 ? main.source.problemAt(0, problem.message) : problem
 }
 
@@ -101,7 +101,7 @@ function ended(run: Run, rest: Ended): Evaluation {
   }
 }
 
-function judged(value: Value | NativeProblem, run: Run): Evaluation {
+function judged(value: Value | NativeDiagnostic, run: Run): Evaluation {
   if (isProblem(value)) return ended(run, { result: 'error', error: value })
   if (value instanceof Undefined)
     return ended(run, { result: 'undefined', value, undefinedAt: value.position })
@@ -109,7 +109,7 @@ function judged(value: Value | NativeProblem, run: Run): Evaluation {
   return ended(run, { result, value })
 }
 
-function isProblem(value: Value | NativeProblem): value is NativeProblem {
+function isProblem(value: Value | NativeDiagnostic): value is NativeDiagnostic {
   return typeof value === 'object' && value !== null && 'sourceLine' in value
 }
 
@@ -137,7 +137,7 @@ class Execution {
     this.#run = run
   }
 
-  mainValue(): Value | NativeProblem {
+  mainValue(): Value | NativeDiagnostic {
     const { main, globals } = this.#linked
     const frame = this.#frameOf(main)
     for (const name of globals) {
@@ -153,7 +153,7 @@ class Execution {
     return this.#verdictOf(found)
   }
 
-  #verdictOf(found: Value): Value | NativeProblem {
+  #verdictOf(found: Value): Value | NativeDiagnostic {
     const value = isRule(found) ? found.force() : found
     const kind = typeOf(value)
     if (kind !== 'null' && kind !== 'func' && kind !== 'rule') return value

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ELLIPSIS } from '@reeve/kit/truncate-text.ts'
 import { PRINT_LENGTH_MAX } from '../limits.ts'
-import { show } from '../value/show.ts'
+import { formatValue } from '../value/show.ts'
 import { compilePolicy, type PolicyOptions } from './policy.ts'
 import type { EvaluateOptions, Evaluation } from './execute.ts'
 
@@ -67,7 +67,7 @@ describe('the vectors of the reference', () => {
     it(text, () => {
       const evaluation = evaluate(text)
       assert.equal(evaluation.result, result, evaluation.error?.message)
-      if (value !== undefined) assert.equal(show(evaluation.value ?? null, 1000), value)
+      if (value !== undefined) assert.equal(formatValue(evaluation.value ?? null, 1000), value)
     })
 
   it('an undefined main tells where it came up', () => {
@@ -203,7 +203,7 @@ describe('expressions', () => {
     it(expression, () => {
       const evaluation = evaluate(`main = [${expression}]`)
       assert.equal(evaluation.error, undefined)
-      assert.equal(show(evaluation.value ?? null, 1000), `[${expected}]`)
+      assert.equal(formatValue(evaluation.value ?? null, 1000), `[${expected}]`)
     })
 })
 
@@ -264,7 +264,7 @@ describe('explanations', () => {
     const text =
       '# Everything is small.\nsmall = rule {\n  all xs as x { x.size < 10 }\n}\nmain = rule { small and true }'
     const xs = 'xs = [{"size": 5}, {"size": 12}]\n'
-    const { rules } = evaluate(xs + text, { explains: true })
+    const { rules } = evaluate(xs + text, { explain: true })
     const [small] = rules
     assert.equal(small?.name, 'small')
     assert.equal(small?.description, 'Everything is small.')
@@ -301,14 +301,14 @@ describe('explanations', () => {
     ]
     for (const text of quoted) {
       const code = `x = {"y": "z"}\nmain = rule { ${text} }`
-      const { rules } = evaluate(code, { explains: true })
+      const { rules } = evaluate(code, { explain: true })
       const [failure] = rules[0]?.failures ?? []
       assert.deepEqual([failure?.text, failure?.position.column], [text, 15])
     }
   })
 
   it('leave out what was false on the way to true', () => {
-    const { rules } = evaluate('main = rule { (1 is 2 or 3 is 3) and 4 is 5 }', { explains: true })
+    const { rules } = evaluate('main = rule { (1 is 2 or 3 is 3) and 4 is 5 }', { explain: true })
     assert.deepEqual(
       rules[0]?.failures.map(({ text }) => text),
       ['4 is 5'],

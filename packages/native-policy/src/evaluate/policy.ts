@@ -1,13 +1,13 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
-import type { NativeProblem, Position } from '../syntax/source.ts'
+import type { NativeDiagnostic, Position } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
 import { freeNames } from './free-names.ts'
-import { compileProgram, type Program, type ProgramText } from './program.ts'
+import { compileProgram, type Program, type SourceFile } from './program.ts'
 
 export interface PolicyOptions {
   /** Modules that may be imported, by import name. */
-  readonly modules?: ReadonlyMap<string, ProgramText>
+  readonly modules?: ReadonlyMap<string, SourceFile>
   /** Whether evaluations can supply an import. */
   readonly isImport?: (path: string) => boolean
   /** Hint for an unknown import: names an alternative. */
@@ -18,7 +18,7 @@ export interface PolicyOptions {
 
 /** A policy that is parsed, checked and compiled. May be evaluated any number of times. */
 export interface CompiledPolicy {
-  readonly warnings: readonly NativeProblem[]
+  readonly warnings: readonly NativeDiagnostic[]
   /** The comment at the top of the policy. */
   readonly description: string
   readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
@@ -35,9 +35,9 @@ export interface CompiledPolicy {
 }
 
 export function compilePolicy(
-  text: ProgramText,
+  text: SourceFile,
   options: PolicyOptions = {},
-): Result<CompiledPolicy, readonly NativeProblem[]> {
+): Result<CompiledPolicy, readonly NativeDiagnostic[]> {
   const linker = new Linker(options)
   const main = linker.compile(text, false)
   if (main === undefined || linker.problems.length > 0)
@@ -70,13 +70,13 @@ function globalsOf({ tree }: Program, globals: readonly string[]): readonly stri
   return globals.filter((name) => free.has(name))
 }
 
-function warningsOf({ tree, source }: Program): readonly NativeProblem[] {
+function warningsOf({ tree, source }: Program): readonly NativeDiagnostic[] {
   return tree.warnings.map(({ at, message }) => source.problemAt(at, message))
 }
 
 /** Compiles a policy and, transitively, the modules that it imports. */
 class Linker {
-  readonly problems: NativeProblem[] = []
+  readonly problems: NativeDiagnostic[] = []
   readonly modules = new Map<string, Program>()
   readonly #options: PolicyOptions
   /** Modules that are being linked, to detect import cycles. */
@@ -86,7 +86,7 @@ class Linker {
     this.#options = options
   }
 
-  compile(text: ProgramText, isModule: boolean): Program | undefined {
+  compile(text: SourceFile, isModule: boolean): Program | undefined {
     const program = compileProgram(text, {
       isModule,
       globals: isModule ? [] : (this.#options.globals ?? []),

@@ -1,7 +1,7 @@
 import { check } from '../check/check.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { parse } from '../syntax/parse.ts'
-import { Source, SyntaxProblem, type NativeProblem } from '../syntax/source.ts'
+import { Source, SyntaxProblem, type NativeDiagnostic } from '../syntax/source.ts'
 import type { Expression, Tree } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
 import { BUILTINS } from './builtins.ts'
@@ -37,7 +37,7 @@ export interface ProgramParam {
   readonly fallback: Code | undefined
 }
 
-export interface ProgramText {
+export interface SourceFile {
   readonly file: string
   readonly text: string
 }
@@ -52,9 +52,9 @@ export interface ProgramOptions {
 }
 
 export function compileProgram(
-  { file, text }: ProgramText,
+  { file, text }: SourceFile,
   options: ProgramOptions,
-): Result<Program, readonly NativeProblem[]> {
+): Result<Program, readonly NativeDiagnostic[]> {
   const source = new Source(file, text)
   const tree = parsed(source)
   if (!tree.ok) return err([tree.error])
@@ -62,7 +62,7 @@ export function compileProgram(
   return problems.length > 0 ? err(problems) : ok(makeProgram(source, tree.value, options))
 }
 
-function parsed(source: Source): Result<Tree, NativeProblem> {
+function parsed(source: Source): Result<Tree, NativeDiagnostic> {
   try {
     return ok(parse(source))
   } catch (thrown) {

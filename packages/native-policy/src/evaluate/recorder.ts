@@ -2,7 +2,7 @@ import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { FAILURES_PER_RULE_MAX, QUOTED_LENGTH_MAX, SHOWN_LENGTH_MAX } from '../limits.ts'
 import type { Position, Source } from '../syntax/source.ts'
 import type { Spot } from '../syntax/tree.ts'
-import { show } from '../value/show.ts'
+import { formatValue } from '../value/show.ts'
 import type { Value } from '../value/value.ts'
 
 /** An expression in a rule that was not true. */
@@ -61,10 +61,10 @@ export class Recorder {
     this.#failures.push({
       position: source.positionAt(spot.start),
       text: quoteOf(source, spot),
-      value: show(found.value, SHOWN_LENGTH_MAX),
+      value: formatValue(found.value, SHOWN_LENGTH_MAX),
       operands: found.operands.map(({ text, value }) => ({
         text,
-        value: show(value, SHOWN_LENGTH_MAX),
+        value: formatValue(value, SHOWN_LENGTH_MAX),
       })),
     })
   }

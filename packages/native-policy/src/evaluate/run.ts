@@ -11,7 +11,7 @@ import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { LruCache } from '@reeve/kit/lru-cache.ts'
 import { estimateRegexSize } from '@reeve/kit/regex-size.ts'
 import { compileRegex, type RE2JS } from '@reeve/kit/regex.ts'
-import type { NativeProblem, Position, Source } from '../syntax/source.ts'
+import type { NativeDiagnostic, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
 import type { Recorder, RuleReport } from './recorder.ts'
 
@@ -21,9 +21,9 @@ export type StopKind = 'error' | 'limit'
 /** Aborts an evaluation; caught in execute.ts. */
 export class Stop extends Error {
   readonly kind: StopKind
-  readonly problem: NativeProblem
+  readonly problem: NativeDiagnostic
 
-  constructor(kind: StopKind, problem: NativeProblem) {
+  constructor(kind: StopKind, problem: NativeDiagnostic) {
     super(problem.message)
     this.kind = kind
     this.problem = problem

@@ -1,6 +1,6 @@
 import { areEqual } from '../value/equal.ts'
 import { floatOf } from '../value/int.ts'
-import { keyOf, mapOf } from '../value/map.ts'
+import { keyOf, createMap } from '../value/map.ts'
 import {
   isFunction,
   isInt,
@@ -30,7 +30,7 @@ export function listsImport(): MapValue {
       context,
     ),
   )
-  return mapOf({
+  return createMap({
     concat: variadic('concat', [1, NO_LIMIT], (args, context) =>
       kept(
         lists(args, 'concat', context).flatMap(({ items }) => items),

@@ -1,5 +1,5 @@
 import { copyOf } from '../value/copy.ts'
-import { mapOf, OwnMap } from '../value/map.ts'
+import { createMap, OwnMap } from '../value/map.ts'
 import {
   isMap,
   ListValue,
@@ -14,7 +14,7 @@ import { textArgument, variadic } from './function.ts'
  * The import `collection/maps`: paths such as `a.0.b` or `a.*.b`. Maps are copied, not modified.
  */
 export function mapsImport(): MapValue {
-  return mapOf({
+  return createMap({
     get: variadic('get', [2, 3], (args, context) => {
       const found = read(mapArgument(args, 'get', context), pathOf(args, 'get', context), context)
       return found ?? args[2] ?? context.undefinedHere

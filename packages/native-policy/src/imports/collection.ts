@@ -1,6 +1,6 @@
 import { eachElement, elementsOf } from '../evaluate/elements.ts'
 import { areEqual } from '../value/equal.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import {
   isFunction,
   isMap,
@@ -15,7 +15,7 @@ import { variadic } from './function.ts'
 
 /** The import `collection`; its functions return lists. */
 export function collectionImport(): MapValue {
-  return mapOf({
+  return createMap({
     filter: variadic('filter', [2, 2], (args, context) =>
       selected(args, { name: 'filter', keeps: true }, context),
     ),

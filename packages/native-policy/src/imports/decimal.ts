@@ -1,6 +1,6 @@
 import { Decimal as BaseDecimal } from 'decimal.js'
 import { floatOf, wrapInt } from '../value/int.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import {
   isInt,
   isMap,
@@ -35,7 +35,7 @@ const SERIES_COST = 2000
 export function decimalImport(): MapValue {
   const both = (names: readonly string[], build: (name: string) => Value) =>
     Object.fromEntries(names.map((name) => [name, build(name)]))
-  return mapOf({
+  return createMap({
     new: typed('new', ['any'], ([value], context) => decimalValue(readDecimal(value, context))),
     nan: decimalValue(new Decimal(Number.NaN)),
     ...both(['infinity', 'inf'], (name) =>
@@ -107,7 +107,7 @@ const TESTS: readonly (readonly [
 ]
 
 function decimalValue(number: Number100): MapValue {
-  return mapOf({ ...fieldsOf(number), ...Object.fromEntries(methodsOf(number)) })
+  return createMap({ ...fieldsOf(number), ...Object.fromEntries(methodsOf(number)) })
 }
 
 function fieldsOf(number: Number100): Readonly<Record<string, Value>> {

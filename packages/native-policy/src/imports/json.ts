@@ -1,8 +1,8 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { Float } from '../value/int.ts'
-import { mapOf } from '../value/map.ts'
-import { plainJson } from '../value/plain-json.ts'
-import { plainSize, viewOf, type PlainValue } from '../value/view.ts'
+import { createMap } from '../value/map.ts'
+import { parseExactJson } from '../value/plain-json.ts'
+import { plainSize, toLazyValue, type JsonValue } from '../value/view.ts'
 import {
   isMap,
   isRule,
@@ -17,23 +17,23 @@ import { typed } from './function.ts'
 
 /** The import `json`. */
 export function jsonImport(): MapValue {
-  return mapOf({
+  return createMap({
     marshal: typed('marshal', ['any'], ([value], context) =>
       value instanceof Undefined ? value : new JsonWriter(context).write(value),
     ),
     unmarshal: typed('unmarshal', ['string'], ([text], context) => {
       const found = parseText(text, context)
       if (found === undefined) return context.fail('unmarshal: the text is no JSON')
-      return viewOf(found.plain)
+      return toLazyValue(found.plain)
     }),
     valid: typed('valid', ['string'], ([text], context) => parseText(text, context) !== undefined),
   })
 }
 
-function parseText(text: string, context: CallContext): { plain: PlainValue } | undefined {
+function parseText(text: string, context: CallContext): { plain: JsonValue } | undefined {
   context.charge(1 + Math.ceil(text.length / CHARACTERS_PER_STEP))
   try {
-    const plain = plainJson(text)
+    const plain = parseExactJson(text)
     context.keep(
       plainSize(plain, VALUE_DEPTH_MAX, () => context.fail('the JSON is nested too deep')),
     )

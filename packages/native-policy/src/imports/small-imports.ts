@@ -1,13 +1,13 @@
 import { decodeBase64, encodeBase64 } from '@reeve/kit/base64.ts'
 import { parseAddress, parseCidr, type Cidr } from '@reeve/kit/ip-address.ts'
 import { bytesOfText, textOfBytes } from '../value/bytes.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import { typeOf, type CallContext, type MapValue } from '../value/value.ts'
 import { typed } from './function.ts'
 
 /** The import `base64`: sections 4 and 5 of RFC 4648. */
 export function base64Import(): MapValue {
-  return mapOf({
+  return createMap({
     encode: typed('encode', ['string'], ([text]) => encodeBase64(bytesOfText(text))),
     decode: typed('decode', ['string'], ([text], context) => decoded(text, 'decode', context)),
     urlencode: typed('urlencode', ['string'], ([text]) =>
@@ -25,11 +25,11 @@ function decoded(text: string, name: string, context: CallContext): string {
 }
 
 export function typesImport(): MapValue {
-  return mapOf({ type_of: typed('type_of', ['any'], ([value]) => typeOf(value)) })
+  return createMap({ type_of: typed('type_of', ['any'], ([value]) => typeOf(value)) })
 }
 
 export function unitsImport(): MapValue {
-  return mapOf({
+  return createMap({
     kilobyte: 1024,
     megabyte: 1024 ** 2,
     gigabyte: 1024 ** 3,
@@ -39,12 +39,12 @@ export function unitsImport(): MapValue {
 }
 
 export function runtimeImport(version: string): MapValue {
-  return mapOf({ version })
+  return createMap({ version })
 }
 
 /** The import `sockaddr`: IP addresses and networks. */
 export function sockaddrImport(): MapValue {
-  return mapOf({
+  return createMap({
     is_contained: typed('is_contained', ['string', 'string'], ([outer, inner], context) =>
       contains(network(outer, context), network(inner, context)),
     ),

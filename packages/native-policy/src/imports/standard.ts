@@ -15,13 +15,13 @@ import { stringsImport } from './strings.ts'
 import { timeImport, type TimeSettings } from './time.ts'
 import { versionImport } from './version.ts'
 
-export interface StandardSettings {
+export interface StandardImportOptions {
   readonly time: TimeSettings
   /** Version of this program, returned by `runtime.version`. */
   readonly version: string
 }
 
-type Make = (settings: StandardSettings) => MapValue
+type Make = (settings: StandardImportOptions) => MapValue
 
 const STANDARD: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['base64', base64Import],
@@ -42,6 +42,9 @@ const STANDARD: ReadonlyMap<string, Make> = new Map<string, Make>([
 /** The imports available to every policy. */
 export const STANDARD_IMPORTS: ReadonlySet<string> = new Set(STANDARD.keys())
 
-export function standardImport(path: string, settings: StandardSettings): MapValue | undefined {
+export function standardImport(
+  path: string,
+  settings: StandardImportOptions,
+): MapValue | undefined {
   return STANDARD.get(path)?.(settings)
 }

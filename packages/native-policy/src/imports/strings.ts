@@ -1,6 +1,6 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
 import { Float } from '../value/int.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import {
   isInt,
   ListValue,
@@ -13,7 +13,7 @@ import { textArgument, typed, variadic } from './function.ts'
 
 /** The import `strings`. */
 export function stringsImport(): MapValue {
-  return mapOf({
+  return createMap({
     has_prefix: typed('has_prefix', ['string', 'string'], ([text, part]) => text.startsWith(part)),
     has_suffix: typed('has_suffix', ['string', 'string'], ([text, part]) => text.endsWith(part)),
     join: typed('join', ['list', 'string'], ([list, separator], context) =>

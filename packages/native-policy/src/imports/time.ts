@@ -1,5 +1,5 @@
 import { floorDivide, MONTHS, toWallTime, WEEKDAYS } from '@reeve/kit/calendar.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import { wrapInt } from '../value/int.ts'
 import {
   isInt,
@@ -28,7 +28,7 @@ const STAMP =
 
 /** The import `time`. Time does not advance while a policy runs. */
 export function timeImport(settings: TimeSettings): MapValue {
-  return mapOf({
+  return createMap({
     now: timespace(settings.nowNs, settings),
     load: typed('load', ['any'], ([value], context) =>
       timespace(momentOf(value, context), settings),
@@ -66,7 +66,7 @@ function timespace(ns: bigint, settings: TimeSettings): MapValue {
   const { weekday, month, day, year, hour, minute, second } = toWallTime(ms + offset * 1000)
   const order = (test: (difference: bigint) => boolean) =>
     typed('time', ['any'], ([other], context) => test(ns - momentOf(other, context)))
-  return mapOf({
+  return createMap({
     hour,
     minute,
     second,

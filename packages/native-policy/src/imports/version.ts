@@ -5,7 +5,7 @@ import {
   haveEqualSegments,
   type Version,
 } from '@reeve/kit/version.ts'
-import { mapOf } from '../value/map.ts'
+import { createMap } from '../value/map.ts'
 import { isMap, type CallContext, type MapValue, type Value } from '../value/value.ts'
 import { typed } from './function.ts'
 
@@ -14,7 +14,7 @@ const CONSTRAINT = /^\s*(=|!=|>=|<=|>|<|~>)?\s*(\S+)\s*$/
 
 /** The import `version`. */
 export function versionImport(): MapValue {
-  return mapOf({
+  return createMap({
     new: typed('new', ['string'], ([text], context) =>
       versionValue(text, readVersion(text, context)),
     ),
@@ -58,7 +58,7 @@ function versionValue(text: string, version: Version): MapValue {
     entries[name] = typed(name, ['string'], ([constraint], context) =>
       constraint.split(',').every((part) => satisfies(version, part, context)),
     )
-  return mapOf(entries)
+  return createMap(entries)
 }
 
 /** Accepts a version or its text. */

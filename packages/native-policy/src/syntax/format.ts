@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { assert } from '@reeve/kit/fault.ts'
 import { parse } from './parse.ts'
 import { scan } from './scan.ts'
-import { Source, SyntaxProblem, type NativeProblem } from './source.ts'
+import { Source, SyntaxProblem, type NativeDiagnostic } from './source.ts'
 import { spaceBetween, Spacing } from './spacing.ts'
 import type { Token } from './token.ts'
 
@@ -13,7 +13,7 @@ const INDENT = '  '
  * Line breaks and comments stay where they are. Only whitespace changes, which is verified by
  * comparing the tokens before and after.
  */
-export function formatNative(file: string, text: string): Result<string, NativeProblem> {
+export function formatNative(file: string, text: string): Result<string, NativeDiagnostic> {
   try {
     const source = new Source(file, text)
     // Only valid text is formatted: invalid tokens might merge.

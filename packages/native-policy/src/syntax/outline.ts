@@ -1,16 +1,19 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { childrenOf, isBlock, partsOf } from '../check/children.ts'
 import { parse } from './parse.ts'
-import { Source, SyntaxProblem, type NativeProblem, type Position } from './source.ts'
+import { Source, SyntaxProblem, type NativeDiagnostic, type Position } from './source.ts'
 import type { Expression, Statement } from './tree.ts'
 
 /** All statements and rules that an evaluation can cover. */
-export interface Outline {
+export interface CoverageTargets {
   readonly statements: readonly Position[]
   readonly rules: readonly Position[]
 }
 
-export function outlineOf(file: string, text: string): Result<Outline, NativeProblem> {
+export function findCoverageTargets(
+  file: string,
+  text: string,
+): Result<CoverageTargets, NativeDiagnostic> {
   const source = new Source(file, text)
   try {
     const { statements } = parse(source)
@@ -23,7 +26,7 @@ export function outlineOf(file: string, text: string): Result<Outline, NativePro
   }
 }
 
-class Collector implements Outline {
+class Collector implements CoverageTargets {
   readonly statements: Position[] = []
   readonly rules: Position[] = []
   readonly #source: Source

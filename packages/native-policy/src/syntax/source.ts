@@ -8,7 +8,7 @@ export interface Position {
 }
 
 /** An error or warning with its position. */
-export interface NativeProblem {
+export interface NativeDiagnostic {
   readonly message: string
   readonly position: Position
   /** The source line of the position. */
@@ -39,7 +39,7 @@ export class Source {
     return { file: this.file, offset, line: low + 1, column }
   }
 
-  problemAt(offset: number, message: string): NativeProblem {
+  problemAt(offset: number, message: string): NativeDiagnostic {
     const position = this.positionAt(offset)
     return { message, position, sourceLine: this.#lineAt(position.line) }
   }
@@ -62,9 +62,9 @@ export class Source {
 
 /** Aborts parsing or checking; caught by the functions that receive the text. */
 export class SyntaxProblem extends Error {
-  readonly problem: NativeProblem
+  readonly problem: NativeDiagnostic
 
-  constructor(problem: NativeProblem) {
+  constructor(problem: NativeDiagnostic) {
     super(problem.message)
     this.problem = problem
   }

@@ -65,6 +65,6 @@ export function compareKeys(left: Key, right: Key): number {
 }
 
 /** Creates a map of the host from names and values, such as an import. */
-export function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
+export function createMap(entries: Readonly<Record<string, Value>>): MapValue {
   return new OwnMap(Object.entries(entries))
 }

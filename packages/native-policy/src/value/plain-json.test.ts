@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainJson } from './plain-json.ts'
+import { parseExactJson } from './plain-json.ts'
 
 const CASES: readonly (readonly [text: string, value: unknown])[] = [
   ['[1, 1.5, "9007199254740993"]', [1, 1.5, '9007199254740993']],
@@ -13,10 +13,10 @@ const CASES: readonly (readonly [text: string, value: unknown])[] = [
 
 for (const [text, value] of CASES)
   test(`plain JSON: ${text} keeps its digits`, () => {
-    assert.deepEqual(plainJson(text), value)
+    assert.deepEqual(parseExactJson(text), value)
   })
 
 test('plain JSON: very deep values with long numbers are a syntax error', () => {
   const text = `${'['.repeat(100_000)}9007199254740993${']'.repeat(100_000)}`
-  assert.throws(() => plainJson(text), SyntaxError)
+  assert.throws(() => parseExactJson(text), SyntaxError)
 })

@@ -1,14 +1,14 @@
-import type { PlainValue } from './view.ts'
+import type { JsonValue } from './view.ts'
 
 /** A run of sixteen digits may be an integer that a JavaScript number cannot represent. */
 const LONG_NUMBER = /\d{16}/
 const WHOLE = /^-?\d{1,19}$/
 
 /** Parses JSON with exact 64-bit integers. Throws `SyntaxError` like `JSON.parse`. */
-export function plainJson(text: string): PlainValue {
+export function parseExactJson(text: string): JsonValue {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text)
   try {
-    return JSON.parse(text, (_key, value: PlainValue, ...rest: readonly unknown[]) =>
+    return JSON.parse(text, (_key, value: JsonValue, ...rest: readonly unknown[]) =>
       typeof value === 'number' && !Number.isSafeInteger(value) ? exact(value, rest[0]) : value,
     )
   } catch (thrown) {

@@ -3,7 +3,7 @@ import { Float } from './int.ts'
 import { isFunction, isMap, ListValue, Undefined, type Key, type Value } from './value.ts'
 
 /** Formats a value for reports and `print`, truncated to `lengthMax` characters. */
-export function show(value: Value, lengthMax: number): string {
+export function formatValue(value: Value, lengthMax: number): string {
   const writer = new Writer(lengthMax)
   writer.write(value, 0)
   return writer.text

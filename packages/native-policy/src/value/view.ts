@@ -3,32 +3,32 @@ import { Float, wrapInt } from './int.ts'
 import { ListValue, type Key, type MapValue, type Value } from './value.ts'
 
 /** JSON data of the host. Integers may be bigints. */
-export type PlainValue =
+export type JsonValue =
   | null
   | boolean
   | string
   | number
   | bigint
   | undefined
-  | readonly PlainValue[]
-  | { readonly [key: string]: PlainValue }
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue }
 
 /** How the fields of a host object appear to a policy. */
-export interface ViewShape {
+export interface FieldMapping {
   /** The name of a field in policies. */
   readonly nameOf: (field: string) => string
   /** The mapping of a field's value; the same mapping if it has none of its own. */
-  readonly shapeOf: (field: string) => ViewShape
+  readonly shapeOf: (field: string) => FieldMapping
 }
 
 /** Leaves all names unchanged, at every level. */
-const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
+const AS_IS: FieldMapping = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
 /**
  * Wraps JSON data without converting it first: a job or a plan has tens of thousands of fields, and
  * a policy reads few of them.
  */
-export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
+export function toLazyValue(plain: JsonValue, shape: FieldMapping = AS_IS): Value {
   if (plain === null || plain === undefined) return null
   switch (typeof plain) {
     case 'boolean':
@@ -40,7 +40,7 @@ export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
       return numberOf(plain)
     default:
       return isList(plain)
-        ? new ListValue(plain.map((item) => viewOf(item, shape)))
+        ? new ListValue(plain.map((item) => toLazyValue(item, shape)))
         : new View(plain, shape)
   }
 }
@@ -50,21 +50,21 @@ function numberOf(plain: number): Value {
   return Number.isInteger(plain) && !Number.isSafeInteger(plain) ? new Float(plain) : plain
 }
 
-function isList(plain: object): plain is readonly PlainValue[] {
+function isList(plain: object): plain is readonly JsonValue[] {
   return Array.isArray(plain)
 }
 
 /** Reads its object lazily by key. The first write copies the keys into a mutable map. */
 class View implements MapValue {
   readonly isMap = true
-  readonly #shape: ViewShape
+  readonly #shape: FieldMapping
   readonly #read = new Map<Key, Value>()
   /** Fields of the object by their names in policies. */
   readonly #fields: Map<Key, string>
-  readonly #plain: { readonly [key: string]: PlainValue }
+  readonly #plain: { readonly [key: string]: JsonValue }
   #sorted: readonly Key[] | undefined
 
-  constructor(plain: { readonly [key: string]: PlainValue }, shape: ViewShape) {
+  constructor(plain: { readonly [key: string]: JsonValue }, shape: FieldMapping) {
     this.#plain = plain
     this.#shape = shape
     this.#fields = new Map(Object.keys(plain).map((field) => [shape.nameOf(field), field]))
@@ -79,7 +79,7 @@ class View implements MapValue {
     if (known !== undefined) return known
     const field = this.#fields.get(key)
     if (field === undefined) return undefined
-    const value = viewOf(this.#plain[field], this.#shape.shapeOf(field))
+    const value = toLazyValue(this.#plain[field], this.#shape.shapeOf(field))
     this.#read.set(key, value)
     return value
   }
@@ -116,7 +116,7 @@ class View implements MapValue {
 }
 
 /** Number of values in JSON data; calls `refuse` if they are nested deeper than `depthMax`. */
-export function plainSize(plain: PlainValue, depthMax: number, refuse: () => never): number {
+export function plainSize(plain: JsonValue, depthMax: number, refuse: () => never): number {
   if (depthMax === 0) return refuse()
   if (plain === null || typeof plain !== 'object') return 1
   let size = 1

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { formatDiagnostic, parseJson, parseLegacy, type Body, type Expression } from '@reeve/hcl'
+import { formatDiagnostic, parseHclJson, parseHcl1, type Body, type Expression } from '@reeve/hcl'
 import { ACL_RULES_LENGTH_MAX } from './limits.ts'
 
 /** One `name … value` of a document. Both syntaxes come down to these, in source order. */
@@ -25,8 +25,8 @@ export function readRuleText(text: string): Result<RuleMap, string> {
     return err(`the text is longer than ${ACL_RULES_LENGTH_MAX} characters`)
   const isJson = text.trimStart().startsWith('{')
   const body = isJson
-    ? parseJson(text, 'rules', { hasTemplates: false })
-    : parseLegacy(text, 'rules')
+    ? parseHclJson(text, 'rules', { hasTemplates: false })
+    : parseHcl1(text, 'rules')
   if (body.ok) return ok(entriesOf(body.value))
   const [first] = body.error
   return err(first === undefined ? 'the text cannot be read' : formatDiagnostic(first))

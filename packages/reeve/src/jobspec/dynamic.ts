@@ -8,7 +8,7 @@ import {
   entriesOf,
   errorAt,
   evaluate,
-  formatConversionProblem,
+  formatConversionError,
   isList,
   listOf,
   makeObject,
@@ -134,7 +134,7 @@ function evaluateLabels(
     err([
       errorAt(span, 'Invalid labels', `The labels of a block are a list of strings: ${message}.`),
     ])
-  if (!texts.ok) return refuse(formatConversionProblem(texts.error))
+  if (!texts.ok) return refuse(formatConversionError(texts.error))
   const labels: Label[] = []
   for (const text of isList(texts.value) ? texts.value : [null]) {
     if (typeof text !== 'string') return refuse('they must not be null')

@@ -7,7 +7,7 @@ import {
   childScope,
   decodeBody,
   errorAt,
-  inspectContent,
+  readPartialContent,
   type Attribute,
   type Block,
   type Body,
@@ -85,7 +85,7 @@ function readJobFile(
   const bodies = (request.variableTexts ?? []).flatMap((text) => readText(text, findings) ?? [])
   if (body === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
   if (isApiJob(body)) return err([errorAt(body.anchor, 'Missing job block', API_JOB)])
-  const { content: top, diagnostics } = inspectContent(body, TOP)
+  const { content: top, diagnostics } = readPartialContent(body, TOP)
   noteAll(findings, diagnostics)
   const block = findJobBlock(body, top, findings)
   const scope = makeJobScope(functions)
@@ -165,7 +165,7 @@ function evaluateNames(inputs: Inputs, scope: Scope, findings: Findings): Names 
 
 function readLocals(top: Content, findings: Findings): readonly Attribute[] {
   return blocksOf(top, 'locals').flatMap((block) => {
-    const { content, diagnostics } = inspectContent(block.body, { otherAttributes: {} })
+    const { content, diagnostics } = readPartialContent(block.body, { otherAttributes: {} })
     noteAll(findings, diagnostics)
     return [...content.attributes.values()]
   })

@@ -1,6 +1,6 @@
 import type { HostVolumeInput } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { decodeBody, makeScope, type Diagnostic } from '@reeve/hcl'
+import { decodeBody, createScope, type Diagnostic } from '@reeve/hcl'
 import { buildRecord } from './build/build.ts'
 import { inReadingOrder, noFindings } from './findings.ts'
 import { JOB_FILE_STEPS_MAX } from './limits.ts'
@@ -19,7 +19,7 @@ const isDeferred = (root: string): boolean => NODE_ROOTS.has(root)
 export function parseVolumeFile(file: NamedText): Result<HostVolumeInput, readonly Diagnostic[]> {
   const body = readSource(file)
   if (!body.ok) return body
-  const scope = makeScope({ isDeferred, limits: { stepsMax: JOB_FILE_STEPS_MAX } })
+  const scope = createScope({ isDeferred, limits: { stepsMax: JOB_FILE_STEPS_MAX } })
   const decoded = decodeBody(body.value, VOLUME.schema, { scope })
   if (!decoded.ok) return err(decoded.error)
   const findings = noFindings()

@@ -1,5 +1,5 @@
 import { err, type Result } from '@reeve/kit/result.ts'
-import { errorAt, makeSource, parse, parseJson, type Body, type Diagnostic } from '@reeve/hcl'
+import { errorAt, makeSource, parseHcl, parseHclJson, type Body, type Diagnostic } from '@reeve/hcl'
 import { JOB_FILE_LENGTH_MAX } from './limits.ts'
 
 /** A text and its name in messages. */
@@ -18,7 +18,7 @@ export function isJsonSyntax(text: string): boolean {
 export function readSource({ file, text }: NamedText): Result<Body, readonly Diagnostic[]> {
   const tooLong = checkLength({ file, text })
   if (tooLong !== undefined) return err([tooLong])
-  return isJsonSyntax(text) ? parseJson(text, file) : parse(text, file)
+  return isJsonSyntax(text) ? parseHclJson(text, file) : parseHcl(text, file)
 }
 
 /** Checks the length before parsing; undefined if it is allowed. */

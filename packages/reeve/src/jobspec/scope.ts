@@ -1,6 +1,6 @@
 import { err } from '@reeve/kit/result.ts'
 import {
-  makeScope,
+  createScope,
   type AttributeKind,
   type FunctionDefinition,
   type LazyFunction,
@@ -13,7 +13,7 @@ import { JOB_FILE_STEPS_MAX } from './limits.ts'
  * interpolated on the node that runs the task, and stays text.
  */
 export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
-  return makeScope({
+  return createScope({
     functions: Object.fromEntries(functions),
     isDeferred: (root) => root !== 'var' && root !== 'local',
     kindOf: (root) => (Object.hasOwn(DECLARED, root) ? DECLARED[root] : undefined),

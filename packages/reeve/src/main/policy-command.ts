@@ -127,10 +127,10 @@ async function surroundings() {
   const { nodeCrypto } = await import('@reeve/kit/node')
   const { createTimeZoneOffset } = await import('@reeve/kit/time-zone.ts')
   const nowNs = BigInt(Date.now()) * 1_000_000n
-  const offsetAt = createTimeZoneOffset()
+  const zoneOffset = createTimeZoneOffset()
   const time = { nowNs, zone: 'UTC', offsetSeconds: () => 0 }
   return {
     settings: { time, version: readVersion() },
-    rego: { nowNs, offsetAt, crypto: nodeCrypto, random: () => Math.random() },
+    rego: { nowNs, zoneOffset, crypto: nodeCrypto, random: () => Math.random() },
   }
 }

@@ -5,7 +5,7 @@ import { setupTexts } from './build-stamp.ts'
  * known what was asked for: a version must not wait for a scheduler, and a missing set-up is no
  * stack trace.
  */
-const NODE_MAJOR_MIN = 24
+const NODE_MAJOR_MIN = 26
 const FAILED = 1
 
 /**

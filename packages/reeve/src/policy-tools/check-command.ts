@@ -1,4 +1,4 @@
-import { compilePolicies } from '@reeve/rego'
+import { compileRego } from '@reeve/rego'
 import { withData } from '../policy/index.ts'
 import type { TextFile } from './files.ts'
 import { fileProblem, formatProblem, fromNative, fromRego, toJsonProblem } from './problem.ts'
@@ -42,10 +42,10 @@ function checkNative({ policy, base }: NativeTarget): readonly ToolProblem[] {
 function checkRego({ rego, queries }: Targets): readonly ToolProblem[] {
   if (rego.length === 0) return []
   const texts = textsOf(rego)
-  const compiled = compilePolicies({ modules: rego, version: 'detect' })
+  const compiled = compileRego({ modules: rego, version: 'detect' })
   if (!compiled.ok) return compiled.error.map((problem) => fromRego(problem, texts))
   return queries.flatMap(({ name, query }) => {
-    const asked = compiled.value.document(withData(query))
+    const asked = compiled.value.prepareDocument(withData(query))
     return asked.ok ? [] : [fileProblem(`query of "${name}"`, asked.error.message)]
   })
 }

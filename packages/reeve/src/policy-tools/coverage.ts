@@ -1,4 +1,4 @@
-import { outlineOf, type Evaluation } from '@reeve/native-policy'
+import { findCoverageTargets, type Evaluation } from '@reeve/native-policy'
 import { RuleCoverage, type ModuleCoverage, type RegoVersion, type TraceEvent } from '@reeve/rego'
 import type { TextFile } from './files.ts'
 
@@ -23,7 +23,7 @@ export class Coverage {
   readonly #rego = new RuleCoverage()
 
   addNative({ file, text }: TextFile): void {
-    const outline = outlineOf(file, text)
+    const outline = findCoverageTargets(file, text)
     if (this.#files.has(file) || !outline.ok) return
     const marks = new FileMarks()
     for (const { offset, line } of outline.value.statements) marks.statements.set(offset, line)

@@ -1,6 +1,6 @@
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import { plainJson, type PlainValue, type StandardSettings } from '@reeve/native-policy'
+import { parseExactJson, type JsonValue, type StandardImportOptions } from '@reeve/native-policy'
 import type { Answer } from './answer.ts'
 import { evaluateNative } from './evaluate-native.ts'
 import { evaluateRego } from './evaluate-rego.ts'
@@ -20,7 +20,7 @@ export interface EvaluateRequest {
   /** `name=value` each; a value that is not JSON is a string. */
   readonly params: readonly string[]
   readonly isJson: boolean
-  readonly settings: StandardSettings
+  readonly settings: StandardImportOptions
   readonly rego: RegoTesting['options']
   readonly terminal: ToolTerminal
 }
@@ -61,22 +61,22 @@ async function answersOf(
   return ok(answers)
 }
 
-async function readInput(file: string | undefined): Promise<Result<PlainValue, ToolProblem>> {
+async function readInput(file: string | undefined): Promise<Result<JsonValue, ToolProblem>> {
   if (file === undefined) return ok(undefined)
   const text = await readText(file)
   if (!text.ok) return text
   try {
-    return ok(plainJson(text.value))
+    return ok(parseExactJson(text.value))
   } catch (thrown) {
     return err(fileProblem(file, `It is no JSON: ${errorMessage(thrown)}.`))
   }
 }
 
-function paramOf(text: string): readonly [string, PlainValue] {
+function paramOf(text: string): readonly [string, JsonValue] {
   const at = text.indexOf('=')
   const [name, value] = at < 0 ? [text, 'true'] : [text.slice(0, at), text.slice(at + 1)]
   try {
-    return [name, plainJson(value)]
+    return [name, parseExactJson(value)]
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return [name, value]
     throw thrown

@@ -1,11 +1,11 @@
 import {
-  show,
+  formatValue,
   type CompiledPolicy,
   type Evaluation,
-  type PlainValue,
-  type ProgramText,
+  type JsonValue,
+  type SourceFile,
   type RuleReport,
-  type StandardSettings,
+  type StandardImportOptions,
 } from '@reeve/native-policy'
 import {
   concernOf,
@@ -22,11 +22,11 @@ import { compileIn, evaluationOptions, type Surroundings } from './surroundings.
 
 export interface NativeAsking {
   readonly surroundings: Surroundings
-  readonly input: PlainValue
-  readonly settings: StandardSettings
+  readonly input: JsonValue
+  readonly settings: StandardImportOptions
 }
 
-export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answer {
+export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer {
   const { surroundings, input } = asking
   const given = withInput(surroundings, input)
   const compiled = compileIn(policy, given)
@@ -50,7 +50,7 @@ export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answe
       trace: { description: compiled.value.description, result: true, skipped },
     }
   const options = optionsOf(policy, { ...asking, surroundings: given })
-  const evaluation = compiled.value.evaluate({ ...options, explains: true })
+  const evaluation = compiled.value.evaluate({ ...options, explain: true })
   return answerOf(policy.file, compiled.value.description, evaluation)
 }
 
@@ -58,13 +58,13 @@ export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answe
  * Returns why a policy is skipped. As on the server, a policy for plans does not apply to a job,
  * nor the reverse.
  */
-function skippedFor(compiled: CompiledPolicy, input: PlainValue): string | undefined {
+function skippedFor(compiled: CompiledPolicy, input: JsonValue): string | undefined {
   const subject = subjectOf(input)
   return subject === undefined ? undefined : skipReason(concernOf(compiled), subject)
 }
 
 /** Returns the subject if the document is in the input form of `opa` policies. */
-function subjectOf(input: PlainValue): Subject | undefined {
+function subjectOf(input: JsonValue): Subject | undefined {
   if (!isObject(input)) return undefined
   const { plan, run, job, existing_job: existing, namespace, token } = input
   if (isObject(plan)) return { kind: 'plan', plan, run: isObject(run) ? run : {} }
@@ -80,13 +80,13 @@ function subjectOf(input: PlainValue): Subject | undefined {
 }
 
 /** Makes the members of any other document globals. */
-function withInput(surroundings: Surroundings, input: PlainValue): Surroundings {
+function withInput(surroundings: Surroundings, input: JsonValue): Surroundings {
   if (!isObject(input) || subjectOf(input) !== undefined) return surroundings
   const globals = new Map([...surroundings.globals, ...Object.entries(input)])
   return { ...surroundings, globals }
 }
 
-function optionsOf(policy: ProgramText, { surroundings, input, settings }: NativeAsking) {
+function optionsOf(policy: SourceFile, { surroundings, input, settings }: NativeAsking) {
   const subject = subjectOf(input)
   if (subject === undefined) return evaluationOptions(surroundings, settings)
   const data = new NativeData(subject, settings)
@@ -95,13 +95,13 @@ function optionsOf(policy: ProgramText, { surroundings, input, settings }: Nativ
   return { ...options, globals }
 }
 
-function isObject(value: PlainValue): value is PlainObject {
+function isObject(value: JsonValue): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function answerOf(policy: string, description: string, evaluation: Evaluation): Answer {
   const { result, value, undefinedAt, error, rules, printed, steps } = evaluation
-  const shown = value === undefined ? [] : [`main is ${show(value, SHOWN_MAX)}`]
+  const shown = value === undefined ? [] : [`main is ${formatValue(value, SHOWN_MAX)}`]
   const place =
     undefinedAt === undefined
       ? []
@@ -125,7 +125,7 @@ function answerOf(policy: string, description: string, evaluation: Evaluation): 
 }
 
 function ruleLines({ name, position, value, failures }: RuleReport): readonly string[] {
-  const head = `rule ${name} at ${position.line}:${position.column} is ${show(value, SHOWN_MAX)}`
+  const head = `rule ${name} at ${position.line}:${position.column} is ${formatValue(value, SHOWN_MAX)}`
   return [
     head,
     ...failures.map((failure) => {

@@ -1,13 +1,13 @@
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 import {
-  compilePolicies,
+  compileRego,
   formatValue,
-  fromPlain,
+  fromJson,
   objectOf,
   ObjectValue,
   SetValue,
-  toPlain,
-  type CompiledPolicies,
+  toJson,
+  type RegoProgram,
   type Value,
 } from '@reeve/rego'
 import { opaQuery, withData } from '../policy/index.ts'
@@ -21,15 +21,15 @@ import type { Targets } from './targets.ts'
 export interface RegoAsking {
   /** Defaults to the query of the set, otherwise to `deny` of the first package. */
   readonly query: string | undefined
-  readonly input: PlainValue
+  readonly input: JsonValue
   /** Sets `data.parameters`, like the parameters of a set on the server. */
-  readonly params: ReadonlyMap<string, PlainValue>
+  readonly params: ReadonlyMap<string, JsonValue>
   readonly options: RegoTesting['options']
 }
 
 export function evaluateRego(targets: Targets, asking: RegoAsking): readonly Answer[] {
   const texts = textsOf(targets.rego)
-  const compiled = compilePolicies({ modules: targets.rego, version: 'detect' })
+  const compiled = compileRego({ modules: targets.rego, version: 'detect' })
   if (!compiled.ok) {
     const problems = compiled.error.map((problem) => fromRego(problem, texts))
     const policy = problems[0]?.file ?? 'rego'
@@ -47,21 +47,21 @@ function queriesOf({ rego, queries }: Targets, given: string | undefined): reado
 }
 
 interface Asked {
-  readonly policies: CompiledPolicies
+  readonly policies: RegoProgram
   readonly texts: ReadonlyMap<string, string>
   readonly asking: RegoAsking
 }
 
 function ask(query: string, { policies, texts, asking }: Asked): Answer {
   const empty = { policy: query, lines: [], problems: [], printed: '', trace: {} }
-  const asked = policies.document(query)
+  const asked = policies.prepareDocument(query)
   if (!asked.ok)
     return { ...empty, outcome: 'refused', problems: [fileProblem(query, asked.error.message)] }
   const lines: string[] = []
   const answer = asked.value.evaluate({
     ...asking.options,
-    input: asking.input === undefined ? undefined : fromPlain(asking.input),
-    data: objectOf([['parameters', fromPlain(Object.fromEntries(asking.params))]]),
+    input: asking.input === undefined ? undefined : fromJson(asking.input),
+    data: objectOf([['parameters', fromJson(Object.fromEntries(asking.params))]]),
     limits: { stepsMax: STEPS_MAX },
     print: (line) => lines.push(`${line}\n`),
   })
@@ -79,7 +79,7 @@ function ask(query: string, { policies, texts, asking }: Asked): Answer {
 function judged(value: Value | undefined): Pick<Answer, 'outcome' | 'lines' | 'trace'> {
   if (value === undefined)
     return { outcome: 'undefined', lines: ['nothing defines it'], trace: { value: null } }
-  const trace = { value: toPlain(value) }
+  const trace = { value: toJson(value) }
   if (typeof value === 'boolean') return { outcome: value ? 'pass' : 'fail', lines: [], trace }
   const items = itemsOf(value)
   if (items !== undefined)

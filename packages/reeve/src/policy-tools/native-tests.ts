@@ -1,12 +1,12 @@
 import { basename, dirname, extname, join } from 'node:path'
 import {
   areEqual,
-  show,
-  viewOf,
+  formatValue,
+  toLazyValue,
   type Evaluation,
-  type PlainValue,
-  type ProgramText,
-  type StandardSettings,
+  type JsonValue,
+  type SourceFile,
+  type StandardImportOptions,
   type Value,
 } from '@reeve/native-policy'
 import { importSpellings } from '../policy/index.ts'
@@ -24,7 +24,7 @@ import {
 import { errored, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface NativeTesting {
-  readonly settings: StandardSettings
+  readonly settings: StandardImportOptions
   readonly coverage: Coverage | undefined
   readonly isWanted: TestChoice
   /** Settings of the set's manifest. */
@@ -33,7 +33,7 @@ export interface NativeTesting {
 
 /** Runs `test/<policy>/*.hcl|json` beside a policy. */
 export async function testNative(
-  policy: ProgramText,
+  policy: SourceFile,
   testing: NativeTesting,
 ): Promise<readonly TestResult[]> {
   const name = basename(policy.file, extname(policy.file))
@@ -54,7 +54,7 @@ interface Case {
 }
 
 async function runCase(
-  policy: ProgramText,
+  policy: SourceFile,
   { path, ...test }: Case,
   { settings, coverage, base }: NativeTesting,
 ): Promise<TestResult> {
@@ -75,7 +75,7 @@ async function runCase(
     if (module !== undefined && !isMocked) coverage?.addNative(module)
   }
   const options = evaluationOptions(surroundings.value, settings)
-  const evaluation = compiled.value.evaluate({ ...options, explains: true })
+  const evaluation = compiled.value.evaluate({ ...options, explain: true })
   coverage?.evaluated(evaluation)
   return judged(test, evaluation, loaded.value.manifest.expected)
 }
@@ -83,11 +83,11 @@ async function runCase(
 function judged(
   test: Pick<TestResult, 'policy' | 'name'>,
   evaluation: Evaluation,
-  expected: ReadonlyMap<string, PlainValue> | undefined,
+  expected: ReadonlyMap<string, JsonValue> | undefined,
 ): TestResult {
   const { error, printed } = evaluation
   if (error !== undefined) return { ...errored(test, [fromNative(error)]), printed }
-  const wanted = expected ?? new Map<string, PlainValue>([['main', true]])
+  const wanted = expected ?? new Map<string, JsonValue>([['main', true]])
   const reasons = [...wanted].flatMap(([name, value]) => complaint(evaluation, name, value))
   const isPassed = reasons.length === 0
   const problems = isPassed ? [] : failures(evaluation)
@@ -95,19 +95,19 @@ function judged(
 }
 
 /** Compares only the listed rules; a listed rule that was not evaluated is a failure. */
-function complaint(evaluation: Evaluation, name: string, wanted: PlainValue): readonly string[] {
+function complaint(evaluation: Evaluation, name: string, wanted: JsonValue): readonly string[] {
   const found = name === 'main' ? mainOf(evaluation, wanted) : ruleOf(evaluation, name)
   if (found === undefined) return [`the rule "${name}" was not evaluated`]
-  const value = viewOf(wanted)
+  const value = toLazyValue(wanted)
   if (areEqual(found, value, () => undefined) === true) return []
-  return [`"${name}" is ${show(found, SHOWN_MAX)}, not ${show(value, SHOWN_MAX)}`]
+  return [`"${name}" is ${formatValue(found, SHOWN_MAX)}, not ${formatValue(value, SHOWN_MAX)}`]
 }
 
 /**
  * Returns the main value as a boolean if the test expects one, because any value counts as pass or
  * fail.
  */
-function mainOf({ value, result }: Evaluation, wanted: PlainValue): Value | undefined {
+function mainOf({ value, result }: Evaluation, wanted: JsonValue): Value | undefined {
   const isVerdict = typeof wanted === 'boolean' && typeof value !== 'boolean'
   return isVerdict && result !== 'undefined' ? result === 'pass' : value
 }

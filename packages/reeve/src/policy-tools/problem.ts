@@ -1,6 +1,6 @@
 import type { Diagnostic } from '@reeve/hcl'
-import type { NativeProblem } from '@reeve/native-policy'
-import type { RegoProblem } from '@reeve/rego'
+import type { NativeDiagnostic } from '@reeve/native-policy'
+import type { RegoDiagnostic } from '@reeve/rego'
 
 /** A problem in a file, with its position; line 0 means the file as a whole. */
 export interface ToolProblem {
@@ -19,7 +19,7 @@ export function fileProblem(file: string, message: string): ToolProblem {
 }
 
 export function fromNative(
-  { message, position, sourceLine }: NativeProblem,
+  { message, position, sourceLine }: NativeDiagnostic,
   severity: ToolProblem['severity'] = 'error',
 ): ToolProblem {
   const { file, line, column } = position
@@ -27,7 +27,7 @@ export function fromNative(
 }
 
 export function fromRego(
-  { message, location }: Pick<RegoProblem, 'message' | 'location'>,
+  { message, location }: Pick<RegoDiagnostic, 'message' | 'location'>,
   texts: ReadonlyMap<string, string>,
 ): ToolProblem {
   const { file, row, column } = location

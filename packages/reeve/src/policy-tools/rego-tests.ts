@@ -1,9 +1,9 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  compilePolicies,
+  compileRego,
   formatValue,
   ObjectValue,
-  type CompiledPolicies,
+  type RegoProgram,
   type EvaluateOptions,
   type NamedRule,
   type TraceEvent,
@@ -16,7 +16,7 @@ import { fileProblem, fromRego, type ToolProblem } from './problem.ts'
 import { errored, type TestCase, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface RegoTesting {
-  readonly options: Pick<EvaluateOptions, 'nowNs' | 'offsetAt' | 'random' | 'crypto'>
+  readonly options: Pick<EvaluateOptions, 'nowNs' | 'zoneOffset' | 'random' | 'crypto'>
   readonly coverage: Coverage | undefined
   readonly isWanted: TestChoice
 }
@@ -30,7 +30,7 @@ export function testRego(
   const names = new TestNames()
   const { ruleName } = names
   const tellsCases = ({ name }: NamedRule): boolean => isTest(name)
-  const compiled = compilePolicies({ modules, version: 'detect', ruleName, tellsCases })
+  const compiled = compileRego({ modules, version: 'detect', ruleName, tellsCases })
   if (!compiled.ok) return err(compiled.error.map((problem) => fromRego(problem, texts)))
   const { versions } = compiled.value
   for (const module of modules) coverage?.addRego(module, versions.get(module.file) ?? 1)
@@ -81,13 +81,15 @@ function isTest(name: string): boolean {
 }
 
 interface Running extends Omit<RegoTesting, 'isWanted'> {
-  readonly policies: CompiledPolicies
+  readonly policies: RegoProgram
   readonly texts: ReadonlyMap<string, string>
 }
 
 function runTest(test: RegoTest, { policies, texts, options, coverage }: Running): TestResult {
   const { policy, name } = test
-  const query = policies.query(`answer = ${policy}[${JSON.stringify(name)}]`, { explains: true })
+  const query = policies.prepareQuery(`answer = ${policy}[${JSON.stringify(name)}]`, {
+    explain: true,
+  })
   if (!query.ok) return errored({ policy, name }, [fromRego(query.error, texts)])
   const lines: string[] = []
   const failed: ToolProblem[] = []

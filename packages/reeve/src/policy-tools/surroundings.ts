@@ -2,16 +2,16 @@ import { dirname, join } from 'node:path'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicy,
-  plainJson,
+  parseExactJson,
   standardImport,
-  StaticData,
-  viewOf,
+  StaticImports,
+  toLazyValue,
   type CompiledPolicy,
   type EvaluateOptions,
-  type NativeProblem,
-  type PlainValue,
-  type ProgramText,
-  type StandardSettings,
+  type NativeDiagnostic,
+  type JsonValue,
+  type SourceFile,
+  type StandardImportOptions,
   type Value,
 } from '@reeve/native-policy'
 import {
@@ -30,12 +30,12 @@ import { fileProblem, fromManifest, type ToolProblem } from './problem.ts'
 
 /** Imports, modules and mocks of a native policy besides the standard imports. */
 export interface Surroundings {
-  readonly modules: ReadonlyMap<string, ProgramText>
-  readonly statics: ReadonlyMap<string, PlainValue>
-  readonly params: ReadonlyMap<string, PlainValue>
-  readonly globals: ReadonlyMap<string, PlainValue>
+  readonly modules: ReadonlyMap<string, SourceFile>
+  readonly statics: ReadonlyMap<string, JsonValue>
+  readonly params: ReadonlyMap<string, JsonValue>
+  readonly globals: ReadonlyMap<string, JsonValue>
   /** Imports that are mocked with data. */
-  readonly mocks: ReadonlyMap<string, PlainValue>
+  readonly mocks: ReadonlyMap<string, JsonValue>
 }
 
 export const NOTHING: Surroundings = {
@@ -102,9 +102,9 @@ export async function surroundingsOf(
 
 class Loader {
   readonly problems: ToolProblem[] = []
-  readonly modules: Map<string, ProgramText>
-  readonly statics: Map<string, PlainValue>
-  readonly mocks: Map<string, PlainValue>
+  readonly modules: Map<string, SourceFile>
+  readonly statics: Map<string, JsonValue>
+  readonly mocks: Map<string, JsonValue>
   readonly #file: string
 
   constructor(file: string, base: Surroundings) {
@@ -131,14 +131,14 @@ class Loader {
     const file = await this.#read(source)
     if (file === undefined) return
     try {
-      this.statics.set(name, plainJson(file.text))
+      this.statics.set(name, parseExactJson(file.text))
     } catch (thrown) {
       if (!(thrown instanceof SyntaxError)) throw thrown
       this.problems.push(fileProblem(file.file, `It is no JSON: ${thrown.message}.`))
     }
   }
 
-  async #read(source: string): Promise<ProgramText | undefined> {
+  async #read(source: string): Promise<SourceFile | undefined> {
     const file = resolveSource(this.#file, source)
     if (!file.ok) {
       this.problems.push(fileProblem(this.#file, file.error))
@@ -159,10 +159,10 @@ export function resolveSource(file: string, source: string): Result<string, stri
 }
 
 export function compileIn(
-  policy: ProgramText,
+  policy: SourceFile,
   { modules, statics, mocks, globals }: Surroundings,
-): Result<CompiledPolicy, readonly NativeProblem[]> {
-  const data = new StaticData(statics)
+): Result<CompiledPolicy, readonly NativeDiagnostic[]> {
+  const data = new StaticImports(statics)
   return compilePolicy(policy, {
     modules,
     isImport: (path) => mocks.has(path) || isKnownImport(path) || data.has(path),
@@ -176,19 +176,19 @@ export function compileIn(
  */
 export function evaluationOptions(
   { statics, mocks, params, globals }: Surroundings,
-  settings: StandardSettings,
+  settings: StandardImportOptions,
   host: (path: string) => Value | undefined = (path) => standardImport(path, settings),
 ): EvaluateOptions {
-  const data = new StaticData(statics)
+  const data = new StaticImports(statics)
   return {
     importValue: (path) =>
-      mocks.has(path) ? viewOf(mocks.get(path)) : (host(path) ?? data.value(path)),
+      mocks.has(path) ? toLazyValue(mocks.get(path)) : (host(path) ?? data.value(path)),
     params: viewsOf(params),
     globals: viewsOf(globals),
     stepsMax: STEPS_MAX,
   }
 }
 
-function viewsOf(values: ReadonlyMap<string, PlainValue>): ReadonlyMap<string, Value> {
-  return new Map([...values].map(([name, value]) => [name, viewOf(value)]))
+function viewsOf(values: ReadonlyMap<string, JsonValue>): ReadonlyMap<string, Value> {
+  return new Map([...values].map(([name, value]) => [name, toLazyValue(value)]))
 }

@@ -1,4 +1,4 @@
-import type { StandardSettings } from '@reeve/native-policy'
+import type { StandardImportOptions } from '@reeve/native-policy'
 import { Coverage, formatCoverage } from './coverage.ts'
 import { testNative } from './native-tests.ts'
 import { formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'
@@ -13,7 +13,7 @@ export interface TestRequest {
   readonly only: string | undefined
   readonly covers: boolean
   readonly isJson: boolean
-  readonly settings: StandardSettings
+  readonly settings: StandardImportOptions
   readonly rego: RegoTesting['options']
   readonly terminal: ToolTerminal
 }

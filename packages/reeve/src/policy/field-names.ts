@@ -1,4 +1,4 @@
-import type { ViewShape } from '@reeve/native-policy'
+import type { FieldMapping } from '@reeve/native-policy'
 
 /** Fields whose members are data of the user: their names stay as they are. */
 const DATA_FIELDS: ReadonlySet<string> = new Set([
@@ -16,10 +16,10 @@ const DATA_FIELDS: ReadonlySet<string> = new Set([
   'MetaRequired',
 ])
 
-const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
+const AS_IS: FieldMapping = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
 /** A job as native policies see it: `task_groups`. */
-export const JOB_SHAPE: ViewShape = {
+export const JOB_SHAPE: FieldMapping = {
   nameOf: snakeCase,
   shapeOf: (field) => (DATA_FIELDS.has(field) ? AS_IS : JOB_SHAPE),
 }

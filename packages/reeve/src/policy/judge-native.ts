@@ -2,14 +2,14 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   compilePolicy,
-  plainJson,
-  show,
-  StaticData,
+  parseExactJson,
+  formatValue,
+  StaticImports,
   Undefined,
-  viewOf,
+  toLazyValue,
   type CompiledPolicy,
   type Evaluation,
-  type NativeProblem,
+  type NativeDiagnostic,
   type Position,
   type RuleReport,
   type Value,
@@ -25,14 +25,16 @@ export interface NativePolicy {
   /** The only kind of subject that it is about; undefined: any. */
   readonly concern: Subject['kind'] | undefined
   /** What its set brings along. */
-  readonly statics: StaticData
+  readonly statics: StaticImports
   readonly warnings: readonly Diagnostic[]
 }
 
 export function compileNative(policy: PolicyText): Result<NativePolicy, readonly Diagnostic[]> {
   const own = fileOf(policy)
   const { code, modules, statics } = readBundle(policy.code)
-  const data = new StaticData(new Map(statics.map(([name, text]) => [name, plainJson(text)])))
+  const data = new StaticImports(
+    new Map(statics.map(([name, text]) => [name, parseExactJson(text)])),
+  )
   const compiled = compilePolicy(
     { file: own, text: code },
     {
@@ -44,7 +46,7 @@ export function compileNative(policy: PolicyText): Result<NativePolicy, readonly
       globals: globalsIn(policy.code),
     },
   )
-  const told = (severity: Diagnostic['severity']) => (problem: NativeProblem) =>
+  const told = (severity: Diagnostic['severity']) => (problem: NativeDiagnostic) =>
     diagnostic(severity, problem, own)
   if (!compiled.ok) return err(compiled.error.map(told('error')))
   const warnings = compiled.value.warnings.map(told('warning'))
@@ -58,7 +60,7 @@ function fileOf({ name }: PolicyText): string {
 
 function diagnostic(
   severity: Diagnostic['severity'],
-  { message, position: { file, line, column } }: NativeProblem,
+  { message, position: { file, line, column } }: NativeDiagnostic,
   own: string,
 ): Diagnostic {
   return { severity, message: file === own ? message : `${file}: ${message}`, line, column }
@@ -76,10 +78,10 @@ export function judgeNative(
     compiled.evaluate({
       importValue: (path) => data.importValue(path) ?? statics.value(path),
       globals: data.globals(policy.code),
-      params: new Map(Object.entries(params).map(([name, value]) => [name, viewOf(value)])),
+      params: new Map(Object.entries(params).map(([name, value]) => [name, toLazyValue(value)])),
       stepsMax: POLICY_STEPS_MAX,
       isCancelled: options.isCancelled,
-      explains,
+      explain: explains,
     })
   const first = evaluate(false)
   if (first.result === 'pass') return { status: 'passed', output: printed(first), findings: [] }
@@ -152,5 +154,5 @@ function mainFinding(
 }
 
 function shownValue(value: Value | undefined): string {
-  return value === undefined ? 'undefined' : show(value, VALUE_LENGTH_MAX)
+  return value === undefined ? 'undefined' : formatValue(value, VALUE_LENGTH_MAX)
 }

@@ -18,7 +18,7 @@ function judge(code: string, query: string): Judgement {
     time: { nowNs: 0n, zone: 'UTC', offsetSeconds: () => 0 },
     isCancelled: () => false,
     random: () => 0.5,
-    offsetAt: () => 0,
+    offsetAt: () => 3_600_000,
   })
   return judgement ?? assert.fail('a policy has a judgement')
 }
@@ -45,4 +45,9 @@ it('an opa result that is too large to be named is errored too', () => {
   const code = `${doubled(40)}w := {"a": v}\n`
   for (const query of ['data.q.w', 'count(data.q.v)'])
     assert.equal(judge(code, query).status, 'errored')
+})
+
+it('opa policies know the time zones of the host', () => {
+  const code = 'package q\n\ndeny contains "one" if time.clock([0, "Europe/Berlin"])[0] == 1\n'
+  assert.equal(judge(code, 'data.q.deny').status, 'failed')
 })

@@ -2,19 +2,20 @@ import type { v2 } from '@reeve/contract'
 import { truncateText } from '@reeve/kit/truncate-text.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
-  compilePolicies,
+  compileRego,
   formatValue,
-  fromPlain,
+  fromJson,
   LimitReached,
   objectOf,
   ObjectValue,
   SetValue,
   toJsonText,
-  toPlain,
-  type CompiledPolicies,
-  type DocumentQuery,
+  toJson,
+  type EvaluateOptions,
   type Location,
-  type RegoProblem,
+  type PreparedDocument,
+  type RegoDiagnostic,
+  type RegoProgram,
   type TraceEvent,
   type Value,
 } from '@reeve/rego'
@@ -25,9 +26,9 @@ import { opaQuery } from './opa-query.ts'
 import type { Subject } from './subject.ts'
 
 export interface OpaPolicy {
-  readonly compiled: CompiledPolicies
+  readonly compiled: RegoProgram
   readonly query: string
-  readonly asked: DocumentQuery
+  readonly asked: PreparedDocument
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -37,10 +38,10 @@ export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagn
   // A set may have its rules in files that no policy is called like.
   const main = code === '' && libraries.length > 0 ? [] : [{ file: own, text: code }]
   const others = libraries.map(([file, text]) => ({ file, text }))
-  const compiled = compilePolicies({ modules: [...main, ...others], version: 'detect' })
+  const compiled = compileRego({ modules: [...main, ...others], version: 'detect' })
   if (!compiled.ok) return err(compiled.error.map((problem) => problemDiagnostic(problem, own)))
   const query = opaQuery(policy.query, code)
-  const asked = compiled.value.document(query)
+  const asked = compiled.value.prepareDocument(query)
   if (!asked.ok)
     return err([
       { severity: 'error', line: 1, column: 1, message: `query: ${asked.error.message}` },
@@ -52,7 +53,7 @@ function fileOf({ name }: PolicyText): string {
   return `${name}.rego`
 }
 
-function problemDiagnostic({ message, location }: RegoProblem, own: string): Diagnostic {
+function problemDiagnostic({ message, location }: RegoDiagnostic, own: string): Diagnostic {
   return {
     severity: 'error',
     message: location.file === own ? message : `${location.file}: ${message}`,
@@ -68,18 +69,18 @@ export function judgeOpa(
   asking: Asking,
 ): Judgement {
   const printed: string[] = []
-  const input = fromPlain(inputOf(asking.subject))
+  const input = fromJson(inputOf(asking.subject))
   const options = {
     input,
-    data: objectOf([['parameters', fromPlain(params)]]),
+    data: objectOf([['parameters', fromJson(params)]]),
     limits: { stepsMax: POLICY_STEPS_MAX },
     nowNs: asking.options.time.nowNs,
     random: asking.options.random,
-    offsetAt: asking.options.offsetAt,
+    zoneOffset: asking.options.offsetAt,
     crypto: asking.options.crypto,
     isCancelled: asking.options.isCancelled,
     print: (line: string) => printed.push(line),
-  }
+  } satisfies EvaluateOptions
   const answer = policy.asked.evaluate(options)
   if (!answer.ok) {
     const { message, location } = answer.error
@@ -107,7 +108,7 @@ function lines(printed: readonly string[]): readonly unknown[] {
   return printed.length === 0 ? [] : [{ print: printed.join('\n') }]
 }
 
-function inputOf(subject: Subject): Parameters<typeof fromPlain>[0] {
+function inputOf(subject: Subject): Parameters<typeof fromJson>[0] {
   if (subject.kind === 'plan') return { plan: subject.plan, run: subject.run }
   const { job, existingJob, namespace, token } = subject
   return {
@@ -155,9 +156,9 @@ function errored(message: string): Judgement {
 
 function collected(value: Value): readonly unknown[] | undefined {
   if (Array.isArray(value) || value instanceof SetValue)
-    return plainList(toPlain(value, RESULT_VALUES_MAX))
+    return plainList(toJson(value, RESULT_VALUES_MAX))
   if (!(value instanceof ObjectValue)) return undefined
-  const plain = toPlain(value, RESULT_VALUES_MAX)
+  const plain = toJson(value, RESULT_VALUES_MAX)
   return typeof plain === 'object' && plain !== null && Object.keys(plain).length === 0
     ? []
     : [plain]
@@ -180,10 +181,10 @@ type Places = ReadonlyMap<string, Place>
 function placesOf(
   policy: OpaPolicy,
   own: string,
-  options: Parameters<DocumentQuery['evaluate']>[0],
+  options: Parameters<PreparedDocument['evaluate']>[0],
 ): Places {
   const places = new Map<string, Place>()
-  const asked = policy.compiled.document(policy.query, { explains: true })
+  const asked = policy.compiled.prepareDocument(policy.query, { explain: true })
   if (!asked.ok) return places
   const path = policy.query.replace(/^data\./, '')
   const trace = (event: TraceEvent) => {
@@ -200,8 +201,8 @@ function findingOf(
   item: unknown,
   { places, query, name }: { places: Places; query: string; name: string },
 ): v2.PolicyFinding {
-  const known = places.get(formatValue(fromPlain(plainOf(item)))) ?? soleOf(places)
-  const message = typeof item === 'string' ? item : toJsonText(fromPlain(plainOf(item)))
+  const known = places.get(formatValue(fromJson(plainOf(item)))) ?? soleOf(places)
+  const message = typeof item === 'string' ? item : toJsonText(fromJson(plainOf(item)))
   return {
     rule: known?.rule ?? /\.(\w+)$/.exec(query)?.[1] ?? name,
     line: known?.line ?? null,
@@ -229,7 +230,7 @@ function soleOf(places: Places) {
   return places.size === 1 ? [...places.values()][0] : undefined
 }
 
-function plainOf(item: unknown): Parameters<typeof fromPlain>[0] {
+function plainOf(item: unknown): Parameters<typeof fromJson>[0] {
   // It came out of `toPlain`, which gives nothing else.
-  return item as Parameters<typeof fromPlain>[0]
+  return item as Parameters<typeof fromJson>[0]
 }

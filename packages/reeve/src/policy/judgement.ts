@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import type { StandardSettings } from '@reeve/native-policy'
+import type { StandardImportOptions } from '@reeve/native-policy'
 import type { EvaluateOptions } from '@reeve/rego'
 import type { NativeData } from './native-data.ts'
 import type { PlainObject, Subject } from './subject.ts'
@@ -26,11 +26,11 @@ export interface Judgement {
   readonly skipped?: string
 }
 
-export interface JudgeOptions extends StandardSettings {
+export interface JudgeOptions extends StandardImportOptions {
   readonly isCancelled: () => boolean
   readonly random: () => number
   /** How far the clocks of a zone are ahead of UTC. */
-  readonly offsetAt: NonNullable<EvaluateOptions['offsetAt']>
+  readonly offsetAt: NonNullable<EvaluateOptions['zoneOffset']>
   /** Keys and signatures of Rego. */
   readonly crypto?: EvaluateOptions['crypto']
 }

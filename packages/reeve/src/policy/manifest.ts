@@ -4,9 +4,9 @@ import {
   errorAt,
   getAttribute,
   isObject,
-  makeScope,
-  parse,
-  parseJson,
+  createScope,
+  parseHcl,
+  parseHclJson,
   toJson,
   type BodySchema,
   type DecodedBlock,
@@ -15,7 +15,7 @@ import {
   type Span,
   type Value,
 } from '@reeve/hcl'
-import { plainJson, STANDARD_IMPORTS, type PlainValue } from '@reeve/native-policy'
+import { parseExactJson, STANDARD_IMPORTS, type JsonValue } from '@reeve/native-policy'
 
 /**
  * What a policy set, or one test case of a policy, says in its file. Sources are paths as they are
@@ -25,13 +25,13 @@ export interface Manifest {
   readonly policies: readonly ManifestPolicy[]
   readonly modules: ReadonlyMap<string, string>
   readonly statics: ReadonlyMap<string, string>
-  readonly params: ReadonlyMap<string, PlainValue>
-  readonly globals: ReadonlyMap<string, PlainValue>
+  readonly params: ReadonlyMap<string, JsonValue>
+  readonly globals: ReadonlyMap<string, JsonValue>
   readonly mocks: ReadonlyMap<string, ManifestMock>
   /** Where blocks stand that only tests have. */
   readonly testOnly: readonly { readonly type: string; readonly span: Span }[]
   /** The rules that a test expects, by name; undefined without a `test` block. */
-  readonly expected: ReadonlyMap<string, PlainValue> | undefined
+  readonly expected: ReadonlyMap<string, JsonValue> | undefined
 }
 
 export interface ManifestPolicy {
@@ -42,13 +42,13 @@ export interface ManifestPolicy {
   /** What an `opa` policy is asked. */
   readonly query: string | undefined
   readonly description: string | undefined
-  readonly params: ReadonlyMap<string, PlainValue>
+  readonly params: ReadonlyMap<string, JsonValue>
   /** Where it stands, for whoever finds more to say about it. */
   readonly span: Span
 }
 
 export type ManifestMock =
-  | { readonly kind: 'data'; readonly value: PlainValue }
+  | { readonly kind: 'data'; readonly value: JsonValue }
   | { readonly kind: 'module'; readonly source: string }
 
 const LEVELS: ReadonlySet<string> = new Set([
@@ -97,10 +97,10 @@ const SCHEMA: BodySchema = {
 /** Reads `*.hcl`, or the same as JSON when the name ends so. */
 export function readManifest(file: string, text: string): Result<Manifest, readonly Diagnostic[]> {
   const body = file.endsWith('.json')
-    ? parseJson(text, file, { hasTemplates: false })
-    : parse(text, file)
+    ? parseHclJson(text, file, { hasTemplates: false })
+    : parseHcl(text, file)
   if (!body.ok) return body
-  const decoded = decodeBody(body.value, SCHEMA, { scope: makeScope() })
+  const decoded = decodeBody(body.value, SCHEMA, { scope: createScope() })
   if (!decoded.ok) return decoded
   const reader = new Reader()
   for (const { name, nameSpan } of decoded.value.attributes.values())
@@ -114,11 +114,11 @@ class Reader implements Manifest {
   readonly policies: ManifestPolicy[] = []
   readonly modules = new Map<string, string>()
   readonly statics = new Map<string, string>()
-  readonly params = new Map<string, PlainValue>()
-  readonly globals = new Map<string, PlainValue>()
+  readonly params = new Map<string, JsonValue>()
+  readonly globals = new Map<string, JsonValue>()
   readonly mocks = new Map<string, ManifestMock>()
   readonly testOnly: { readonly type: string; readonly span: Span }[] = []
-  expected: Map<string, PlainValue> | undefined
+  expected: Map<string, JsonValue> | undefined
 
   block(block: DecodedBlock): void {
     const [first = '', second = ''] = block.labels
@@ -224,12 +224,12 @@ function textIn(body: DecodedBody, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function membersOf(body: DecodedBody, name: string): Map<string, PlainValue> {
+function membersOf(body: DecodedBody, name: string): Map<string, JsonValue> {
   const value = body.attributes.get(name)?.value ?? null
   if (!isObject(value)) return new Map()
   return new Map(Object.keys(value).map((member) => [member, plainOf(getAttribute(value, member))]))
 }
 
-function plainOf(value: Value | undefined): PlainValue {
-  return value === undefined ? null : plainJson(toJson(value))
+function plainOf(value: Value | undefined): JsonValue {
+  return value === undefined ? null : parseExactJson(toJson(value))
 }

@@ -1,11 +1,11 @@
 import {
   hostFunction,
-  mapOf,
+  createMap,
   STANDARD_IMPORTS,
   standardImport,
   Undefined,
-  viewOf,
-  type StandardSettings,
+  toLazyValue,
+  type StandardImportOptions,
   type Value,
 } from '@reeve/native-policy'
 import { JOB_SHAPE } from './field-names.ts'
@@ -84,11 +84,11 @@ export function globalsIn(code: string): readonly string[] {
 /** One subject as native policies see it; made once and shared by all policies. */
 export class NativeData {
   readonly #subject: Subject
-  readonly #settings: StandardSettings
+  readonly #settings: StandardImportOptions
   readonly #views: PlanViews | undefined
   readonly #values = new Map<string, Value>()
 
-  constructor(subject: Subject, settings: StandardSettings) {
+  constructor(subject: Subject, settings: StandardImportOptions) {
     this.#subject = subject
     this.#settings = settings
     this.#views = subject.kind === 'plan' ? planViews(subject.plan) : undefined
@@ -113,13 +113,16 @@ export class NativeData {
     if (subject.kind !== 'job') return new Map()
     const { job, existingJob, namespace, token } = subject
     const globals = new Map<string, Value>([
-      ['job', viewOf(job, JOB_SHAPE)],
-      ['existing_job', existingJob === undefined ? null : viewOf(existingJob, JOB_SHAPE)],
+      ['job', toLazyValue(job, JOB_SHAPE)],
+      ['existing_job', existingJob === undefined ? null : toLazyValue(existingJob, JOB_SHAPE)],
       ['job_exists', existingJob !== undefined],
       ['namespace', namespace],
     ])
     for (const name of code.match(TOKEN_GLOBALS) ?? [])
-      globals.set(name, token === undefined ? new Undefined(undefined) : viewOf(token, JOB_SHAPE))
+      globals.set(
+        name,
+        token === undefined ? new Undefined(undefined) : toLazyValue(token, JOB_SHAPE),
+      )
     return globals
   }
 
@@ -128,8 +131,8 @@ export class NativeData {
     if (subject.kind === 'job') return VARIABLE_IMPORT.test(path) ? variables(subject) : undefined
     const kind = DATA_IMPORTS.get(path)
     if (kind === undefined || this.#views === undefined) return undefined
-    if (kind === 'run') return viewOf(subject.run)
-    const view = viewOf(this.#views[kind]())
+    if (kind === 'run') return toLazyValue(subject.run)
+    const view = toLazyValue(this.#views[kind]())
     return kind === 'config' ? withStripIndex(view) : view
   }
 }
@@ -147,7 +150,7 @@ function variables({ variables: known, namespace }: JobSubject): Value {
     if (typeof path !== 'string') return context.fail('get needs a path')
     const [name = '', wanted = namespace] = path.split('@')
     const found = known.get(`${wanted}@${name}`)
-    return found === undefined ? context.undefinedHere : viewOf(found)
+    return found === undefined ? context.undefinedHere : toLazyValue(found)
   })
-  return mapOf({ get })
+  return createMap({ get })
 }

@@ -1,9 +1,9 @@
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 import type { PlainObject } from './subject.ts'
 
 /** Reading plain data that may have any shape: what is missing or of another kind is empty. */
 
-export function isPlainObject(value: PlainValue): value is PlainObject {
+export function isPlainObject(value: JsonValue): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -12,7 +12,7 @@ export function objectIn(value: PlainObject, name: string): PlainObject {
   return isPlainObject(member) ? member : {}
 }
 
-export function listIn(value: PlainObject, name: string): readonly PlainValue[] {
+export function listIn(value: PlainObject, name: string): readonly JsonValue[] {
   const member = Object.hasOwn(value, name) ? value[name] : undefined
   return isPlainList(member) ? member : []
 }
@@ -27,6 +27,6 @@ export function numberIn(value: PlainObject, name: string): number {
   return typeof member === 'number' ? member : 0
 }
 
-function isPlainList(value: PlainValue): value is readonly PlainValue[] {
+function isPlainList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 import { isPlainObject, listIn, numberIn, objectIn, textIn } from './plain.ts'
 import type { PlainObject } from './subject.ts'
 
@@ -126,7 +126,7 @@ function resourcesIn({
 
 function provisionersOf(
   address: string,
-  provisioners: readonly PlainValue[],
+  provisioners: readonly JsonValue[],
 ): readonly PlainObject[] {
   return provisioners.filter(isPlainObject).map((provisioner, index) => ({
     resource_address: address,

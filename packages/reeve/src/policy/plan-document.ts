@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
-import { plainJson } from '@reeve/native-policy'
+import { parseExactJson } from '@reeve/native-policy'
 import type { PlanFacts } from './asker.ts'
 import type { PlainObject } from './subject.ts'
 
@@ -26,7 +26,7 @@ export function readPlan(
   try {
     const text = decode(bytes)
     // Whole numbers of 64 bits keep their digits.
-    return planOf(LONG_NUMBER.test(text) ? plainJson(text) : JSON.parse(text))
+    return planOf(LONG_NUMBER.test(text) ? parseExactJson(text) : JSON.parse(text))
   } catch (thrown) {
     const isText = thrown instanceof SyntaxError
     return err(isText ? `The plan is not JSON: ${thrown.message}` : 'The plan is not UTF-8 text')

@@ -1,7 +1,7 @@
 import { addressesOf, configOf } from './plan-configuration.ts'
 import type { PlainObject } from './subject.ts'
 import { isPlainObject, listIn, objectIn, textIn } from './plain.ts'
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 
 /** The collections of a plan by address, as native policies read them. */
 export interface PlanViews {
@@ -56,7 +56,7 @@ function named(values: PlainObject): PlainObject {
   )
 }
 
-function changesOf(changes: readonly PlainValue[]): PlainObject {
+function changesOf(changes: readonly JsonValue[]): PlainObject {
   return Object.fromEntries(
     changes.filter(isPlainObject).map((change) => {
       const address = textIn(change, 'address')

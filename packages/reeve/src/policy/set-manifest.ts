@@ -1,7 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { errorAt, formatDiagnostic, type Diagnostic } from '@reeve/hcl'
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 import { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'
 import type { PlainObject } from './subject.ts'
 
@@ -99,19 +99,19 @@ function setPolicy(kind: v2.PolicyKind, policy: ManifestPolicy): SetPolicy {
   }
 }
 
-function plainObject(members: ReadonlyMap<string, PlainValue>): PlainObject {
+function plainObject(members: ReadonlyMap<string, JsonValue>): PlainObject {
   return Object.fromEntries([...members].map(([name, value]) => [name, storable(value)]))
 }
 
 /** Rows are stored as JSON, which has no whole numbers of any length. */
-function storable(value: PlainValue): PlainValue {
+function storable(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null) return value
   if (isList(value)) return value.map(storable)
   return plainObject(new Map(Object.entries(value)))
 }
 
-function isList(value: PlainValue): value is readonly PlainValue[] {
+function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 

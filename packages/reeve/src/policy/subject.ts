@@ -1,7 +1,7 @@
-import type { PlainValue } from '@reeve/native-policy'
+import type { JsonValue } from '@reeve/native-policy'
 
 /** Plain data with named members. */
-export type PlainObject = { readonly [name: string]: PlainValue }
+export type PlainObject = { readonly [name: string]: JsonValue }
 
 /** What a policy judges. */
 export type Subject = JobSubject | PlanSubject

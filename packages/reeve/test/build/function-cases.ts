@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeCrypto } from '@reeve/kit/node'
 import { jobFunctions, type FileFunctions } from '../../src/jobspec/functions/functions.ts'
-import { evaluate, makeScope, parseExpression, toJson } from '@reeve/hcl'
+import { evaluate, createScope, parseExpression, toJson } from '@reeve/hcl'
 
 /** The call of a function, and the JSON of its value or the part of a message it fails with. */
 export type FunctionCase = readonly [source: string, wanted: string | Failure]
@@ -33,7 +33,7 @@ export function call(source: string, options: CallOptions = {}) {
     ...(nowMs === undefined ? {} : { nowMs }),
   })
   const parsed = parseExpression(source, 'f')
-  const scope = makeScope({ functions: Object.fromEntries(functions) })
+  const scope = createScope({ functions: Object.fromEntries(functions) })
   return parsed.ok ? evaluate(parsed.value, scope) : parsed
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compilePolicies, toPlain, type PlainValue } from '../index.ts'
+import { compileRego, toJson, type JsonValue } from '../index.ts'
 import { BUILTINS } from './registry.ts'
 
 const ZONES: Readonly<Record<string, number>> = {
@@ -15,20 +15,20 @@ function offsetAt(zone: string): number {
 }
 
 /** The value of an expression, `undefined`, or the message of the builtin that failed. */
-function evaluate(expression: string): PlainValue | { readonly fails: string } {
-  const compiled = compilePolicies({ modules: [], version: 1 })
+function evaluate(expression: string): JsonValue | { readonly fails: string } {
+  const compiled = compileRego({ modules: [], version: 1 })
   assert.ok(compiled.ok)
-  const query = compiled.value.query(`x = ${expression}`)
+  const query = compiled.value.prepareQuery(`x = ${expression}`)
   assert.ok(query.ok, query.ok ? '' : query.error.message)
   const result = query.value.evaluate({
-    isStrict: true,
+    strictBuiltinErrors: true,
     nowNs: 1_700_000_000_000_000_000n,
     random: () => 0.5,
-    offsetAt,
+    zoneOffset: offsetAt,
   })
   if (!result.ok) return { fails: result.error.message }
   const value = result.value[0]?.get('x')
-  return value === undefined ? undefined : toPlain(value)
+  return value === undefined ? undefined : toJson(value)
 }
 
 function table(name: string, rows: readonly (readonly [expression: string, wanted: unknown])[]) {
@@ -274,12 +274,12 @@ table('what needs the network and can do without', [
 test('what needs the network ends with an error also where builtins are not strict', () => {
   const calls = ['http.send({"method": "get", "url": "http://a"})', 'net.lookup_ip_addr("a")']
   for (const call of calls) {
-    const compiled = compilePolicies({
+    const compiled = compileRego({
       modules: [{ file: 'p.rego', text: `package p\n\ndeny contains "x" if ${call}.a == 1\n` }],
       version: 1,
     })
     assert.ok(compiled.ok)
-    const query = compiled.value.query('x = data.p.deny')
+    const query = compiled.value.prepareQuery('x = data.p.deny')
     assert.ok(query.ok)
     const asked = query.value.evaluate({})
     assert.ok(!asked.ok)

@@ -6,7 +6,7 @@ import { queryProblem, schemaOf } from '../graphql/check.ts'
 import { documentMembers } from '../graphql/document-value.ts'
 import { readText, type DocumentKind } from '../graphql/read-text.ts'
 import { documentOf, WrongShape } from '../graphql/value-document.ts'
-import { fromPlain } from '../value/json.ts'
+import { fromJson } from '../value/json.ts'
 import { jsonText } from '../value/json-text.ts'
 import { objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
@@ -58,7 +58,7 @@ function told<T>(
 }
 
 function shown(document: DocumentNode): Value {
-  return fromPlain(documentMembers(document))
+  return fromJson(documentMembers(document))
 }
 
 /** A text, or a document that a policy got from one. */

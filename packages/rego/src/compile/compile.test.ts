@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compilePolicies } from '../evaluate/policies.ts'
-import { toPlain } from '../value/json.ts'
+import { compileRego } from '../evaluate/policies.ts'
+import { toJson } from '../value/json.ts'
 
 const cases = [
   {
@@ -186,7 +186,7 @@ const cases = [
 
 for (const c of cases)
   test(`compile refuses ${c.name}`, () => {
-    const compiled = compilePolicies({
+    const compiled = compileRego({
       modules: [{ file: 'a.rego', text: `package t\n${c.text}\n` }],
       version: 1,
     })
@@ -199,16 +199,16 @@ for (const c of cases)
 
 test('compile takes an import twice in version 0', () => {
   const text = 'package a\nimport data.b\nimport data.c as b\np { b }'
-  assert.ok(compilePolicies({ modules: [{ file: 'a.rego', text }], version: 0 }).ok)
+  assert.ok(compileRego({ modules: [{ file: 'a.rego', text }], version: 0 }).ok)
 })
 
 test('compile takes every without names', () => {
   const text = 'package a\np if every _, _ in input.xs { input.ok }'
-  assert.ok(compilePolicies({ modules: [{ file: 'a.rego', text }], version: 1 }).ok)
+  assert.ok(compileRego({ modules: [{ file: 'a.rego', text }], version: 1 }).ok)
 })
 
 test('compile detects the version of each module', () => {
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: [
       { file: 'old.rego', text: 'package a\np[x] { x := 1 }' },
       { file: 'new.rego', text: 'package b\np contains x if x := 1' },
@@ -226,7 +226,7 @@ test('compile detects the version of each module', () => {
 })
 
 test('compile reports the problem of version 1 when neither version can read a module', () => {
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: [{ file: 'a.rego', text: 'package a\np if {' }],
     version: 'detect',
   })
@@ -235,7 +235,7 @@ test('compile reports the problem of version 1 when neither version can read a m
 })
 
 test('compile names both rules of a conflict, whichever package they are in', () => {
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: [
       { file: 'a.rego', text: 'package a\nb := 1' },
       { file: 'b.rego', text: 'package a.b.c\n\nd := 2' },
@@ -250,7 +250,7 @@ test('compile names both rules of a conflict, whichever package they are in', ()
 })
 
 test('compile takes rules inside what has computed keys', () => {
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: [
       { file: 'a.rego', text: 'package a\nb[x] := 1 if some x in ["u"]\nb.v.w := 2' },
       { file: 'b.rego', text: 'package a.b\nc := 3' },
@@ -258,15 +258,15 @@ test('compile takes rules inside what has computed keys', () => {
     version: 1,
   })
   assert.ok(compiled.ok)
-  const document = compiled.value.document('data.a.b')
+  const document = compiled.value.prepareDocument('data.a.b')
   assert.ok(document.ok)
   const value = document.value.evaluate({})
   assert.ok(value.ok && value.value !== undefined)
-  assert.deepEqual(toPlain(value.value), { u: 1, v: { w: 2 }, c: 3 })
+  assert.deepEqual(toJson(value.value), { u: 1, v: { w: 2 }, c: 3 })
 })
 
 test('compile joins modules of one package', () => {
-  const compiled = compilePolicies({
+  const compiled = compileRego({
     modules: [
       { file: 'a.rego', text: 'package a\np := q + 1' },
       { file: 'b.rego', text: 'package a\nq := 1' },
@@ -274,7 +274,7 @@ test('compile joins modules of one package', () => {
     version: 1,
   })
   assert.ok(compiled.ok)
-  const document = compiled.value.document('data.a.p')
+  const document = compiled.value.prepareDocument('data.a.p')
   assert.ok(document.ok)
   assert.deepEqual(document.value.evaluate({}), { ok: true, value: 2 })
 })

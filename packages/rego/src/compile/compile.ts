@@ -4,7 +4,7 @@ import { BUILTINS } from '../builtins/registry.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { parseModule } from '../syntax/parse.ts'
-import { ProblemFound, Source, type RegoProblem } from '../syntax/problem.ts'
+import { ProblemFound, Source, type RegoDiagnostic } from '../syntax/problem.ts'
 import type { Import, Module } from '../syntax/tree.ts'
 import { collectRules } from './collect.ts'
 import { lowerRule } from './lower-rule.ts'
@@ -14,15 +14,15 @@ import { withCases } from './tell-cases.ts'
 import { makeNode } from './tree.ts'
 import { refuse, type Compilation, type Unit } from './unit.ts'
 
-export interface ModuleText {
+export interface SourceFile {
   readonly file: string
   readonly text: string
 }
 
 export interface CompileOptions {
-  readonly modules: readonly ModuleText[]
-  /** `detect`: version 1, or 0 if only that parses. */
-  readonly version: RegoVersion | 'detect'
+  readonly modules: readonly SourceFile[]
+  /** Version 1 if omitted. `detect`: version 1, or 0 if only that parses. */
+  readonly version?: RegoVersion | 'detect'
   /** Replaces all builtins. */
   readonly builtins?: ReadonlyMap<string, Builtin>
   /** Renames rules; called for each in source order. */
@@ -45,9 +45,11 @@ export interface Compiled {
 }
 
 /** Parses the modules and compiles them together. */
-export function compileModules(options: CompileOptions): Result<Compiled, readonly RegoProblem[]> {
+export function compileModules(
+  options: CompileOptions,
+): Result<Compiled, readonly RegoDiagnostic[]> {
   const units: Unit[] = []
-  const problems: RegoProblem[] = []
+  const problems: RegoDiagnostic[] = []
   for (const { file, text } of options.modules) {
     const unit = readUnit(new Source(file, text), options)
     if (unit.ok) units.push(unit.value)
@@ -57,13 +59,13 @@ export function compileModules(options: CompileOptions): Result<Compiled, readon
   return checkUnits(units, options.builtins ?? BUILTINS)
 }
 
-function readUnit(source: Source, options: CompileOptions): Result<Unit, RegoProblem> {
-  const read = (wanted: RegoVersion): Result<Unit, RegoProblem> => {
+function readUnit(source: Source, options: CompileOptions): Result<Unit, RegoDiagnostic> {
+  const read = (wanted: RegoVersion): Result<Unit, RegoDiagnostic> => {
     const parsed = parseModule(source, wanted)
     if (!parsed.ok) return parsed
     return ok(makeUnit(source, wanted, changed(parsed.value, options)))
   }
-  if (options.version !== 'detect') return read(options.version)
+  if (options.version !== 'detect') return read(options.version ?? 1)
   const first = read(1)
   if (first.ok) return first
   const second = read(0)
@@ -115,8 +117,8 @@ function checkImports({ source, version, module }: Unit): void {
 function checkUnits(
   units: readonly Unit[],
   builtins: ReadonlyMap<string, Builtin>,
-): Result<Compiled, readonly RegoProblem[]> {
-  const problems: RegoProblem[] = []
+): Result<Compiled, readonly RegoDiagnostic[]> {
+  const problems: RegoDiagnostic[] = []
   const attempt = <T>(run: () => T): T | undefined => {
     try {
       return run()

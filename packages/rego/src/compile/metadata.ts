@@ -1,6 +1,6 @@
 import { parseYaml } from '@reeve/kit/yaml/index.ts'
 import type { Rule } from '../syntax/tree.ts'
-import { fromPlain, type PlainValue } from '../value/json.ts'
+import { fromJson, type JsonValue } from '../value/json.ts'
 import {
   EMPTY_OBJECT,
   isArray,
@@ -123,8 +123,8 @@ function readBlock(
   const at = rowStart(unit, row)
   const trouble = { source: unit.source, at, code: 'rego_parse_error' } as const
   if (!yaml.ok) refuse(trouble, `invalid metadata: ${yaml.error}`)
-  const plain: PlainValue = yaml.value
-  const value = fromPlain(plain)
+  const plain: JsonValue = yaml.value
+  const value = fromJson(plain)
   if (!(value instanceof ObjectValue)) refuse(trouble, 'metadata must be a map')
   const isPackage = (unit.module?.packageRow ?? 0) > row
   const scope = readScope(value, isPackage)

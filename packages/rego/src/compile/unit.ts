@@ -1,6 +1,6 @@
 import type { Builtin } from '../builtins/builtin.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
-import { ProblemFound, type RegoProblem, type Source } from '../syntax/problem.ts'
+import { ProblemFound, type RegoDiagnostic, type Source } from '../syntax/problem.ts'
 import type { Module, Rule } from '../syntax/tree.ts'
 import type { Value } from '../value/value.ts'
 import type { Group, TreeNode } from './ir.ts'
@@ -37,7 +37,7 @@ export function packageKey(path: readonly string[]): string {
 export interface Trouble {
   readonly source: Source
   readonly at: number
-  readonly code?: RegoProblem['code']
+  readonly code?: RegoDiagnostic['code']
 }
 
 export function refuse({ source, at, code }: Trouble, message: string): never {

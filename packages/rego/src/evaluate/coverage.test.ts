@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromPlain } from '../value/json.ts'
+import { fromJson } from '../value/json.ts'
 import { RuleCoverage } from './coverage.ts'
-import { compilePolicies } from './policies.ts'
+import { compileRego } from './policies.ts'
 
 const MODULE = {
   file: 'a.rego',
@@ -15,14 +15,14 @@ level := 9 if allow
 }
 
 test('coverage: a rule is reached when it had a value in some evaluation', () => {
-  const compiled = compilePolicies({ modules: [MODULE], version: 1 })
+  const compiled = compileRego({ modules: [MODULE], version: 1 })
   assert.ok(compiled.ok)
-  const level = compiled.value.document('data.a.level', { explains: true })
+  const level = compiled.value.prepareDocument('data.a.level', { explain: true })
   assert.ok(level.ok)
   const coverage = new RuleCoverage()
   coverage.add(MODULE, 1)
   const reports = ['none', 'admin'].map((role) => {
-    level.value.evaluate({ input: fromPlain({ role }), trace: coverage.traced })
+    level.value.evaluate({ input: fromJson({ role }), trace: coverage.traced })
     return coverage.report()
   })
   assert.deepEqual(reports, [

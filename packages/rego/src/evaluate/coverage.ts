@@ -1,4 +1,4 @@
-import type { ModuleText } from '../compile/compile.ts'
+import type { SourceFile } from '../compile/compile.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { parseModule } from '../syntax/parse.ts'
 import { Source } from '../syntax/problem.ts'
@@ -24,7 +24,7 @@ export class RuleCoverage {
   readonly #modules = new Map<string, Marks>()
 
   /** A module that cannot be parsed has no rules. */
-  add({ file, text }: ModuleText, version: RegoVersion): void {
+  add({ file, text }: SourceFile, version: RegoVersion): void {
     const source = new Source(file, text)
     const module = parseModule(source, version)
     if (!module.ok) return

@@ -4,7 +4,7 @@ import type { Callee, Group, Place, RuleIR, Variable } from '../compile/ir.ts'
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
 import type { Key, ObjectValue, Value } from '../value/value.ts'
 import type { Collector } from './collector.ts'
-import { Halt, type EvaluationProblem } from './problem.ts'
+import { Halt, type EvaluationError } from './problem.ts'
 
 /** A goal without a solution, or a rule with one; explains a verdict. */
 export type TraceEvent =
@@ -37,7 +37,7 @@ const NO_CRYPTO = 'keys and signatures need the option `crypto` of the evaluatio
 
 const STEPS_PER_CANCEL_CHECK = 4096
 
-interface BuiltinFailure extends Pick<EvaluationProblem, 'code' | 'message'> {
+interface BuiltinFailure extends Pick<EvaluationError, 'code' | 'message'> {
   /** Aborts the evaluation even if builtins are not strict. */
   readonly isRefusal: boolean
 }
@@ -124,7 +124,7 @@ export class Shared implements CallContext {
   }
 }
 
-function stop(code: EvaluationProblem['code'], message: string): never {
+function stop(code: EvaluationError['code'], message: string): never {
   throw new Halt({ code, message, location: undefined })
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compilePolicies } from './policies.ts'
+import { compileRego } from './policies.ts'
 
 const TEXT = 'package q\n\na := []\n\ndeny contains "no"\n'
 
 function asked(reference: string): string {
-  const compiled = compilePolicies({ modules: [{ file: 'q.rego', text: TEXT }], version: 'detect' })
+  const compiled = compileRego({ modules: [{ file: 'q.rego', text: TEXT }], version: 'detect' })
   assert.ok(compiled.ok)
-  const document = compiled.value.document(reference)
+  const document = compiled.value.prepareDocument(reference)
   if (!document.ok) return `refused: ${document.error.message}`
   const answer = document.value.evaluate({})
   return answer.ok ? `value: ${answer.value !== undefined}` : `error: ${answer.error.message}`

@@ -9,7 +9,7 @@ export const EVALUATION_CODES = [
 ] as const
 
 /** Why an evaluation has no answer. */
-export interface EvaluationProblem {
+export interface EvaluationError {
   readonly code: (typeof EVALUATION_CODES)[number]
   readonly message: string
   readonly location: Location | undefined
@@ -21,8 +21,8 @@ export interface EvaluationProblem {
  */
 export class Halt extends Error {
   override readonly name = 'Halt'
-  readonly problem: EvaluationProblem
-  constructor(problem: EvaluationProblem) {
+  readonly problem: EvaluationError
+  constructor(problem: EvaluationError) {
     super(problem.message)
     this.problem = problem
   }

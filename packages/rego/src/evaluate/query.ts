@@ -5,7 +5,7 @@ import type { Variable } from '../compile/ir.ts'
 import type { Compilation, Unit } from '../compile/unit.ts'
 import { EVALUATION_STEPS_MAX } from '../limits.ts'
 import { parseQuery } from '../syntax/parse.ts'
-import { ProblemFound, Source, type RegoProblem } from '../syntax/problem.ts'
+import { ProblemFound, Source, type RegoDiagnostic } from '../syntax/problem.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { withFuel } from '../value/fuel.ts'
 import { LimitReached } from '../value/limit-reached.ts'
@@ -15,7 +15,7 @@ import { compileComprehension } from './comprehension.ts'
 import { Env, Frame, Shared, type EvaluationOptions, type Step, type TraceEvent } from './env.ts'
 import { compileExpression } from './expression.ts'
 import { compileGoals } from './goal.ts'
-import { Halt, type EvaluationProblem } from './problem.ts'
+import { Halt, type EvaluationError } from './problem.ts'
 
 /** The variables of one solution, except unnamed ones. */
 export type Bindings = ReadonlyMap<string, Value>
@@ -25,25 +25,25 @@ export interface EvaluateOptions {
   readonly data?: ObjectValue | undefined
   readonly limits?: { readonly stepsMax?: number } | undefined
   /** Strict: a failing builtin aborts the evaluation instead of being undefined. */
-  readonly isStrict?: boolean | undefined
+  readonly strictBuiltinErrors?: boolean | undefined
   readonly nowNs?: bigint | undefined
   readonly random?: (() => number) | undefined
   /** Returns the UTC offset of a time zone in milliseconds; without it only UTC is supported. */
-  readonly offsetAt?: CallContext['offsetAt']
+  readonly zoneOffset?: CallContext['offsetAt']
   /** Keys and signatures; without it builtins that need them abort the evaluation. */
   readonly crypto?: CallContext['crypto'] | undefined
   /** Result of `opa.runtime`. */
   readonly runtime?: Value | undefined
   readonly print?: ((text: string) => void) | undefined
-  /** Only for a query compiled with `explains`. */
+  /** Only for a query compiled with `explain`. */
   readonly trace?: ((event: TraceEvent) => void) | undefined
   readonly isCancelled?: (() => boolean) | undefined
 }
 
-export interface Query {
+export interface PreparedQuery {
   /** Number of expressions. */
   readonly expressions: number
-  evaluate(options: EvaluateOptions): Result<readonly Bindings[], EvaluationProblem>
+  evaluate(options?: EvaluateOptions): Result<readonly Bindings[], EvaluationError>
 }
 
 export interface QueryContext {
@@ -53,7 +53,10 @@ export interface QueryContext {
 }
 
 /** Compiles a query. Its solutions are returned in a deterministic order. */
-export function compileQuery(context: QueryContext, text: string): Result<Query, RegoProblem> {
+export function compileQuery(
+  context: QueryContext,
+  text: string,
+): Result<PreparedQuery, RegoDiagnostic> {
   const source = new Source('query', text)
   const body = parseQuery(source, context.version)
   if (!body.ok) return body
@@ -68,7 +71,7 @@ export function compileQuery(context: QueryContext, text: string): Result<Query,
     const { goals, slotCount, names } = lowerQuery(context.compilation, unit, body.value)
     const step = compileGoals(queryCoder(context.program, source), goals, () => record(names))
     const expressions = body.value.length
-    return ok({ expressions, evaluate: (options) => run({ step, slotCount }, options) })
+    return ok({ expressions, evaluate: (options = {}) => run({ step, slotCount }, options) })
   } catch (error) {
     if (error instanceof ProblemFound) return err(error.problem)
     throw error
@@ -118,7 +121,7 @@ function answersOf({ shared }: Env): Bindings[] {
 function run(
   code: { readonly step: Step; readonly slotCount: number },
   options: EvaluateOptions,
-): Result<readonly Bindings[], EvaluationProblem> {
+): Result<readonly Bindings[], EvaluationError> {
   return contained(() => {
     const env = startEnv(options)
     code.step(new Frame(env, code.slotCount))
@@ -129,10 +132,10 @@ function run(
 function startEnv(options: EvaluateOptions): Env {
   const shared = new Shared({
     stepsMax: options.limits?.stepsMax ?? EVALUATION_STEPS_MAX,
-    isStrict: options.isStrict ?? false,
+    isStrict: options.strictBuiltinErrors ?? false,
     nowNs: options.nowNs ?? 0n,
     random: options.random ?? (() => 0),
-    offsetAt: options.offsetAt,
+    offsetAt: options.zoneOffset,
     crypto: options.crypto,
     runtime: options.runtime,
     print: options.print,
@@ -150,7 +153,7 @@ function startEnv(options: EvaluateOptions): Env {
 }
 
 /** Returns everything that aborts an evaluation as a value. */
-function contained<T>(evaluate: () => T): Result<T, EvaluationProblem> {
+function contained<T>(evaluate: () => T): Result<T, EvaluationError> {
   try {
     return ok(withFuel(evaluate))
   } catch (error) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fromPlain } from '../value/json.ts'
+import { fromJson } from '../value/json.ts'
 import type { TraceEvent } from './env.ts'
-import { compilePolicies } from './policies.ts'
+import { compileRego } from './policies.ts'
 
 const POLICY = `package t
 allow if {
@@ -19,12 +19,12 @@ note := x if {
 function run(query: string, explains: boolean) {
   const events: TraceEvent[] = []
   const lines: string[] = []
-  const compiled = compilePolicies({ modules: [{ file: 'a.rego', text: POLICY }], version: 1 })
+  const compiled = compileRego({ modules: [{ file: 'a.rego', text: POLICY }], version: 1 })
   assert.ok(compiled.ok)
-  const asked = compiled.value.query(query, { explains })
+  const asked = compiled.value.prepareQuery(query, { explain: explains })
   assert.ok(asked.ok)
   const result = asked.value.evaluate({
-    input: fromPlain({ users: [{ name: 'ann', age: 20 }] }),
+    input: fromJson({ users: [{ name: 'ann', age: 20 }] }),
     trace: (event) => events.push(event),
     print: (line) => lines.push(line),
   })

@@ -21,10 +21,10 @@ import type {
   VariableDefinitionNode,
 } from 'graphql/language/ast.js'
 import { Kind } from 'graphql/language/kinds.js'
-import type { PlainValue } from '../value/json.ts'
+import type { JsonValue } from '../value/json.ts'
 import { KINDS, OF_TYPES } from './kinds.ts'
 
-type Members = { readonly [name: string]: PlainValue }
+type Members = { readonly [name: string]: JsonValue }
 
 /** A query or a schema as policies see it. Members that hold nothing are left out. */
 export function documentMembers({ definitions }: DocumentNode): Members {

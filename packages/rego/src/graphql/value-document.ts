@@ -19,11 +19,11 @@ import type {
   VariableDefinitionNode,
 } from 'graphql/language/ast.js'
 import { Kind } from 'graphql/language/kinds.js'
-import type { PlainValue } from '../value/json.ts'
+import type { JsonValue } from '../value/json.ts'
 import { KINDS } from './kinds.ts'
 
 /** The reverse of `documentMembers`: what a policy made or changed is no text any more. */
-export function documentOf(value: PlainValue): DocumentNode {
+export function documentOf(value: JsonValue): DocumentNode {
   const members = new Members(value)
   return { kind: Kind.DOCUMENT, definitions: [...executable(members), ...typeSystem(members)] }
 }
@@ -35,13 +35,13 @@ export class WrongShape extends Error {
 
 /** Typed access to the members of an object; one that is absent is empty. */
 class Members {
-  readonly #members: { readonly [name: string]: PlainValue }
+  readonly #members: { readonly [name: string]: JsonValue }
 
-  constructor(value: PlainValue) {
+  constructor(value: JsonValue) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new WrongShape('an object is needed')
     // Neither a list nor null is left.
-    this.#members = value as { readonly [name: string]: PlainValue }
+    this.#members = value as { readonly [name: string]: JsonValue }
   }
 
   has(name: string): boolean {
@@ -77,12 +77,12 @@ class Members {
     )
   }
 
-  #list(name: string): readonly PlainValue[] {
+  #list(name: string): readonly JsonValue[] {
     const value = this.#value(name) ?? []
     return isList(value) ? value : this.#wrong(name, 'an array')
   }
 
-  #value(name: string): PlainValue {
+  #value(name: string): JsonValue {
     return Object.hasOwn(this.#members, name) ? this.#members[name] : undefined
   }
 
@@ -91,7 +91,7 @@ class Members {
   }
 }
 
-function isList(value: PlainValue): value is readonly PlainValue[] {
+function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 

@@ -10,7 +10,7 @@ import {
 } from './brackets.ts'
 import { haveSameMeaning } from './same-meaning.ts'
 import { parseWithTokens, type ParsedText } from './parse.ts'
-import { Source, type RegoProblem } from './problem.ts'
+import { Source, type RegoDiagnostic } from './problem.ts'
 import type { Token } from './token.ts'
 
 /**
@@ -18,7 +18,7 @@ import type { Token } from './token.ts'
  * each literal of a longer body on a line of its own. Other line breaks and comments keep their
  * position. The meaning of the module is unchanged.
  */
-export function formatRego(file: string, text: string): Result<string, RegoProblem> {
+export function formatRego(file: string, text: string): Result<string, RegoDiagnostic> {
   const source = new Source(file, text)
   const first = parseWithTokens(source, 1)
   const old = first.ok ? first : parseWithTokens(source, 0)

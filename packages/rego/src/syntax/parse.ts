@@ -4,7 +4,7 @@ import { Cursor, type FutureKeyword, type Reading, type RegoVersion } from './cu
 import { parseBody } from './parse-literal.ts'
 import { parseRules } from './parse-rule.ts'
 import { parseTerm } from './parse-term.ts'
-import { ProblemFound, type RegoProblem, type Source } from './problem.ts'
+import { ProblemFound, type RegoDiagnostic, type Source } from './problem.ts'
 import { scan } from './scan.ts'
 import type { Token } from './token.ts'
 import type { Body, Import, Module, Rule } from './tree.ts'
@@ -12,7 +12,7 @@ import type { Body, Import, Module, Rule } from './tree.ts'
 const VERSION_1_KEYWORDS = ['if', 'contains', 'in', 'every'] as const
 const ALL_KEYWORDS = [...VERSION_1_KEYWORDS, 'not', 'and', 'or'] as const
 
-export function parseModule(source: Source, version: RegoVersion): Result<Module, RegoProblem> {
+export function parseModule(source: Source, version: RegoVersion): Result<Module, RegoDiagnostic> {
   const parsed = parseWithTokens(source, version)
   return parsed.ok ? ok(parsed.value.module) : parsed
 }
@@ -28,7 +28,7 @@ export interface ParsedText {
 export function parseWithTokens(
   source: Source,
   version: RegoVersion,
-): Result<ParsedText, RegoProblem> {
+): Result<ParsedText, RegoDiagnostic> {
   return caught(source, () => {
     const { tokens, comments } = scan(source)
     const cursor = new Cursor(startReading(source, version), tokens)
@@ -51,7 +51,7 @@ export function parseWithTokens(
 }
 
 /** A query: the literals of a body. It has all keywords. */
-export function parseQuery(source: Source, version: RegoVersion): Result<Body, RegoProblem> {
+export function parseQuery(source: Source, version: RegoVersion): Result<Body, RegoDiagnostic> {
   return caught(source, () => {
     const reading = startReading(source, version)
     for (const word of VERSION_1_KEYWORDS) reading.keywords.add(word)
@@ -68,7 +68,7 @@ function startReading(source: Source, version: RegoVersion): Reading {
   return { source, version, keywords, wildcardCount: 0, depth: 0, bodyStarts, readBody: parseBody }
 }
 
-function caught<T>(source: Source, read: () => T): Result<T, RegoProblem> {
+function caught<T>(source: Source, read: () => T): Result<T, RegoDiagnostic> {
   try {
     return ok(read())
   } catch (error) {

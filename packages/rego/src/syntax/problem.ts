@@ -14,7 +14,7 @@ export const REGO_CODES = [
 ] as const
 
 /** An error in a module. */
-export interface RegoProblem {
+export interface RegoDiagnostic {
   readonly code: (typeof REGO_CODES)[number]
   readonly message: string
   readonly location: Location
@@ -57,8 +57,8 @@ function lineStartsOf(text: string): readonly number[] {
  */
 export class ProblemFound extends Error {
   override readonly name = 'ProblemFound'
-  readonly problem: RegoProblem
-  constructor(problem: RegoProblem) {
+  readonly problem: RegoDiagnostic
+  constructor(problem: RegoDiagnostic) {
     super(problem.message)
     this.problem = problem
   }

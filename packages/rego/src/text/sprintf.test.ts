@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { nodeCrypto } from '@reeve/kit/test/node-crypto.ts'
-import { fromPlain, type PlainValue } from '../value/json.ts'
+import { fromJson, type JsonValue } from '../value/json.ts'
 import { isArray } from '../value/value.ts'
 import { sprintf } from './sprintf.ts'
 
@@ -19,15 +19,15 @@ const context = {
   refuse: () => undefined,
 }
 
-function format(text: string, values: readonly PlainValue[]): string {
-  const list = fromPlain(values)
+function format(text: string, values: readonly JsonValue[]): string {
+  const list = fromJson(values)
   return sprintf(context, text, isArray(list) ? list : [])
 }
 
 const BIG = 123456789123456789123n
 
 // Output of the reference implementation for the same values.
-const cases: readonly (readonly [string, readonly PlainValue[], string])[] = [
+const cases: readonly (readonly [string, readonly JsonValue[], string])[] = [
   ['%06s|%-6s|%06d|%+d|% d', ['ab', 'ab', -5, 5, 5], '0000ab|ab    |-00005|+5| 5'],
   ['%x|%X|%#x|%q', ['hi', 'hi', 255, 'a"b☺'], '6869|6869|0xff|"a\\"b☺"'],
   ['%q|%c|%U|%#U', [65, 65, 65, 9786], "'A'|A|U+0041|U+263A '☺'"],

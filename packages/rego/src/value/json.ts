@@ -14,18 +14,18 @@ import {
 import { isArray, ObjectBuilder, type Value } from './value.ts'
 
 /** Plain data, as `JSON.parse` and the readers of other formats give it. */
-export type PlainValue =
+export type JsonValue =
   | null
   | boolean
   | number
   | bigint
   | string
   | undefined
-  | readonly PlainValue[]
-  | { readonly [name: string]: PlainValue }
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue }
 
 /** Properties that are undefined are left out, as in JSON. */
-export function fromPlain(plain: PlainValue, depth = 0): Value {
+export function fromJson(plain: JsonValue, depth = 0): Value {
   if (depth > VALUE_DEPTH_MAX) throw new LimitReached('the value is nested too deeply')
   switch (typeof plain) {
     case 'number':
@@ -34,10 +34,10 @@ export function fromPlain(plain: PlainValue, depth = 0): Value {
       return fromBigInt(plain) ?? null
     case 'object': {
       if (plain === null) return null
-      if (isPlainList(plain)) return plain.map((item) => fromPlain(item, depth + 1))
+      if (isPlainList(plain)) return plain.map((item) => fromJson(item, depth + 1))
       const builder = new ObjectBuilder()
       for (const [name, item] of Object.entries(plain))
-        if (item !== undefined) builder.set(name, fromPlain(item, depth + 1))
+        if (item !== undefined) builder.set(name, fromJson(item, depth + 1))
       return builder.build()
     }
     case 'undefined':
@@ -47,7 +47,7 @@ export function fromPlain(plain: PlainValue, depth = 0): Value {
   }
 }
 
-function isPlainList(plain: PlainValue): plain is readonly PlainValue[] {
+function isPlainList(plain: JsonValue): plain is readonly JsonValue[] {
   return Array.isArray(plain)
 }
 
@@ -58,7 +58,7 @@ function isPlainList(plain: PlainValue): plain is readonly PlainValue[] {
 export function parseJson(given: string): Result<Value, string> {
   const text = given.includes('\\u') ? given.replace(ESCAPES, wellFormed) : given
   try {
-    if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromPlain(asPlain(JSON.parse(text))))
+    if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromJson(asPlain(JSON.parse(text))))
     return ok(readExact(text))
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof LimitReached) return err(error.message)
@@ -77,9 +77,9 @@ function wellFormed(escape: string): string {
 
 const MAYBE_LONG_NUMBER = /[0-9.]{15}|[0-9][eE]/
 
-function asPlain(parsed: unknown): PlainValue {
+function asPlain(parsed: unknown): JsonValue {
   // What `JSON.parse` gives without a reviver is plain data.
-  return parsed as PlainValue
+  return parsed as JsonValue
 }
 
 /** Numbers become texts behind a mark, so that their digits survive. */
@@ -89,7 +89,7 @@ function readExact(text: string): Value {
     if (typeof item === 'number') return `${mark}n${context?.source ?? String(item)}`
     return typeof item === 'string' ? `${mark}s${item}` : item
   }
-  return unmark(fromPlain(asPlain(JSON.parse(text, keep))))
+  return unmark(fromJson(asPlain(JSON.parse(text, keep))))
 }
 
 function unmark(value: Value): Value {
@@ -142,11 +142,11 @@ function writeJson(value: Value, counter: { nodes: number }, depth: number): str
  * Shared parts become separate ones, so a small value can be far larger as plain data. Throws
  * LimitReached past `nodesMax` values.
  */
-export function toPlain(value: Value, nodesMax = RESULT_NODES_MAX): PlainValue {
+export function toJson(value: Value, nodesMax = RESULT_NODES_MAX): JsonValue {
   return withFuel(() => plainOf(value, { nodes: RESULT_NODES_MAX - nodesMax }, 0))
 }
 
-function plainOf(value: Value, counter: { nodes: number }, depth: number): PlainValue {
+function plainOf(value: Value, counter: { nodes: number }, depth: number): JsonValue {
   if (++counter.nodes > RESULT_NODES_MAX || depth > VALUE_DEPTH_MAX)
     throw new LimitReached('the value is too large')
   if (value instanceof BigNumber) return toBigInt(value) ?? toDouble(value)

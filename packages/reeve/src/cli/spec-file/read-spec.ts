@@ -2,8 +2,8 @@ import {
   bodyToValue,
   didYouMean,
   formatDiagnostics,
-  makeScope,
-  parse,
+  createScope,
+  parseHcl,
   toJson,
   type Diagnostic,
 } from '@reeve/hcl'
@@ -52,9 +52,9 @@ function readHcl(path: string, text: string): Spec {
   const refuse = (diagnostics: readonly Diagnostic[]): never => {
     throw new CommandFailure(`${path} is wrong:`, { hint: formatDiagnostics(text, diagnostics) })
   }
-  const body = parse(text, path)
+  const body = parseHcl(text, path)
   if (!body.ok) return refuse(body.error)
-  const value = bodyToValue(body.value, { scope: makeScope() })
+  const value = bodyToValue(body.value, { scope: createScope() })
   if (!value.ok) return refuse(value.error)
   const plain: unknown = JSON.parse(toJson(value.value))
   return isRecord(plain) ? plain : {}

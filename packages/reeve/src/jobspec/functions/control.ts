@@ -3,17 +3,17 @@ import {
   ANY,
   BOOL,
   convert,
-  formatConversionProblem,
+  formatConversionError,
   listOf,
   mapOf,
   NUMBER,
-  readType,
+  parseType,
   setOf,
   STRING,
   type FunctionDefinition,
-  type FunctionProblem,
+  type FunctionError,
   type LazyArgument,
-  type LazyProblem,
+  type LazyError,
   type Type,
   type Value,
 } from '@reeve/hcl'
@@ -37,7 +37,7 @@ export const controlFunctions: Readonly<Record<string, FunctionDefinition>> = {
   tostring: conversion(STRING),
 }
 
-type LazyOutcome = Result<Value, FunctionProblem | readonly LazyProblem[]>
+type LazyOutcome = Result<Value, FunctionError | readonly LazyError[]>
 
 function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
   for (const argument of args) {
@@ -51,7 +51,7 @@ function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
 function convertToWritten([argument, typeArgument]: readonly LazyArgument[]): LazyOutcome {
   if (argument === undefined || typeArgument === undefined)
     return err({ message: 'it takes a value and a type' })
-  const type = readType(typeArgument.expression)
+  const type = parseType(typeArgument.expression)
   if (!type.ok) return type
   const value = argument.evaluate()
   return value === undefined ? err(argument.problems()) : convertValue(value, type.value)
@@ -61,9 +61,9 @@ function conversion(type: Type): FunctionDefinition {
   return define([any('v')], ([value]) => convertValue(value, type))
 }
 
-function convertValue(value: Value, type: Type): Result<Value, FunctionProblem> {
+function convertValue(value: Value, type: Type): Result<Value, FunctionError> {
   const converted = convert(value, type)
   return converted.ok
     ? converted
-    : err({ message: formatConversionProblem(converted.error), argument: 0 })
+    : err({ message: formatConversionError(converted.error), argument: 0 })
 }

@@ -1,14 +1,8 @@
 import { err, ok, type Result } from '@reeve/kit/result.ts'
-import {
-  charge,
-  type EagerFunction,
-  type FunctionProblem,
-  type Meter,
-  type Value,
-} from '@reeve/hcl'
+import { charge, type EagerFunction, type FunctionError, type Meter, type Value } from '@reeve/hcl'
 import type { Argument } from './argument.ts'
 
-export type Outcome = Result<Value, FunctionProblem>
+export type Outcome = Result<Value, FunctionError>
 
 type Arguments<A extends readonly unknown[]> = { readonly [K in keyof A]: Argument<A[K]> }
 
@@ -65,7 +59,7 @@ export function defineRest<A extends readonly unknown[], R>(
 function readAll(
   parameters: readonly Argument<unknown>[],
   values: readonly Value[],
-): Result<readonly unknown[], FunctionProblem> {
+): Result<readonly unknown[], FunctionError> {
   const args: unknown[] = []
   for (const [index, parameter] of parameters.entries()) {
     const read = parameter.read(values[index] ?? null)
@@ -79,7 +73,7 @@ function readRest<R>(
   rest: Argument<R>,
   values: readonly Value[],
   from: number,
-): Result<readonly R[], FunctionProblem> {
+): Result<readonly R[], FunctionError> {
   const args: R[] = []
   for (let index = from; index < values.length; index++) {
     const read = rest.read(values[index] ?? null)
@@ -90,17 +84,17 @@ function readRest<R>(
 }
 
 /** Fails with an error about the whole call. */
-export function refuse(message: string): Result<never, FunctionProblem> {
+export function refuse(message: string): Result<never, FunctionError> {
   return err({ message })
 }
 
 /** Fails with an error about the argument at the 0-based index. */
-export function refuseArgument(argument: number, message: string): Result<never, FunctionProblem> {
+export function refuseArgument(argument: number, message: string): Result<never, FunctionError> {
   return err({ message, argument })
 }
 
 /** Charges work beyond reading the arguments and creating the result. */
-export function pay(meter: Meter, steps: number): Result<undefined, FunctionProblem> {
+export function pay(meter: Meter, steps: number): Result<undefined, FunctionError> {
   if (charge(meter, Math.ceil(steps))) return ok(undefined)
   return refuse(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
 }

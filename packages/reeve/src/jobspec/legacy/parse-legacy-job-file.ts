@@ -3,9 +3,9 @@ import { err, ok } from '@reeve/kit/result.ts'
 import {
   decodeBody,
   errorAt,
-  inspectContent,
+  readPartialContent,
   makeObject,
-  parseLegacy,
+  parseHcl1,
   quoteText,
   toBool,
   type BodySchema,
@@ -34,10 +34,10 @@ export function parseLegacyJobFile({
 }: NamedText & { readonly aliases?: JobFileAliases }): JobFileResult {
   const tooLong = checkLength({ file, text })
   if (tooLong !== undefined) return err([tooLong])
-  const body = parseLegacy(text, file)
+  const body = parseHcl1(text, file)
   if (!body.ok) return body
   const findings = noFindings()
-  const { content, diagnostics } = inspectContent(body.value, TOP)
+  const { content, diagnostics } = readPartialContent(body.value, TOP)
   noteAll(findings, diagnostics)
   const block = findJobBlock(body.value, content, findings)
   if (block === undefined) return err(inReadingOrder(findings.errors))

@@ -2,10 +2,10 @@ import {
   ANY,
   asKeyword,
   errorAt,
-  inspectContent,
+  readPartialContent,
   listOf,
   quoteText,
-  readType,
+  parseType,
   STRING,
   toText,
   typeOf,
@@ -67,7 +67,7 @@ function readBlock(block: Block, reading: Reading): Declaration {
   const label = block.labels[0] ?? { text: '', span: block.headerSpan }
   const { text: name, span } = label
   const isNamed = checkName(name, span, findings)
-  const { content, diagnostics } = inspectContent(block.body, VARIABLE)
+  const { content, diagnostics } = readPartialContent(block.body, VARIABLE)
   noteAll(findings, diagnostics)
   checkDescription(content, reading)
   const type = readTypeOf(content, findings)
@@ -98,7 +98,7 @@ function checkDescription({ attributes }: Content, reading: Reading): void {
 function readTypeOf({ attributes }: Content, findings: Findings): Type | undefined {
   const attribute = attributes.get('type')
   if (attribute === undefined) return undefined
-  const type = readType(attribute.expression)
+  const type = parseType(attribute.expression)
   if (type.ok) return type.value
   noteAll(findings, type.error)
   return ANY
@@ -120,7 +120,7 @@ function readDefault(
 
 /** `variables { image = "web:1" }`: the type is inferred from the value. */
 function readShort(block: Block, reading: Reading): readonly Declaration[] {
-  const { content, diagnostics } = inspectContent(block.body, { otherAttributes: {} })
+  const { content, diagnostics } = readPartialContent(block.body, { otherAttributes: {} })
   noteAll(reading.findings, diagnostics)
   return [...content.attributes.values()].map((attribute) => {
     const { name, nameSpan: span } = attribute

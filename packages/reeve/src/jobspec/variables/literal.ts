@@ -3,7 +3,7 @@ import {
   errorAt,
   evaluate,
   findReferences,
-  formatConversionProblem,
+  formatConversionError,
   quoteText,
   type Expression,
   type Scope,
@@ -46,7 +46,7 @@ export function convertTo(
   if (type === undefined) return given
   const converted = convert(given.value, type)
   if (converted.ok) return { value: converted.value, span: given.span }
-  const detail = `${subject} does not fit the type: ${formatConversionProblem(converted.error)}.`
+  const detail = `${subject} does not fit the type: ${formatConversionError(converted.error)}.`
   note(findings, () => errorAt(given.span, 'Invalid value for variable', detail))
   return undefined
 }

@@ -5,7 +5,7 @@ import {
   evaluate,
   findReferences,
   formatRange,
-  inspectContent,
+  readPartialContent,
   quoteText,
   rangeOf,
   STRING,
@@ -32,7 +32,7 @@ const VALIDATION: BodySchema = { attributes: { condition: {}, error_message: {} 
 
 /** Reports errors and returns undefined if the block is invalid. */
 export function readRule(block: Block, variable: string, findings: Findings): Rule | undefined {
-  const { content, diagnostics } = inspectContent(block.body, VALIDATION)
+  const { content, diagnostics } = readPartialContent(block.body, VALIDATION)
   noteAll(findings, diagnostics)
   const condition = content.attributes.get('condition')
   const message = content.attributes.get('error_message')

@@ -1,7 +1,7 @@
 import {
   didYouMean,
   errorAt,
-  inspectContent,
+  readPartialContent,
   makeSource,
   parseExpression,
   quoteText,
@@ -32,7 +32,7 @@ export const UNDECLARED = 'Undeclared variable'
 /** Collects a variable file, which may only have attributes with literal values. */
 export function collectBody(body: Body, collecting: Collecting): void {
   const { scope, findings } = collecting
-  const { content, diagnostics } = inspectContent(body, { otherAttributes: {} })
+  const { content, diagnostics } = readPartialContent(body, { otherAttributes: {} })
   noteAll(findings, diagnostics)
   for (const { name, nameSpan, expression } of content.attributes.values()) {
     const declaration = findDeclaration(name, nameSpan, collecting)

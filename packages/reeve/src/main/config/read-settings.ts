@@ -3,9 +3,9 @@ import {
   decodeBody,
   didYouMean,
   makeObject,
-  makeScope,
-  parse,
-  parseJson,
+  createScope,
+  parseHcl,
+  parseHclJson,
   quoteText,
   rangeOf,
   type Body,
@@ -67,13 +67,13 @@ interface Place {
 function decodeFile(file: ConfigFile): Result<DecodedBody, readonly Diagnostic[]> {
   const body = parseFile(file)
   // There is nothing to refer to in a configuration: no variables, no functions.
-  return body.ok ? decodeBody(body.value, fileSchema, { scope: makeScope() }) : err(body.error)
+  return body.ok ? decodeBody(body.value, fileSchema, { scope: createScope() }) : err(body.error)
 }
 
 function parseFile({ path, text }: ConfigFile): Result<Body, readonly Diagnostic[]> {
   // An HCL file cannot begin with a brace, and a JSON object must.
   const isJson = path.endsWith('.json') || (!path.endsWith('.hcl') && /^\uFEFF?\s*\{/.test(text))
-  return isJson ? parseJson(text, path, { hasTemplates: false }) : parse(text, path)
+  return isJson ? parseHclJson(text, path, { hasTemplates: false }) : parseHcl(text, path)
 }
 
 function readBody(reader: Reader, body: DecodedBody, place: Place): void {

@@ -4,7 +4,7 @@ import {
   convert,
   setOf,
   type FunctionDefinition,
-  type FunctionProblem,
+  type FunctionError,
   type Meter,
   type Value,
 } from '@reeve/hcl'
@@ -60,7 +60,7 @@ function combine(
 
 function toOneType(
   sets: readonly (readonly Value[])[],
-): Result<readonly (readonly Value[])[], FunctionProblem> {
+): Result<readonly (readonly Value[])[], FunctionError> {
   const alike = convertAlike(sets.flat())
   if (alike === undefined) return err({ message: 'all sets must have elements of the same type' })
   let at = 0

@@ -1,7 +1,7 @@
 import { encodeBase64 } from '@reeve/kit/base64.ts'
 import { ok, type Result } from '@reeve/kit/result.ts'
 import { decodeUtf8 } from '@reeve/kit/utf8.ts'
-import { quoteText, type FunctionDefinition, type FunctionProblem } from '@reeve/hcl'
+import { quoteText, type FunctionDefinition, type FunctionError } from '@reeve/hcl'
 import { text } from '../argument.ts'
 import { define, refuse, refuseArgument, type Outcome } from '../define.ts'
 import type { FileFunctions } from '../options.ts'
@@ -59,7 +59,7 @@ const CALLS: Readonly<Record<string, FileCall>> = {
   pathexpand: expandHome,
 }
 
-function readBytes(files: FileFunctions, path: string): Result<Uint8Array, FunctionProblem> {
+function readBytes(files: FileFunctions, path: string): Result<Uint8Array, FunctionError> {
   const expanded = expandHome(files, path)
   if (!expanded.ok) return expanded
   const bytes = files.read(expanded.value)
@@ -67,7 +67,7 @@ function readBytes(files: FileFunctions, path: string): Result<Uint8Array, Funct
 }
 
 /** Expands `~` and `~/x`. Home directories of other users (`~name`) are not supported. */
-function expandHome(files: FileFunctions, path: string): Result<string, FunctionProblem> {
+function expandHome(files: FileFunctions, path: string): Result<string, FunctionError> {
   if (!path.startsWith('~')) return ok(path)
   if (path !== '~' && !path.startsWith('~/'))
     return refuseArgument(0, `only "~" and "~/…" can be expanded, not ${quoteText(path)}`)

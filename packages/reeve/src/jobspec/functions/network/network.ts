@@ -1,5 +1,5 @@
 import { ok, type Result } from '@reeve/kit/result.ts'
-import type { FunctionDefinition, FunctionProblem } from '@reeve/hcl'
+import type { FunctionDefinition, FunctionError } from '@reeve/hcl'
 import { bigWhole, text, whole } from '../argument.ts'
 import { formatAddress, parseCidr, type Cidr } from '@reeve/kit/ip-address.ts'
 import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
@@ -51,7 +51,7 @@ function netmask({ bits, length }: Cidr): bigint {
   return ((1n << BigInt(length)) - 1n) << BigInt(bits - length)
 }
 
-function subnetAt(prefix: Cidr, newBits: number, number: bigint): Result<Cidr, FunctionProblem> {
+function subnetAt(prefix: Cidr, newBits: number, number: bigint): Result<Cidr, FunctionError> {
   const length = prefix.length + newBits
   if (length > prefix.bits)
     return refuseArgument(

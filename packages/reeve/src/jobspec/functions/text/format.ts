@@ -4,7 +4,7 @@ import {
   isList,
   quoteText,
   type FunctionDefinition,
-  type FunctionProblem,
+  type FunctionError,
   type Meter,
   type Value,
 } from '@reeve/hcl'
@@ -51,7 +51,7 @@ function formatText(
   format: string,
   args: readonly Value[],
   meter: Meter,
-): Result<string, FunctionProblem> {
+): Result<string, FunctionError> {
   const pieces: string[] = []
   let length = 0
   let nextIndex = 0

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '@reeve/kit/result.ts'
 import {
   makeObject,
   type FunctionDefinition,
-  type FunctionProblem,
+  type FunctionError,
   type Meter,
   type Value,
 } from '@reeve/hcl'
@@ -62,7 +62,7 @@ const PATTERN_LIMITS = {
   instructionsMax: PATTERN_INSTRUCTIONS_MAX,
 }
 
-function compile(pattern: string, argument: number): Result<RE2JS, FunctionProblem> {
+function compile(pattern: string, argument: number): Result<RE2JS, FunctionError> {
   const compiled = compileRegex(pattern, PATTERN_LIMITS)
   if (compiled.ok) return ok(compiled.value.regex)
   const { kind, message } = compiled.error
@@ -92,7 +92,7 @@ class Search {
   }
 
   /** Charges for the whole rest, because one search may scan all of it. */
-  next(): Result<boolean, FunctionProblem> {
+  next(): Result<boolean, FunctionError> {
     const rest = this.text.length - this.#from
     const paid = pay(this.#meter, 1 + rest * this.#stepsPerCharacter)
     if (!paid.ok) return paid
@@ -103,7 +103,7 @@ class Search {
 }
 
 /** The match; or its groups, as a list or, if they are named, as an object. */
-function capturesOf({ matcher, names }: Search): Result<Value, FunctionProblem> {
+function capturesOf({ matcher, names }: Search): Result<Value, FunctionError> {
   const count = matcher.groupCount()
   if (count === 0) return ok(matcher.group(0))
   if (names.length === 0)
@@ -114,10 +114,7 @@ function capturesOf({ matcher, names }: Search): Result<Value, FunctionProblem> 
 }
 
 /** The parts of the text with all matches replaced. */
-function replacePieces(
-  search: Search,
-  replace: string,
-): Result<readonly string[], FunctionProblem> {
+function replacePieces(search: Search, replace: string): Result<readonly string[], FunctionError> {
   const parts = parseReplacement(replace)
   const pieces: string[] = []
   let copied = 0

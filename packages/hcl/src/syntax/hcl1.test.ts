@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bodyToValue } from '../decode/to-value.ts'
-import { makeScope } from '../evaluate/scope.ts'
+import { createScope } from '../evaluate/scope.ts'
 import { formatRange } from '../text/format.ts'
 import { toJson } from '../value/value.ts'
-import { parseLegacy } from './legacy.ts'
+import { parseHcl1 } from './hcl1.ts'
 
 function run(text: string) {
-  const parsed = parseLegacy(text, 'f')
-  return parsed.ok ? bodyToValue(parsed.value, { scope: makeScope() }) : parsed
+  const parsed = parseHcl1(text, 'f')
+  return parsed.ok ? bodyToValue(parsed.value, { scope: createScope() }) : parsed
 }
 
 const values = [
@@ -74,14 +74,14 @@ const values = [
 ]
 
 for (const c of values)
-  test(`parseLegacy: ${c.name}`, () => {
+  test(`parseHcl1: ${c.name}`, () => {
     const result = run(c.text)
     assert.ok(result.ok, result.ok ? '' : JSON.stringify(result.error))
     assert.equal(toJson(result.value), c.json)
   })
 
-test('parseLegacy keeps repeated keys in order', () => {
-  const parsed = parseLegacy('a = 1\nb {}\na = 2\nb "x" {}\n', 'f')
+test('parseHcl1 keeps repeated keys in order', () => {
+  const parsed = parseHcl1('a = 1\nb {}\na = 2\nb "x" {}\n', 'f')
   assert.ok(parsed.ok)
   assert.deepEqual(
     parsed.value.attributes.map((one) => one.name),
@@ -114,7 +114,7 @@ const errors = [
 ]
 
 for (const c of errors)
-  test(`parseLegacy refuses ${JSON.stringify(c.text)}`, () => {
+  test(`parseHcl1 refuses ${JSON.stringify(c.text)}`, () => {
     const result = run(c.text)
     assert.ok(!result.ok)
     const found = result.error.map((one) => `${formatRange(one.range).slice(2)} ${one.summary}`)

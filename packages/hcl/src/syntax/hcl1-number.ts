@@ -1,5 +1,5 @@
 import { fromBigInt, parseNumber, type NumberValue } from '@reeve/kit/number.ts'
-import { failNext, spanTo, takeMatch, type LegacyReader } from './legacy-reader.ts'
+import { failNext, spanTo, takeMatch, type LegacyReader } from './hcl1-reader.ts'
 import { report } from '../text/diagnostic.ts'
 
 const NUMBER =

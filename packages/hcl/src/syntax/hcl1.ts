@@ -9,9 +9,9 @@ import {
   takeMatch,
   takeSign,
   type LegacyReader,
-} from './legacy-reader.ts'
-import { readLegacyNumber } from './legacy-number.ts'
-import { readLegacyHeredoc, readLegacyString } from './legacy-string.ts'
+} from './hcl1-reader.ts'
+import { readLegacyNumber } from './hcl1-number.ts'
+import { readLegacyHeredoc, readLegacyString } from './hcl1-string.ts'
 import { bodyAsObject } from './object-body.ts'
 import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 
@@ -19,7 +19,7 @@ import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
  * Parses a file in HCL 1 syntax: no expressions, `${…}` is text, keys may be quoted or repeated,
  * and several items may share a line. Stops at the first error.
  */
-export function parseLegacy(text: string, file: string): Result<Body, readonly Diagnostic[]> {
+export function parseHcl1(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)
   const at = text.startsWith('\uFEFF') ? 1 : 0
   const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0, tokenCount: 0 }

@@ -1,5 +1,5 @@
 import { report } from '../text/diagnostic.ts'
-import { failNext, spanTo, type LegacyReader } from './legacy-reader.ts'
+import { failNext, spanTo, type LegacyReader } from './hcl1-reader.ts'
 
 /** Reads a quoted string. `${…}` is kept as written, including quotes and line breaks inside it. */
 export function readLegacyString(reader: LegacyReader): string | undefined {
