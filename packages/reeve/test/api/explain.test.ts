@@ -335,12 +335,12 @@ const NOTHING: readonly { name: string; job: Input<Job>; stop?: boolean; text: s
   {
     name: 'a periodic job',
     job: PERIODIC,
-    text: 'only the instances that the job launches are placed',
+    text: 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`',
   },
   {
     name: 'a parameterized job',
     job: PARAMETERIZED,
-    text: 'only the instances that the job launches are placed',
+    text: 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`',
   },
 ]
 
