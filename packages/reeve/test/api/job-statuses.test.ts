@@ -93,10 +93,10 @@ test('statuses: a job is degraded while a check of it fails', async () => {
   const row = allocationsOf('web')[0] ?? assert.fail()
   await report(row, 'running')
   await reportChecks(server, row, 1)
-  assert.deepEqual([(await list())[0]?.Health, (await list({ counts: true }))[0]?.Health], [
-    'degraded',
-    'degraded',
-  ])
+  assert.deepEqual(
+    [(await list())[0]?.Health, (await list({ counts: true }))[0]?.Health],
+    ['degraded', 'degraded'],
+  )
   await reportChecks(server, row, 0)
   assert.equal((await list())[0]?.Health, 'running')
 })

@@ -134,15 +134,17 @@ function countsOf({ JobSummary }: JobStub): string {
 async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags, output } = invocation
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
-  const [job, summary, allocations, deployment, evaluations, services, healths] = await Promise.all([
-    client.v1.readJob(at),
-    client.v1.readJobSummary(at),
-    client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
-    client.v1.readLatestDeployment(at),
-    client.v1.listJobEvaluations(at),
-    client.v1.listJobServices(at),
-    healthsOf(invocation, [{ ID, Namespace }]),
-  ])
+  const [job, summary, allocations, deployment, evaluations, services, healths] = await Promise.all(
+    [
+      client.v1.readJob(at),
+      client.v1.readJobSummary(at),
+      client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
+      client.v1.readLatestDeployment(at),
+      client.v1.listJobEvaluations(at),
+      client.v1.listJobServices(at),
+      healthsOf(invocation, [{ ID, Namespace }]),
+    ],
+  )
   const children = isParent(job.data) ? await childrenOf(invocation, job.data) : []
   const healthsOfChildren = await healthsOf(invocation, children)
   const healthOfChild = (child: JobStub): JobHealth | undefined =>
@@ -168,8 +170,7 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     regions: await regionsOfJob(invocation, job.data),
     failures,
     failingServices: services.data.filter(
-      (one) =>
-        hasFailingCheck(one) && !failures.all.some(({ AllocID }) => AllocID === one.AllocID),
+      (one) => hasFailingCheck(one) && !failures.all.some(({ AllocID }) => AllocID === one.AllocID),
     ),
     failingChild: failing?.job.ID,
   }

@@ -3,12 +3,7 @@ import test from 'node:test'
 import type { AllocationStub, Deployment } from '@reeve/contract'
 import type { CliHost } from '../host.ts'
 import { RolloutLines } from './rollout-lines.ts'
-import {
-  hasEnded,
-  lastMessage,
-  waitsForPromotion,
-  type RolloutState,
-} from './rollout-state.ts'
+import { hasEnded, lastMessage, waitsForPromotion, type RolloutState } from './rollout-state.ts'
 import { Screen } from './screen.ts'
 
 function aScreen(columns: number, rows: number) {
@@ -145,9 +140,7 @@ test('RolloutLines: a failing check is reported until the allocation is healthy'
     const lines = new RolloutLines().linesFor({ ...known, services }, NOW_MS)
     return lines.filter((line) => line.includes('check'))
   }
-  assert.deepEqual(told(null), [
-    'Allocation 6ba7b810, service "web": a check fails: db: refused',
-  ])
+  assert.deepEqual(told(null), ['Allocation 6ba7b810, service "web": a check fails: db: refused'])
   assert.deepEqual(told(true), [])
 })
 

@@ -435,7 +435,10 @@ test('explain: the sentence says what an instance waits for that no node refuses
   const job = jobOf(asking({ CPU: 100 }))
   const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), knownOf, index: 7 })
-  assert.equal(told.Text, '1 of 1 allocations of group "app" are unplaced: its deployment is paused')
+  assert.equal(
+    told.Text,
+    '1 of 1 allocations of group "app" are unplaced: its deployment is paused',
+  )
 })
 
 test('explain: a job is explained in a sentence, in the shape of the contract', () => {

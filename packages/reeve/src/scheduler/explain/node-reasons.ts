@@ -53,11 +53,7 @@ function standingReasons(node: PublicNode, job: Job): readonly PlacementReason[]
   if (node.DrainStrategy !== null || node.Drain)
     add('node-eligibility', 'draining', 'the node is draining')
   else if (node.SchedulingEligibility !== 'eligible')
-    add(
-      'node-eligibility',
-      node.SchedulingEligibility,
-      `the node is ${node.SchedulingEligibility}`,
-    )
+    add('node-eligibility', node.SchedulingEligibility, `the node is ${node.SchedulingEligibility}`)
   if (!isInDatacenters(node, job))
     add(
       'datacenter',
@@ -80,7 +76,10 @@ function ruleReason(rule: NodeRule, node: PublicNode): PlacementReason {
     Task: rule.task,
     Constraint: rule.constraint,
     Found: found,
-    Text: rule.rule === 'constraint' ? `${asked} must hold, and ${has}` : `${asked}; ${has}${whyNot(rule, node)}`,
+    Text:
+      rule.rule === 'constraint'
+        ? `${asked} must hold, and ${has}`
+        : `${asked}; ${has}${whyNot(rule, node)}`,
   })
 }
 
@@ -113,7 +112,8 @@ function distinctText(rule: DistinctRule, found: string, node: PublicNode): stri
 
 function roomReason(shortage: Shortage): PlacementReason {
   const { rule, dimension, unit, asked, free } = shortage
-  const amount = (value: number): string => (unit === '' ? grouped(value) : `${grouped(value)} ${unit}`)
+  const amount = (value: number): string =>
+    unit === '' ? grouped(value) : `${grouped(value)} ${unit}`
   return reason({
     Rule: rule,
     Shortfall: shortfallOf(shortage),
