@@ -240,7 +240,7 @@ class RolloutWatch {
     return undefined
   }
 
-  /** A check that fails is reported at once: the deadline that ends the wait may be minutes away. */
+  /** Reports a failing check at once: the deadline that ends the wait may be minutes away. */
   async #followServices(signal: AbortSignal): Promise<undefined> {
     const { client } = this.#invocation
     const answers = client.blocking('listJobServices', { ...this.#ofJob(), signal })

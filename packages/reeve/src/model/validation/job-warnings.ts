@@ -72,8 +72,8 @@ function shutdownWarnings(group: TaskGroup): readonly string[] {
     (group.ShutdownDelay ?? 0) > 0 || group.Tasks.some((task) => task.ShutdownDelay > 0)
   return serves && !delays
     ? [
-        'its services have no shutdown_delay, so callers may reach an allocation that is stopping; ' +
-          'set shutdown_delay = "5s" in the group',
+        'its services have no shutdown_delay, so callers may reach an allocation that is ' +
+          'stopping; set shutdown_delay = "5s" in the group',
       ]
     : []
 }
