@@ -332,6 +332,20 @@ test('bin/reeve: sets up the allocator of the program, and not that of its child
   assert.deepEqual(chosen, ['1000000 4194304', '1000000 undefined'])
 })
 
+test('bin/reeve: passes the flags of a server to servers only', async (t) => {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'reeve-flags-'))
+  t.after(() => fs.rmSync(directory, { recursive: true }))
+  const printing = join(directory, 'printing.cjs')
+  fs.writeFileSync(printing, "console.log(process.execArgv.join(' '))")
+  const env = { ...process.env, NODE_OPTIONS: `--require ${printing}` }
+  const flagsOf = async (...words: readonly string[]): Promise<string | undefined> => {
+    const { stdout } = await ended(spawn(join(tools, '../bin/reeve'), words, { env }))
+    return stdout.split('\n')[0]
+  }
+  assert.equal(await flagsOf('job', '--help'), '--max-old-space-size-percentage=75')
+  assert.match((await flagsOf('agent', '--help')) ?? '', /--expose-gc/)
+})
+
 test('bin/reeve: installs and builds first, then runs the program, also through a link', async (t) => {
   const checkout = aCheckout(t)
   const env = cleanEnv(`${checkout.path('fake')}${delimiter}${dirname(process.execPath)}`)

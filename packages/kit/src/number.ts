@@ -75,3 +75,10 @@ export function numbersEqual(a: NumberValue, b: NumberValue): boolean {
   // oxlint-disable-next-line eqeqeq
   return a == b
 }
+
+/** A number with separators, as `1,000,000`. */
+export function grouped(value: number): string {
+  const [whole = '', fraction] = String(value).split('.')
+  const text = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
+  return fraction === undefined ? text : `${text}.${fraction}`
+}

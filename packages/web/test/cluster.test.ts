@@ -218,7 +218,7 @@ test('an evaluation tells what it could not place, and why', { skip }, async () 
   await page.getByRole('row', { name: /huge/ }).getByRole('link').first().waitFor()
   await page.getByRole('row', { name: /huge/ }).getByRole('link').first().click()
   await page
-    .getByText(/memory are asked for/)
+    .getByText(/of memory free/)
     .first()
     .waitFor()
   await checkPage(page)

@@ -25,6 +25,7 @@ export type NextAttempt = Shape<typeof NextAttempt>
 export const REMEDIES = [
   'read-logs',
   'read-checks',
+  'write-variable',
   'edit-job',
   'revert-job',
   'explain-job',

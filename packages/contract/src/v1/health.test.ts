@@ -39,6 +39,18 @@ const cases: readonly Case[] = [
     health: 'deploying',
   },
   {
+    name: 'a failing check',
+    counts: { Running: 2 },
+    facts: { hasFailingChecks: true },
+    health: 'degraded',
+  },
+  {
+    name: 'a failing check while deploying',
+    counts: { Running: 2 },
+    facts: { isDeploying: true, hasFailingChecks: true },
+    health: 'deploying',
+  },
+  {
     name: 'a deployment whose allocations all failed',
     counts: { Failed: 2 },
     facts: { isDeploying: true },
@@ -84,6 +96,7 @@ for (const { name, counts, facts, job, health } of cases)
       counts: { ...NONE, ...counts },
       children: null,
       isDeploying: false,
+      hasFailingChecks: false,
       ...facts,
     })
     assert.equal(found, health)
@@ -204,6 +217,27 @@ test('failureOf: a task that runs counts as failing after three restarts in ten 
   assert.equal(failureOf(running(2), NOW_MS), undefined)
   assert.equal(failureOf(running(3), NOW_MS)?.Text, 'exited with code 3')
   assert.equal(failureOf(running(3), NOW_MS + 600_001), undefined)
+})
+
+const MISSING = { Type: 'Template', DisplayMessage: 'Missing: variable(app/db)' }
+
+test('failureOf: a task whose template waits for data says for what', () => {
+  const late = [MISSING, { Type: 'Alloc Unhealthy', DisplayMessage: 'Task not running' }]
+  const unhealthy = {
+    ...anAllocation('a', 'pending', late, { state: 'pending' }),
+    DeploymentStatus: { Healthy: false },
+  }
+  const wanted = ['template', 'waiting for variable(app/db)', 'web']
+  // `failureOf` reads no other members.
+  const failure = failureOf(unhealthy as unknown as AllocationStub, NOW_MS)
+  assert.deepEqual([failure?.Kind, failure?.Text, failure?.Task], wanted)
+
+  const waiting = anAllocation('a', 'pending', [MISSING], { state: 'pending' })
+  assert.equal(failureOf(waiting, NOW_MS), undefined)
+  assert.equal(failureOf(waiting, NOW_MS + 30_001)?.Text, wanted[1])
+
+  const started = anAllocation('a', 'running', [MISSING, { Type: 'Started' }], { state: 'running' })
+  assert.equal(failureOf(started, NOW_MS + 30_001), undefined)
 })
 
 test('failureOf: a task that waits for its restart has failed', () => {

@@ -30,11 +30,13 @@ export interface JobHealthFacts {
   readonly counts: TaskGroupSummary
   readonly children: JobChildrenSummary | null
   readonly isDeploying: boolean
+  /** True if a check of a registered service instance fails. */
+  readonly hasFailingChecks: boolean
 }
 
 /** Returns the health of a job: the first rule that matches decides. */
 export function jobHealth(facts: JobHealthFacts): JobHealth {
-  const { job, isParent, wanted, counts, children, isDeploying } = facts
+  const { job, isParent, wanted, counts, children, isDeploying, hasFailingChecks } = facts
   if (job.Stop) return 'stopped'
   if (isParent) return children !== null && children.Running > 0 ? 'running' : 'scheduled'
   const failed = counts.Failed + counts.Lost
@@ -46,7 +48,7 @@ export function jobHealth(facts: JobHealthFacts): JobHealth {
   if (counts.Starting > 0 || counts.Running === 0) return failed > 0 ? 'degraded' : 'pending'
   const isBatch = job.Type === 'batch' || job.Type === 'sysbatch'
   if (!isBatch && counts.Running < wanted) return 'degraded'
-  return counts.Unknown > 0 ? 'degraded' : 'running'
+  return counts.Unknown > 0 || hasFailingChecks ? 'degraded' : 'running'
 }
 
 /** Reports whether a replacement of a failed allocation waits for capacity or is starting. */
@@ -170,6 +172,13 @@ export function failureOf(allocation: FailedAllocation, nowMs: number): Failure 
     return { ...about, Kind: 'lost', Text, Task: '', Time: ModifyTime, ExitCode: null }
   }
   const isUnhealthy = DeploymentStatus?.Healthy === false
+  const waiting = waitingTemplate(allocation)
+  if (waiting !== undefined) {
+    const { task, event } = waiting
+    if (!isUnhealthy && nowMs - event.Time / NS_PER_MS < WAITING_MS) return undefined
+    const Text = textOf(`waiting for ${event.DisplayMessage.slice(MISSING.length)}`)
+    return { ...about, Kind: 'template', Text, Task: task, Time: event.Time, ExitCode: null }
+  }
   const [last] = failureEvents(allocation)
   if (last === undefined) return undefined
   const { task, event, kind } = last
@@ -183,6 +192,24 @@ export function failureOf(allocation: FailedAllocation, nowMs: number): Failure 
     Time: event.Time,
     ExitCode: event.Type === 'Terminated' ? event.ExitCode : null,
   }
+}
+
+/** A task that waits longer than this for the data of its templates counts as failing. */
+const WAITING_MS = 30_000
+
+/** Prefix of the event in which the agent names the data that a template waits for. */
+const MISSING = 'Missing: '
+
+/** Returns the task that cannot start because data of its templates are missing. */
+function waitingTemplate({ ClientStatus, TaskStates }: FailedAllocation) {
+  if (ClientStatus !== 'running' && ClientStatus !== 'pending') return undefined
+  for (const [task, { State, Events }] of Object.entries(TaskStates ?? {})) {
+    if (State !== 'pending') continue
+    const event = Events.findLast(({ Type: type }) => type !== 'Alloc Unhealthy')
+    if (event?.Type === 'Template' && event.DisplayMessage.startsWith(MISSING))
+      return { task, event }
+  }
+  return undefined
 }
 
 /**

@@ -127,7 +127,7 @@ export const jobReadRoutes = routes('Jobs', {
     needs,
   }),
   explainJob: read('/job/:job_id/explain', {
-    summary: 'Say why instances of a job are not placed, and what would place them.',
+    summary: 'Explain why allocations of a job are unplaced, and what would place them.',
     cost: 2,
     query: explainQuery,
     returns: ok(Explanation, 'The explanation, worked out against the current state.'),

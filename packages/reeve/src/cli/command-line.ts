@@ -112,9 +112,28 @@ function findUnknownWord(root: Command, args: readonly string[]): UnknownWord | 
 function unknownText({ group, word }: UnknownWord): string {
   const path = pathOf(group)
   const names = group.commands.map((command) => command.name())
-  const found = suggestionsFor(word, names).map((name) => `"${path} ${name}"`)
+  const near = suggestionsFor(word, names).map((name) => `${path} ${name}`)
+  // A command of that very name, as `job inspect` for `reeve inspect`, comes before similar ones.
+  const inside = namesakes(group, word)
+  const isFirst = near.length === 0 || inside.some((name) => name.endsWith(` ${word}`))
+  const found = [...new Set(isFirst ? [...inside, ...near] : near)].map((name) => `"${name}"`)
   const hint = found.length === 0 ? '' : ` Did you mean ${alternatives(found)}?`
   return `reeve: unknown command "${path} ${word}".${hint}\nRun "${path} --help" for a list of commands.\n`
+}
+
+/** Groups whose commands a word without a group most likely means, in this order. */
+const GROUPS_OF_WORDS = ['job', 'alloc', 'node']
+
+/** The command that has this name, or a synonym of it, in a group: `reeve validate`. */
+function namesakes(group: Command, word: string): readonly string[] {
+  if (group.parent !== null) return []
+  for (const name of GROUPS_OF_WORDS) {
+    const inside = group.commands.find((command) => command.name() === name)
+    const names = inside?.commands.map((command) => command.name()) ?? []
+    const first = names.includes(word) ? word : suggestionsFor(word, names)[0]
+    if (first !== undefined) return [`reeve ${name} ${first}`]
+  }
+  return []
 }
 
 /** `a`, `a or b`, `a, b or c`. */

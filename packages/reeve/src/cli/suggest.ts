@@ -26,6 +26,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   deploy: ['run'],
   submit: ['run'],
   up: ['run', 'start'],
+  launch: ['run', 'start', 'dispatch'],
   rollback: ['revert'],
   undo: ['revert'],
   verify: ['validate', 'check'],

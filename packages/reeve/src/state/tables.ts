@@ -399,6 +399,8 @@ const SPECS: { readonly [N in TableName]: Spec<N> } = {
       job: jobKey,
       allocation: (row) => row.AllocID,
       node: (row) => row.NodeID,
+      // The health of a job follows from their number.
+      failingChecks: (row) => ((row.Checks?.Failing ?? 0) > 0 ? jobKey(row) : undefined),
     },
     decodedRowsMax: LARGE_DECODED_ROWS,
   },

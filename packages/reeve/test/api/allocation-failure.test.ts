@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AllocationFailure } from '@reeve/contract'
+import { aGroup } from '../build/index.ts'
 import { until } from '../build/until.ts'
 import { aNodeWorld, shell, type NodeWorld } from './node-world.ts'
 
@@ -172,4 +173,31 @@ test('failure: the remedy names the place in the job file, and the last stable v
   const edit = Remedies.find(({ Kind }) => Kind === 'edit-job')
   assert.deepEqual(edit?.Place, { Line: 8, Column: 7 })
   assert.equal(edit.Command, 'reeve job inspect --hcl --version 0 placed')
+})
+
+test('failure: a template that waits for a variable names it and the command that writes it', async (t) => {
+  const world = await aNodeWorld(t)
+  const template = { EmbeddedTmpl: '{{ with variable "app/db" }}{{ .user }}{{ end }}' }
+  const Templates = [{ ...template, DestPath: 'local/db' }]
+  const Update = { MinHealthyTime: 0, HealthyDeadline: 5e9, ProgressDeadline: 10e9 }
+  const Tasks = [{ Name: 'web', ...shell('sleep 300'), Templates }]
+  const TaskGroups = [{ ...aGroup(), Count: 1, Tasks, Update }]
+  const { id, row } = await world.run([], { status: 'pending', job: { TaskGroups } })
+  await until(
+    'the allocation to be unhealthy',
+    () => row().DeploymentStatus?.Healthy === false || undefined,
+  )
+  const { Failure, Remedies } = await failureOf(world, id)
+  assert.deepEqual(
+    [Failure?.Kind, Failure?.Text, Failure?.Task],
+    ['template', 'waiting for variable(app/db)', 'web'],
+  )
+  assert.deepEqual(
+    Remedies.map(({ Kind, Command }) => [Kind, Command]),
+    [
+      ['write-variable', 'reeve var put app/db KEY=VALUE'],
+      ['edit-job', 'reeve job inspect job-1'],
+      ['show-allocation', `reeve alloc status ${id.slice(0, 8)}`],
+    ],
+  )
 })

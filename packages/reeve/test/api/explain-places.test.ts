@@ -30,6 +30,6 @@ test('explain: names the line of the job file that has to change', async () => {
   )
   assert.equal(
     change?.Text,
-    'lower memory of task "main" in group "app" from 9000 to 8192 MB (line 6)',
+    'set memory of task "main" in group "app" to 8,192 MB or less (line 6)',
   )
 })

@@ -45,7 +45,7 @@ test('explain: a job whose instances are all placed has nothing to explain', asy
     EvalID: (await evaluationOf(server)).ID,
     EvalStatus: 'complete',
     Index: server.context.store.index,
-    Text: 'every instance is placed',
+    Text: 'all allocations are placed',
     Groups: [],
     GroupsOmitted: 0,
   })
@@ -81,7 +81,7 @@ test('explain: names the rule, how far the node is from fitting, and the smalles
     [['edit-job', 'TaskGroups[app].Tasks[main].Resources.MemoryMB', '8192']],
   )
   assert.equal(change?.Places, 1)
-  assert.ok(explanation.Text.startsWith('1 of 1 instances of app are not placed'))
+  assert.ok(explanation.Text.startsWith('1 of 1 allocations of group "app" are unplaced'))
 })
 
 test('explain: the change that it names places what it says', async () => {
@@ -227,7 +227,7 @@ test('explain: a failed deployment holds nothing back', async () => {
   const { server, settle, id, allocationsOf } = await aCanaryDeployment()
   await server.ok('failDeployment', { params: { deployment_id: id }, body: { DeploymentID: id } })
   await settle()
-  assert.equal((await explain(server)).Text, 'every instance is placed')
+  assert.equal((await explain(server)).Text, 'all allocations are placed')
   const live = allocationsOf('web').filter((row) => row.DesiredStatus === 'run')
   assert.deepEqual(
     live.map((row) => row.JobVersion),
@@ -257,11 +257,11 @@ test('explain: what has room and waits for all of its job is held', async () => 
   assert.deepEqual(
     group.Changes.map(({ Text, Places }) => [Text, Places]),
     [
-      ['lower cpu of task "main" in group "a" from 3000 to 1000 MHz', 3],
+      ['set cpu of task "main" in group "a" to 1,000 MHz or less', 3],
       ['add a node like node-1', 3],
     ],
   )
-  assert.match(explanation.Text, /; its instances are placed all at once or not at all$/)
+  assert.match(explanation.Text, /; the allocations are placed all at once or not at all$/)
 })
 
 test('explain: a change that places some of what comes all at once places nothing', async () => {
@@ -335,12 +335,12 @@ const NOTHING: readonly { name: string; job: Input<Job>; stop?: boolean; text: s
   {
     name: 'a periodic job',
     job: PERIODIC,
-    text: 'only the instances that the job launches are placed',
+    text: 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`',
   },
   {
     name: 'a parameterized job',
     job: PARAMETERIZED,
-    text: 'only the instances that the job launches are placed',
+    text: 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`',
   },
 ]
 

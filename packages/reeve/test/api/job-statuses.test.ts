@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Input, Job, JobStatusRow } from '@reeve/contract'
+import type { AllocationRow } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
+import { reportServices } from '../../src/workload/index.ts'
 import { aGroup, aJob, anAllocation, aTask } from '../build/index.ts'
 import { ofJob, PARAMETERIZED, register, withScheduler } from './cluster.ts'
-import { createTestServer, itemsOf, untilParked, type CallOptions } from './harness.ts'
+import {
+  createTestServer,
+  itemsOf,
+  untilParked,
+  type CallOptions,
+  type TestServer,
+} from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 type Query = NonNullable<CallOptions['query']>
@@ -78,6 +86,28 @@ test('statuses: an allocation has the health that its own page shows', async () 
   await report(row, 'running')
   assert.deepEqual(await healths(), ['running'])
 })
+
+test('statuses: a job is degraded while a check of it fails', async () => {
+  const { server, run, report, list, allocationsOf } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  const row = allocationsOf('web')[0] ?? assert.fail()
+  await report(row, 'running')
+  await reportChecks(server, row, 1)
+  assert.deepEqual(
+    [(await list())[0]?.Health, (await list({ counts: true }))[0]?.Health],
+    ['degraded', 'degraded'],
+  )
+  await reportChecks(server, row, 0)
+  assert.equal((await list())[0]?.Health, 'running')
+})
+
+async function reportChecks({ context }: TestServer, row: AllocationRow, Failing: number) {
+  const Checks = { Passing: 1 - Failing, Failing, Pending: 0, Output: '' }
+  const ID = `_reeve-task-${row.ID}-web-web-http`
+  const service = { ID, ServiceName: 'web', Tags: [], Address: '10.0.0.1', Port: 80, Checks }
+  const sets = [{ allocation: row.ID, services: [service] }]
+  await reportServices(context, { nodeId: row.NodeID, sets, all: undefined })
+}
 
 test('statuses: canaries that wait to be promoted are told', async () => {
   const { run, report, list, allocationsOf } = await aScheduled()
@@ -312,6 +342,11 @@ const WRITES: readonly {
     name: 'an allocation',
     write: ({ report, allocationsOf }) =>
       report(allocationsOf('web')[0] ?? assert.fail(), 'running'),
+  },
+  {
+    name: 'a check',
+    write: ({ server, allocationsOf }) =>
+      reportChecks(server, allocationsOf('web')[0] ?? assert.fail(), 1),
   },
 ]
 

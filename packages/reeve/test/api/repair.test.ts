@@ -62,7 +62,7 @@ for (const how of ['by hand', 'by its deadline'] as const)
       ],
     )
     assert.equal(job().Status, 'running')
-    assert.equal((await server.ok('explainJob', ofJob())).Text, 'every instance is placed')
+    assert.equal((await server.ok('explainJob', ofJob())).Text, 'all allocations are placed')
   })
 
 test('repair: explain asks for the version that would be placed', async () => {

@@ -40,7 +40,7 @@ test('alloc', async (t) => {
     assert.match(said, /\nName +=? ?/)
     assert.match(said, /\nJob +=? ?web, version 0\n/)
     assert.match(said, /\nTask "main" is running\n/)
-    assert.match(said, /\nTime +Event +Says\n/)
+    assert.match(said, /\nTime +Event +Description\n/)
     assert.match(said, / +Started +/)
     const verbose = await reeve.ok(`alloc status --verbose ${id}`)
     assert.match(verbose, /\nPlacement\nNodes evaluated +=? ?1\n/)
@@ -186,7 +186,7 @@ test('alloc', async (t) => {
 
   await t.test('stats shows what each task uses', async () => {
     const said = await reeve.ok(`alloc stats ${short}`)
-    assert.match(said, /^Task +CPU +of +CPU % +Memory +of +Most\n/)
+    assert.match(said, /^Task +CPU +Reserved +CPU % +Memory +Reserved +Peak\n/)
     assert.match(said, /\nmain +\d+ MHz +20 MHz +\d+\.\d +\d+\.\d [KM]iB +20 MiB/)
     const both = await reeve.ok(`alloc stats ${other}`)
     assert.match(both, /\nall +/)

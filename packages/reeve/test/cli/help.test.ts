@@ -43,6 +43,15 @@ test('help: an unknown command gets a suggestion, in a group and at the root', a
   assert.match(inGroup.err, /unknown command "reeve job statu"\. Did you mean "reeve job status"/)
   const atRoot = await line.run('jobb status')
   assert.match(atRoot.err, /unknown command "reeve jobb"\. Did you mean "reeve job"/)
+  const namesakes = [
+    ['validate', 'job validate'],
+    ['inspect', 'job inspect'],
+    ['rollback', 'job revert'],
+    ['cp', 'alloc cp'],
+    ['drain', 'node drain'],
+  ] as const
+  for (const [word, wanted] of namesakes)
+    assert.match((await line.run(word)).err, new RegExp(`Did you mean "reeve ${wanted}"`))
   for (const asked of ['job statu --help', 'job statu -h', 'jobb --help']) {
     const { code, out, err } = await line.run(asked)
     assert.deepEqual([code, out], [2, ''], asked)

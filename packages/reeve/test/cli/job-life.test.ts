@@ -204,7 +204,7 @@ test('jobs from their first version to their end', async (t) => {
     'job deployments and job allocs: list what there was, the newest first',
     async () => {
       const deployments = await reeve.ok('job deployments web')
-      assert.match(deployments, pattern('^ID +Version +Status +Created +Says\nHEX +\\d '))
+      assert.match(deployments, pattern('^ID +Version +Status +Created +Description\nHEX +\\d '))
       assert.match(await reeve.ok('job deployments --latest web'), /^Deployment /)
       const allocations = JSON.parse(await reeve.ok('job allocs --json web'))
       assert.ok(allocations.length >= 4)
@@ -227,7 +227,7 @@ test('jobs from their first version to their end', async (t) => {
   })
 
   await t.test('job explain: says that everything is placed', async () => {
-    assert.equal(await reeve.ok('job explain web'), 'every instance is placed\n')
+    assert.equal(await reeve.ok('job explain web'), 'all allocations are placed\n')
   })
 
   await t.test('job stop: asks when only the beginning was given', async () => {

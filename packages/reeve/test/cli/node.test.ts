@@ -195,7 +195,7 @@ test('node, eval and deployment', async (t) => {
     assert.match(said, /\nThe drain of node \w{8} \(one\) is complete\.\n$/)
     const shown = await reeve.ok('node status one')
     assert.match(shown, /\nEligibility +=? ?ineligible\n/)
-    assert.match(shown, /\nLast drain +=? ?complete \S+ ago\nIts meta +=? ?message=why\n/)
+    assert.match(shown, /\nLast drain +=? ?complete \S+ ago\nDrain meta +=? ?message=why\n/)
     assert.equal(
       await reeve.ok('node drain --disable --self'),
       `Node ${short} (one) is no longer draining and takes new allocations.\n`,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { anAssignment, type AssignmentFields } from '../../../test/build/agent.ts'
+import { taskEvent } from '../task/task-event.ts'
 import { healthRuleOf, judgeHealth, type JudgedTask } from './health.ts'
 import type { Stage } from './lifecycle.ts'
 
@@ -104,6 +105,15 @@ test('health: who is late is told for each task what was missing', () => {
       { task: 'poststart', reason: 'Task not running by healthy_deadline of 1m0s' },
     ],
   })
+})
+
+test('health: a task that is late says which data its templates wait for', () => {
+  const task = pending()
+  const event = taskEvent('Template', START_MS, { Message: 'Missing: variable(app/db)' })
+  const waiting = { ...task, state: { ...task.state, Events: [event] } }
+  const verdict = judgeHealth(RULE, [waiting], { nowMs: START_MS + 60_000, sinceMs: START_MS })
+  const reason = 'Task not running by healthy_deadline of 1m0s: Missing: variable(app/db)'
+  assert.deepEqual(verdict, { kind: 'unhealthy', reasons: [{ task: 'main', reason }] })
 })
 
 const lateChecks = [

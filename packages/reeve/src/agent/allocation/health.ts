@@ -22,7 +22,8 @@ export interface HealthRule {
 export interface JudgedTask {
   readonly name: string
   readonly stage: Stage
-  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt' | 'Paused'>
+  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt' | 'Paused'> &
+    Partial<Pick<TaskState, 'Events'>>
 }
 
 export type HealthVerdict =
@@ -120,10 +121,16 @@ function lateReasons(
       task: name,
       reason:
         state.State === 'pending'
-          ? `Task not running by healthy_deadline of ${deadline}`
+          ? `Task not running by healthy_deadline of ${deadline}${waitsFor(state)}`
           : (lateChecks(name, checks) ??
             `Task not running for min_healthy_time of ${time} by healthy_deadline of ${deadline}`),
     }))
+}
+
+/** Names the data that the templates of the task wait for, if that is the last thing it did. */
+function waitsFor({ Events = [] }: JudgedTask['state']): string {
+  const last = Events.at(-1)
+  return last?.Type === 'Template' ? `: ${last.DisplayMessage}` : ''
 }
 
 /** What of a task's own checks, and of the group's, kept it back; undefined when none did. */

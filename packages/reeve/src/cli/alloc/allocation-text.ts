@@ -101,7 +101,7 @@ function taskText({ name, state, asked }: ShownTask, { host, output }: Invocatio
       ['Restarts', state.Restarts === 0 ? '' : restarts],
       ['Paused', state.Paused],
     ]),
-    table(['Time', 'Event', 'Says'], events),
+    table(['Time', 'Event', 'Description'], events),
   ].join('')
 }
 

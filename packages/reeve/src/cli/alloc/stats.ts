@@ -21,7 +21,8 @@ export async function runAllocStats(invocation: Invocation): Promise<number> {
     })
     if (rows.length === 0) return 'No task runs.'
     const sum = rows.length > 1 ? [usageRow('all', data.ResourceUsage, undefined)] : []
-    return table(['Task', 'CPU', 'of', 'CPU %', 'Memory', 'of', 'Most'], [...rows, ...sum])
+    const heading = ['Task', 'CPU', 'Reserved', 'CPU %', 'Memory', 'Reserved', 'Peak']
+    return table(heading, [...rows, ...sum])
   })
   return EXIT_CODES.ok
 }

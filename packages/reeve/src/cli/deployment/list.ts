@@ -21,7 +21,7 @@ export async function runDeploymentList(invocation: Invocation): Promise<number>
       agoFromNs(one.CreateTime, invocation.host.nowMs()),
       one.StatusDescription,
     ])
-    return table(['ID', 'Job', 'Version', 'Status', 'Created', 'Says'], rows)
+    return table(['ID', 'Job', 'Version', 'Status', 'Created', 'Description'], rows)
   })
   return EXIT_CODES.ok
 }

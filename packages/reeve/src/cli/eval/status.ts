@@ -69,7 +69,7 @@ function overview(evaluation: Evaluation, { flags, host, output }: Invocation): 
     ['Triggered by', evaluation.TriggeredBy],
     ['Priority', String(evaluation.Priority)],
     ['Status', output.paint(toneOf(Status), Status)],
-    ['Says', evaluation.StatusDescription],
+    ['Description', evaluation.StatusDescription],
     ['Waits until', agoFromIso(evaluation.WaitUntil, host.nowMs())],
     ['Made by', id(evaluation.PreviousEval)],
     ['Next', id(evaluation.NextEval)],

@@ -30,7 +30,7 @@ export async function runJobDeployments(invocation: Invocation): Promise<number>
       agoFromNs(one.CreateTime, host.nowMs()),
       one.StatusDescription,
     ])
-    return table(['ID', 'Version', 'Status', 'Created', 'Says'], rows)
+    return table(['ID', 'Version', 'Status', 'Created', 'Description'], rows)
   })
   return EXIT_CODES.ok
 }

@@ -8,6 +8,7 @@ import {
   type Job,
   type JobHealth,
   type JobSummary,
+  type ServiceRegistration,
 } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
 import { failureText } from '../alloc/failure-text.ts'
@@ -16,10 +17,12 @@ import type { Invocation } from '../command.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
 import { printableName } from '../output/printable.ts'
 import type { Paint } from '../output/style.ts'
-import { table } from '../output/table.ts'
+import { shortId, table } from '../output/table.ts'
 import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
+import { nextCommand } from '../plan/next-command.ts'
+import { failingCheckText } from '../watch/rollout-state.ts'
 import { rolloutText } from '../watch/rollout-text.ts'
 import { childrenText, type JobStub } from './children.ts'
 import { nextLaunchText } from './next-launch.ts'
@@ -40,6 +43,8 @@ interface KnownJob {
   readonly regions: readonly RegionOfJob[]
   /** Why allocations of the current version fail. */
   readonly failures: KnownFailures
+  /** Service instances with a failing check whose allocation has none of these failures. */
+  readonly failingServices: readonly ServiceRegistration[]
   /** The child job that these failures are of. */
   readonly failingChild: string | undefined
 }
@@ -62,6 +67,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
     heldBackText(job, invocation.host.nowMs()),
     waitingText(known, invocation),
     failuresText(known, invocation),
+    failingChecksText(known, invocation),
     deployment === null || invocation.flags.has('short')
       ? ''
       : `${paint('strong', 'Latest deployment')}\n${rolloutText(
@@ -186,6 +192,24 @@ function failuresText({ failures, failingChild }: KnownJob, invocation: Invocati
   const title = failingChild === undefined ? 'Failures' : `Failures of ${failingChild}`
   return `${invocation.output.paint('strong', title)}\n${texts.join('')}${rest}`
 }
+
+/** Checks that fail before they count as a failure: their allocation may yet become healthy. */
+function failingChecksText({ failingServices }: KnownJob, invocation: Invocation): string {
+  if (failingServices.length === 0) return ''
+  const { paint } = invocation.output
+  const shown = failingServices.slice(0, FAILING_CHECKS_SHOWN_MAX)
+  const texts = shown.map((service) => {
+    const id = shortId(service.AllocID)
+    const words = ['alloc', 'checks', id]
+    const command = nextCommand(invocation, words, service.Namespace)
+    return `Allocation ${id}, ${paint('bad', failingCheckText(service))}\n  ${command}\n`
+  })
+  const more = failingServices.length - shown.length
+  const rest = more > 0 ? `… and ${more} more\n` : ''
+  return `${paint('strong', 'Failing checks')}\n${texts.join('')}${rest}`
+}
+
+const FAILING_CHECKS_SHOWN_MAX = 3
 
 function allocationsText(allocations: readonly AllocationStub[], invocation: Invocation): string {
   if (invocation.flags.has('short')) return ''

@@ -15,6 +15,7 @@ import type { Paint } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
+import { hasFailingCheck } from '../watch/rollout-state.ts'
 import { watchRollout } from '../watch/watch-rollout.ts'
 import { childrenOf, isParent } from './children.ts'
 import { findJob } from './find-job.ts'
@@ -133,14 +134,17 @@ function countsOf({ JobSummary }: JobStub): string {
 async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags, output } = invocation
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
-  const [job, summary, allocations, deployment, evaluations, healths] = await Promise.all([
-    client.v1.readJob(at),
-    client.v1.readJobSummary(at),
-    client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
-    client.v1.readLatestDeployment(at),
-    client.v1.listJobEvaluations(at),
-    healthsOf(invocation, [{ ID, Namespace }]),
-  ])
+  const [job, summary, allocations, deployment, evaluations, services, healths] = await Promise.all(
+    [
+      client.v1.readJob(at),
+      client.v1.readJobSummary(at),
+      client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
+      client.v1.readLatestDeployment(at),
+      client.v1.listJobEvaluations(at),
+      client.v1.listJobServices(at),
+      healthsOf(invocation, [{ ID, Namespace }]),
+    ],
+  )
   const children = isParent(job.data) ? await childrenOf(invocation, job.data) : []
   const healthsOfChildren = await healthsOf(invocation, children)
   const healthOfChild = (child: JobStub): JobHealth | undefined =>
@@ -148,6 +152,11 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
   const failing = await newestFailure(
     invocation,
     children.find((one) => healthOfChild(one) === 'failing'),
+  )
+  const failures = await failuresFor(
+    invocation,
+    failing?.job ?? job.data,
+    failing?.allocations ?? allocations.data,
   )
   const known = {
     job: job.data,
@@ -159,10 +168,9 @@ async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Prom
     children,
     healthOfChild,
     regions: await regionsOfJob(invocation, job.data),
-    failures: await failuresFor(
-      invocation,
-      failing?.job ?? job.data,
-      failing?.allocations ?? allocations.data,
+    failures,
+    failingServices: services.data.filter(
+      (one) => hasFailingCheck(one) && !failures.all.some(({ AllocID }) => AllocID === one.AllocID),
     ),
     failingChild: failing?.job.ID,
   }

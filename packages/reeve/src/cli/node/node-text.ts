@@ -50,7 +50,7 @@ function overview(node: Node, { host, output }: Invocation): string {
     ['Class', node.NodeClass],
     ['Address', node.HTTPAddr],
     ['Status', `${status} since ${formatAge(sinceMs)}`],
-    ['Says', node.StatusDescription],
+    ['Description', node.StatusDescription],
     ['Eligibility', node.SchedulingEligibility],
     ['Meta', pairsText(node.Meta)],
     ['Volumes', Object.keys(node.HostVolumes ?? {}).join(', ')],
@@ -73,19 +73,19 @@ function drainText({ DrainStrategy, LastDrain }: Node, { host }: Invocation): st
   const { Status, UpdatedAt, Meta } = LastDrain
   return knownFields([
     ['Last drain', `${Status} ${agoFromIso(UpdatedAt, nowMs)}`],
-    ['Its meta', pairsText(Meta)],
+    ['Drain meta', pairsText(Meta)],
   ])
 }
 
 function driverTable({ Drivers }: Node, { output }: Invocation): string {
-  const drivers = Object.entries(Drivers).filter(([, { Detected }]) => Detected)
-  const rows = drivers
+  // A driver that was not detected says why: that is what a user of it looks for.
+  const rows = Object.entries(Drivers)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, { Healthy, HealthDescription }]) => {
-      const word = Healthy ? 'healthy' : 'unhealthy'
+    .map(([name, { Detected, Healthy, HealthDescription }]) => {
+      const word = !Detected ? 'not detected' : Healthy ? 'healthy' : 'unhealthy'
       return [name, output.paint(toneOf(word), word), HealthDescription]
     })
-  return rows.length === 0 ? 'No drivers.\n' : table(['Driver', 'Health', 'Says'], rows)
+  return rows.length === 0 ? 'No drivers.\n' : table(['Driver', 'Health', 'Description'], rows)
 }
 
 /** What the node has for allocations, and what they hold of it. */
@@ -117,7 +117,7 @@ function resourceTable(node: Node, allocations: readonly Allocation[]): string {
     const share = room <= 0 ? '' : `${Math.round((used / room) * 100)} %`
     return [name, `${used} ${unit}`, `${room} ${unit}`, share]
   })
-  return table(['Resource', 'Allocated', 'of', ''], rows)
+  return table(['Resource', 'Allocated', 'Capacity', 'Share'], rows)
 }
 
 function sum(numbers: readonly number[]): number {
@@ -141,7 +141,7 @@ function eventTable({ Events }: Node, { host }: Invocation): string {
     Subsystem,
     Message,
   ])
-  return table(['When', 'About', 'What happened'], rows)
+  return table(['Time', 'Subsystem', 'Event'], rows)
 }
 
 function attributeText({ Attributes }: Node): string {

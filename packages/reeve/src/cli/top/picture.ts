@@ -191,7 +191,7 @@ function eventLines({ happenings, nowMs, paint }: Picture, count: number): reado
     `  ${Time === null ? '' : formatAge(Math.max(0, nowMs - Time))}`,
     cutTo(Text, TEXT_MAX),
   ])
-  return listLines([['  Ago', 'What happened'], ...rows], paint, '')
+  return listLines([['  Ago', 'Event'], ...rows], paint, '')
 }
 
 /** No line of a terminal is longer, and descriptions may be. */

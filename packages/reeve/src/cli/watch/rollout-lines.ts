@@ -37,7 +37,7 @@ export class RolloutLines {
     )) {
       const where = `${one.Name} on ${one.NodeName}`
       say(one.ID, `Allocation ${shortId(one.ID)} (${where}) is ${healthText(one, nowMs)}.`)
-      const trouble = troubleOf(one)
+      const trouble = troubleOf(one, state)
       if (trouble !== undefined)
         say(`trouble ${one.ID}`, `Allocation ${shortId(one.ID)}, ${trouble}`)
     }

@@ -3,8 +3,10 @@ import {
   type AllocationStub,
   type Deployment,
   type Evaluation,
+  type ServiceRegistration,
   type TaskEvent,
 } from '@reeve/contract'
+import { printableName } from '../output/printable.ts'
 
 /** What is known of a roll-out while it is watched. */
 export interface RolloutState {
@@ -12,6 +14,8 @@ export interface RolloutState {
   readonly evaluation: Evaluation | undefined
   readonly deployment: Deployment | undefined
   readonly allocations: readonly AllocationStub[]
+  /** The service instances of the job, with the state of their checks. */
+  readonly services?: readonly ServiceRegistration[]
   /** It is watched until what had no place has one. */
   readonly waitsForRoom?: boolean
   /** Why the job is not placed: nodes were lost while it was starting on them. */
@@ -62,10 +66,25 @@ export function lastMessage(allocation: AllocationStub): string {
 }
 
 /** Why an allocation that may yet become healthy is not; undefined when nothing went wrong. */
-export function troubleOf(allocation: AllocationStub): string | undefined {
+export function troubleOf(
+  allocation: AllocationStub,
+  { services = [] }: Pick<RolloutState, 'services'>,
+): string | undefined {
   if (allocation.DeploymentStatus?.Healthy === true) return undefined
   const last = eventsOf(allocation).findLast((one) => isTelling(one) && !endedWell(one))
-  return last === undefined ? undefined : messageOf(last)
+  if (last !== undefined) return messageOf(last)
+  const failing = services.find((one) => one.AllocID === allocation.ID && hasFailingCheck(one))
+  return failing === undefined ? undefined : failingCheckText(failing)
+}
+
+export function hasFailingCheck({ Checks }: ServiceRegistration): boolean {
+  return (Checks?.Failing ?? 0) > 0
+}
+
+/** `service "web": a check fails: connection refused`. */
+export function failingCheckText({ ServiceName, Checks }: ServiceRegistration): string {
+  const [line = ''] = (Checks?.Output ?? '').trim().split('\n', 1)
+  return `service "${ServiceName}": a check fails${line === '' ? '' : `: ${printableName(line)}`}`
 }
 
 interface Happened {

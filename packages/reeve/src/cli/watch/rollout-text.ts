@@ -20,7 +20,7 @@ export function rolloutText(state: RolloutState, paint: Paint, nowMs: number): s
     waitingText(state, paint),
     state.heldBack === undefined ? '' : `${paint('warning', state.heldBack)}\n`,
     deployment === undefined ? '' : deploymentText(deployment, paint),
-    allocations.length === 0 ? '' : `\n${allocationText(allocations, paint, nowMs)}`,
+    allocations.length === 0 ? '' : `\n${allocationText(state, paint, nowMs)}`,
   ]
   return parts.join('')
 }
@@ -61,12 +61,8 @@ function canaryText({
   return Promoted ? 'promoted' : `${PlacedCanaries?.length ?? 0} of ${DesiredCanaries}`
 }
 
-function allocationText(
-  allocations: readonly AllocationStub[],
-  paint: Paint,
-  nowMs: number,
-): string {
-  const newest = allocations.toSorted(
+function allocationText(state: RolloutState, paint: Paint, nowMs: number): string {
+  const newest = state.allocations.toSorted(
     (a, b) => b.CreateIndex - a.CreateIndex || (a.Name < b.Name ? -1 : 1),
   )
   const rows = newest
@@ -82,14 +78,14 @@ function allocationText(
   return [
     table(['Allocation', 'Group', 'Node', 'Version', 'Status'], rows),
     more > 0 ? `… and ${more} more\n` : '',
-    ...troubleLines(newest).map((line) => `${paint('warning', line)}\n`),
+    ...troubleLines(newest, state).map((line) => `${paint('warning', line)}\n`),
   ].join('')
 }
 
 /** Said while it is watched: a deadline that ends it may be minutes away. */
-function troubleLines(newest: readonly AllocationStub[]): readonly string[] {
+function troubleLines(newest: readonly AllocationStub[], state: RolloutState): readonly string[] {
   const lines = newest.flatMap((one) => {
-    const trouble = troubleOf(one)
+    const trouble = troubleOf(one, state)
     return trouble === undefined ? [] : [`${shortId(one.ID)}, ${trouble}`]
   })
   return lines.length === 0 ? [] : ['', ...lines.slice(0, TROUBLES_MAX)]

@@ -5,6 +5,7 @@ import {
   type Evaluation,
   type Job,
 } from '@reeve/contract'
+import { readFailure } from '../alloc/failure-text.ts'
 import { startedTasks } from '../alloc/started-tasks.ts'
 import { holdText, needsUnblocking, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
@@ -148,7 +149,7 @@ class RolloutWatch {
     }
     this.leave()
     const failed = this.state.allocations.filter(({ ClientStatus }) => ClientStatus === 'failed')
-    this.#tellFailed(failed)
+    await this.#tellFailed(failed)
     return failed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed
   }
 
@@ -159,7 +160,7 @@ class RolloutWatch {
     if (data?.Status !== 'failed' || data.JobModifyIndex !== JobModifyIndex) return undefined
     this.#update({ deployment: data })
     await this.#readDeploymentAllocations(data.ID)
-    const code = this.#endDeployment(data)
+    const code = await this.#endDeployment(data)
     output.note(
       'Nothing was deployed: this version failed before and has not changed. ' +
         'Change the job, or run an earlier version:\n\n' +
@@ -196,15 +197,20 @@ class RolloutWatch {
   async #watchDeployment(id: string): Promise<number> {
     const ended = new AbortController()
     const signal = AbortSignal.any([this.#invocation.signal, ended.signal])
-    const following = Promise.race([this.#followAllocations(id, signal), this.#followJob(signal)])
+    const following = Promise.race([
+      this.#followAllocations(id, signal),
+      this.#followServices(signal),
+      this.#followJob(signal),
+    ])
+    let deployment: Deployment | undefined
     try {
-      const deployment = await Promise.race([this.#followDeployment(id, signal), following])
-      if (deployment === undefined) throw new Error('a blocking query ends only by its signal')
-      return this.#endDeployment(deployment)
+      deployment = await Promise.race([this.#followDeployment(id, signal), following])
     } finally {
       ended.abort()
       await following.catch(() => undefined)
     }
+    if (deployment === undefined) throw new Error('a blocking query ends only by its signal')
+    return await this.#endDeployment(deployment)
   }
 
   /** Until it has ended, or until only a person can go on with it. */
@@ -231,6 +237,14 @@ class RolloutWatch {
     for await (const { data } of client.blocking('listDeploymentAllocations', request)) {
       this.#update({ allocations: data })
     }
+    return undefined
+  }
+
+  /** Reports a failing check at once: the deadline that ends the wait may be minutes away. */
+  async #followServices(signal: AbortSignal): Promise<undefined> {
+    const { client } = this.#invocation
+    const answers = client.blocking('listJobServices', { ...this.#ofJob(), signal })
+    for await (const { data } of answers) this.#update({ services: data })
     return undefined
   }
 
@@ -278,7 +292,7 @@ class RolloutWatch {
     return EXIT_CODES.unplaced
   }
 
-  #endDeployment(deployment: Deployment): number {
+  async #endDeployment(deployment: Deployment): Promise<number> {
     this.leave()
     const { output } = this.#invocation
     const { jobId } = this.#rollout
@@ -297,12 +311,12 @@ class RolloutWatch {
       return EXIT_CODES.ok
     }
     output.note(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
-    this.#tellFailed(this.state.allocations.filter(isUnhealthy))
+    await this.#tellFailed(this.state.allocations.filter(isUnhealthy))
     return EXIT_CODES.failed
   }
 
   /** Why they failed, and how to see more of it. */
-  #tellFailed(allocations: readonly AllocationStub[]): void {
+  async #tellFailed(allocations: readonly AllocationStub[]): Promise<void> {
     const { host, output } = this.#invocation
     for (const one of allocations.slice(0, TOLD_MAX)) {
       const health = allocationHealth(one, host.nowMs())
@@ -311,6 +325,9 @@ class RolloutWatch {
     const [first] = allocations
     if (first === undefined) return
     const id = shortId(first.ID)
+    const { Lines = [], LinesFrom = '' } = (await readFailure(this.#invocation, first)) ?? {}
+    if (Lines.length > 0)
+      output.note(`Last lines of ${LinesFrom}:\n${Lines.map((line) => `    ${line}`).join('\n')}`)
     output.note(
       startedTasks(first).length === 0
         ? `It never started. To see its events:\n\n  ${this.#next('alloc', 'status', id)}`

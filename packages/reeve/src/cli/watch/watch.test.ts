@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { AllocationStub, Deployment } from '@reeve/contract'
 import type { CliHost } from '../host.ts'
 import { RolloutLines } from './rollout-lines.ts'
-import { hasEnded, lastMessage, waitsForPromotion } from './rollout-state.ts'
+import { hasEnded, lastMessage, waitsForPromotion, type RolloutState } from './rollout-state.ts'
 import { Screen } from './screen.ts'
 
 function aScreen(columns: number, rows: number) {
@@ -126,6 +126,22 @@ test('RolloutLines: what goes wrong is told while it is watched, once', () => {
   assert.deepEqual(told(1, true), [], 'it is healthy by now')
   assert.deepEqual(told(1), ['Allocation 6ba7b810, task "main": It ended'])
   assert.deepEqual(told(1), [])
+})
+
+test('RolloutLines: a failing check is reported until the allocation is healthy', () => {
+  const one = { ID: 'a', ServiceName: 'web', AllocID: anAllocation().ID, Address: '', Port: 1 }
+  const Checks = { Passing: 0, Failing: 1, Pending: 0, Output: 'db: refused\nmore' }
+  // Only these fields are read.
+  const services = [{ ...one, Checks }] as unknown as NonNullable<RolloutState['services']>
+  const told = (Healthy: boolean | null) => {
+    const DeploymentStatus = { Healthy, Canary: false, Timestamp: '', ModifyIndex: 6 }
+    const allocations = [anAllocation({ DeploymentStatus })]
+    const known = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
+    const lines = new RolloutLines().linesFor({ ...known, services }, NOW_MS)
+    return lines.filter((line) => line.includes('check'))
+  }
+  assert.deepEqual(told(null), ['Allocation 6ba7b810, service "web": a check fails: db: refused'])
+  assert.deepEqual(told(true), [])
 })
 
 const CANARY = { Canary: true, Timestamp: '', ModifyIndex: 6 }

@@ -64,7 +64,7 @@ export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[
   ]
 }
 
-const WATCHED = ['jobs', 'allocations', 'deployments'] as const
+const WATCHED = ['jobs', 'allocations', 'deployments', 'service_registrations'] as const
 
 /** Returns the watched namespaces. Jobs selected by key may be in any namespace. */
 function scopeOfWanted({ request, names }: Wanted): NamespaceScope {

@@ -1,6 +1,13 @@
 import type { BlockDocumentation } from './block.ts'
 
 const HTTP = 'network {\n  port "http" {}\n}\n'
+const SERVING = `shutdown_delay = "5s"\n\n${HTTP}`
+/** Listens on the port, so that checks pass. */
+const SERVER = `driver = "raw_exec"
+config {
+  command = "/bin/sh"
+  args    = ["-c", "exec python3 -m http.server $REEVE_PORT_http"]
+}`
 const HOST_VOLUME = 'volume "data" {\n  type   = "host"\n  source = "shop-data"\n}'
 
 export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
@@ -53,7 +60,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
       'Registers an address in the catalogue while the group or task runs: ' +
       '[services](../services.md).',
     example: {
-      group: `${HTTP}service {
+      group: `${SERVING}service {
   name = "shop"
   port = "http"
   tags = ["v1"]
@@ -64,6 +71,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
     timeout  = "2s"
   }
 }`,
+      task: SERVER,
     },
   },
   check: {
@@ -71,7 +79,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
       'Checks whether an instance of a service is healthy. Deployments wait for checks, and ' +
       '`check_restart` restarts a task whose checks fail. The agent of the node runs them.',
     example: {
-      group: `${HTTP}service {
+      group: `${SERVING}service {
   port = "http"
   check {
     name     = "alive"
@@ -80,6 +88,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
     timeout  = "1s"
   }
 }`,
+      task: SERVER,
     },
   },
   check_restart: {
@@ -87,7 +96,7 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
       'Restarts a task when a check fails several times in a row. The restart counts as a failure ' +
       'for [restart](restart.md). In a service it applies to all of its checks.',
     example: {
-      group: `${HTTP}service {
+      group: `${SERVING}service {
   port = "http"
   task = "server"
   check {
@@ -100,12 +109,14 @@ export const GROUP_BLOCKS: Readonly<Record<string, BlockDocumentation>> = {
     }
   }
 }`,
+      task: SERVER,
     },
   },
   weights: {
     purpose: 'Weights of an instance for clients of an external catalogue. No effect here.',
     example: {
-      group: `${HTTP}service {\n  port = "http"\n  weights {\n    passing = 5\n    warning = 1\n  }\n}`,
+      group: `${SERVING}service {\n  port = "http"\n  weights {\n    passing = 5\n    warning = 1\n  }\n}`,
+      task: SERVER,
     },
   },
   volume: {

@@ -5,6 +5,7 @@ import type {
   Job,
   NextAttempt,
   TaskGroup,
+  TaskState,
 } from '@reeve/contract'
 import { formatDurationNs, nsFromMs, ZERO_TIME } from '@reeve/kit/duration.ts'
 import { isActiveDeployment } from '../deployment/deployment-status.ts'
@@ -45,7 +46,7 @@ function restarting({ allocation, task, group }: AttemptFacts): NextAttempt {
   const state = allocation.TaskStates?.[task]
   const last = state?.Events.findLast(({ Type }) => Type === 'Restarting' || Type === 'Started')
   if (last?.Type !== 'Restarting')
-    return attempt('none', state?.State === 'running' ? 'The task runs again.' : 'The task starts.')
+    return attempt('none', state?.State === 'running' ? 'The task runs again.' : startText(state))
   const policy = group?.Tasks.find(({ Name }) => Name === task)?.RestartPolicy
   const limit =
     policy === undefined || policy === null
@@ -53,6 +54,12 @@ function restarting({ allocation, task, group }: AttemptFacts): NextAttempt {
       : `; the restart policy allows ${policy.Attempts} in ${formatDurationNs(policy.Interval)}`
   const Text = `Restart ${state?.Restarts ?? 1} on the same node${limit}.`
   return { ...attempt('restart', Text), Time: last.Time + last.StartDelay }
+}
+
+/** A task whose templates wait starts by itself, as soon as their data exist. */
+function startText(state: TaskState | undefined): string {
+  const isWaiting = state?.Events.some(({ Type }) => Type === 'Template') === true
+  return isWaiting ? 'The task starts once that exists.' : 'The task starts.'
 }
 
 function rescheduling(facts: AttemptFacts): NextAttempt {

@@ -33,6 +33,13 @@ export function remediesFor(facts: RemedyFacts): readonly Remedy[] {
           ),
         ]
       : []),
+    ...missingVariables(failure).map((path) =>
+      remedy(
+        'write-variable',
+        `Write the variable "${path}"`,
+        line('var', 'put', path, 'KEY=VALUE'),
+      ),
+    ),
     ...(failure.Kind === 'lost'
       ? [remedy('show-node', 'Show the node', line('node', 'status', NodeID.slice(0, 8)))]
       : []),
@@ -53,6 +60,12 @@ export function remediesFor(facts: RemedyFacts): readonly Remedy[] {
       ? []
       : [remedy('show-allocation', 'Show the events', line('alloc', 'status', id))]),
   ]
+}
+
+/** Returns the paths of the variables that a template waits for. */
+function missingVariables({ Kind, Text }: Failure): readonly string[] {
+  if (Kind !== 'template') return []
+  return [...Text.matchAll(/variable\(([^)]+)\)/g)].map(([, path = '']) => path)
 }
 
 /** Suggested changes of the job, by kind of failure. */

@@ -67,7 +67,7 @@ const cases = [
     name: 'services that end at once',
     job: aJob({ groups: [aGroup({ Services: [{ Name: 'api' }] })] }),
     want: [
-      'Group "app": services are registered but no shutdown_delay is set: callers may reach stopping instances',
+      'Group "app": its services have no shutdown_delay, so callers may reach an allocation that is stopping; set shutdown_delay = "5s" in the group',
     ],
   },
   {

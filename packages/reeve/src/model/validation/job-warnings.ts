@@ -71,7 +71,10 @@ function shutdownWarnings(group: TaskGroup): readonly string[] {
   const delays =
     (group.ShutdownDelay ?? 0) > 0 || group.Tasks.some((task) => task.ShutdownDelay > 0)
   return serves && !delays
-    ? ['services are registered but no shutdown_delay is set: callers may reach stopping instances']
+    ? [
+        'its services have no shutdown_delay, so callers may reach an allocation that is ' +
+          'stopping; set shutdown_delay = "5s" in the group',
+      ]
     : []
 }
 

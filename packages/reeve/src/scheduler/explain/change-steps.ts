@@ -1,4 +1,5 @@
 import type { ChangeStep, Constraint, Job, PlacementReason, Task, TaskGroup } from '@reeve/contract'
+import { grouped } from '@reeve/kit/number.ts'
 import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import type { World } from './trial.ts'
 
@@ -120,7 +121,7 @@ function lowered(
       NodeID: '',
       From: String(from),
       To: String(to),
-      Text: `lower ${words} from ${from} to ${to} ${unit}`.trim(),
+      Text: `set ${words} to ${`${grouped(to)} ${unit}`.trim()} or less`,
     },
     world: { job: edit(to) },
     size: missing / Math.max(1, from),
@@ -136,7 +137,7 @@ function freeAmount(
   const short = reason.Shortfall
   const used = usageOn(node.ID)[column]
   if (short === null || short.Capacity < short.Asked || used < short.Missing) return undefined
-  const what = `${short.Missing} ${short.Unit} of ${reason.Rule}`
+  const what = `${grouped(short.Missing)} ${short.Unit} of ${reason.Rule}`
   return {
     step: {
       Kind: 'free-capacity',

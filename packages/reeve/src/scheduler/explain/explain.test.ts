@@ -376,11 +376,28 @@ test('explain: a system job is explained for the nodes that lack it', () => {
   )
 })
 
+const NO_ENGINE = 'no engine at /run/docker.sock'
+const WITHOUT_DOCKER = {
+  ...aNode().Drivers,
+  docker: {
+    Attributes: null,
+    Detected: false,
+    Healthy: false,
+    HealthDescription: NO_ENGINE,
+    UpdateTime: '',
+  },
+}
+
 const named: readonly { name: string; job: Job; text: string }[] = [
   {
     name: 'driver',
     job: jobOf({ Tasks: [aTask({ Driver: 'vm' })] }),
     text: 'missing drivers (vm); the node has raw_exec',
+  },
+  {
+    name: 'driver that was not detected',
+    job: jobOf({ Tasks: [aTask({ Driver: 'docker' })] }),
+    text: `missing drivers (docker); the node has raw_exec; docker: ${NO_ENGINE}`,
   },
   {
     name: 'device',
@@ -395,7 +412,7 @@ const named: readonly { name: string; job: Job; text: string }[] = [
 ]
 for (const { name, job, text } of named)
   test(`explain: a missing ${name} is called by its name`, () => {
-    const [refusal] = explain({ job, nodes: [aNode()] }).Refusals
+    const [refusal] = explain({ job, nodes: [aNode({ Drivers: WITHOUT_DOCKER })] }).Refusals
     assert.equal(refusal?.Reasons[0]?.Text, text)
   })
 
@@ -418,7 +435,10 @@ test('explain: the sentence says what an instance waits for that no node refuses
   const job = jobOf(asking({ CPU: 100 }))
   const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), knownOf, index: 7 })
-  assert.equal(told.Text, '1 of 1 instances of app are not placed: its deployment is paused')
+  assert.equal(
+    told.Text,
+    '1 of 1 allocations of group "app" are unplaced: its deployment is paused',
+  )
 })
 
 test('explain: a job is explained in a sentence, in the shape of the contract', () => {
@@ -426,16 +446,15 @@ test('explain: a job is explained in a sentence, in the shape of the contract', 
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), index: 7 })
   assert.equal(
     told.Text,
-    '1 of 1 instances of app are not placed: on the nearest node 4400 MHz of cpu are asked for, ' +
-      'and 4000 MHz are free; to place 1: lower cpu of task "main" in group "app" ' +
-      'from 4400 to 4000 MHz',
+    '1 of 1 allocations of group "app" are unplaced: closest node node-1: 4,000 MHz of cpu free, ' +
+      '4,400 MHz requested; to place 1: set cpu of task "main" in group "app" to 4,000 MHz or less',
   )
   assert.ok(Value.Check(Explanation, told))
   const placed = explainJob({
     ...optionsFor({ job, nodes: [aNode()], allocations: [anAllocation({ job })] }),
     index: 7,
   })
-  assert.deepEqual([placed.Text, placed.Groups], ['every instance is placed', []])
+  assert.deepEqual([placed.Text, placed.Groups], ['all allocations are placed', []])
 })
 
 test('property: every change that lowers something would place what it says', () => {

@@ -22,7 +22,7 @@ export function explanationOf(
     EvalID: evaluation.ID,
     EvalStatus: evaluation.Status,
     Index: index,
-    Text: groups.length === 0 ? 'every instance is placed' : textOf(groups, job),
+    Text: groups.length === 0 ? 'all allocations are placed' : textOf(groups, job),
     Groups: groups,
     GroupsOmitted: omitted,
   }
@@ -32,18 +32,20 @@ function textOf(groups: readonly GroupExplanation[], job: Job): string {
   const text = groups.map(sentence).join('; ')
   const isRefused = groups.some(({ Metrics }) => Metrics !== null)
   return isRefused && isPlacedAtOnce(job)
-    ? `${text}; its instances are placed all at once or not at all`
+    ? `${text}; the allocations are placed all at once or not at all`
     : text
 }
 
 function sentence(group: GroupExplanation): string {
   const { TaskGroup, Desired, Unplaced, NodesConsidered, Instances, Refusals, Changes } = group
-  const what = `${Unplaced} of ${Desired} instances of ${TaskGroup} are not placed`
+  const what = `${Unplaced} of ${Desired} allocations of group "${TaskGroup}" are unplaced`
   const [nearest] = Refusals
   if (NodesConsidered === 0) return `${what}: there are no nodes`
   if (nearest === undefined) return `${what}: ${Instances[0]?.Text ?? ''}`
-  const why = nearest.Reasons.map((reason) => reason.Text).join(', ')
+  const why = nearest.Reasons.map((reason) => reason.Text).join('; ')
+  const [node] = nearest.Nodes
+  const name = node === undefined ? '' : ` ${node.Name || node.ID.slice(0, 8)}`
   const [change] = Changes
   const help = change === undefined ? '' : `; to place ${change.Places}: ${change.Text}`
-  return `${what}: on the nearest node ${why}${help}`
+  return `${what}: closest node${name}: ${why}${help}`
 }

@@ -1,4 +1,5 @@
 import type { Job, PlacementReason, PlacementRule, Shortfall, TaskGroup } from '@reeve/contract'
+import { grouped } from '@reeve/kit/number.ts'
 import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import { isInDatacenters, isInPool } from '../feasible/base-set.ts'
 import type { DistinctRule } from '../feasible/distinct.ts'
@@ -48,23 +49,19 @@ function standingReasons(node: PublicNode, job: Job): readonly PlacementReason[]
     reasons.push(reason({ Rule, Level, Found, Text }))
   }
   if (node.Status !== 'ready')
-    add('node-status', node.Status, `the node must be ready, and it is ${node.Status}`)
+    add('node-status', node.Status, `the node is ${node.Status}, not ready`)
   if (node.DrainStrategy !== null || node.Drain)
-    add('node-eligibility', 'draining', 'the node must take work, and it is being drained')
+    add('node-eligibility', 'draining', 'the node is draining')
   else if (node.SchedulingEligibility !== 'eligible')
-    add(
-      'node-eligibility',
-      node.SchedulingEligibility,
-      `the node must be eligible, and it is ${node.SchedulingEligibility}`,
-    )
+    add('node-eligibility', node.SchedulingEligibility, `the node is ${node.SchedulingEligibility}`)
   if (!isInDatacenters(node, job))
     add(
       'datacenter',
       node.Datacenter,
-      `the datacenter must be one of ${job.Datacenters.join(', ')}, and it is ${node.Datacenter}`,
+      `datacenter ${node.Datacenter} is not one of ${job.Datacenters.join(', ')}`,
     )
   if (!isInPool(node, job))
-    add('node-pool', node.NodePool, `the pool must be ${job.NodePool}, and it is ${node.NodePool}`)
+    add('node-pool', node.NodePool, `node pool ${node.NodePool} is not ${job.NodePool}`)
   return reasons
 }
 
@@ -79,8 +76,19 @@ function ruleReason(rule: NodeRule, node: PublicNode): PlacementReason {
     Task: rule.task,
     Constraint: rule.constraint,
     Found: found,
-    Text: rule.rule === 'constraint' ? `${asked} must hold, and ${has}` : `${asked}; ${has}`,
+    Text:
+      rule.rule === 'constraint'
+        ? `${asked} must hold, and ${has}`
+        : `${asked}; ${has}${whyNot(rule, node)}`,
   })
+}
+
+/** Why the node does not have the driver, in its own words. */
+function whyNot({ rule, asks }: NodeRule, { Drivers }: PublicNode): string {
+  const driver = rule === 'driver' && Object.hasOwn(Drivers, asks) ? Drivers[asks] : undefined
+  return driver === undefined || driver.HealthDescription === ''
+    ? ''
+    : `; ${asks}: ${driver.HealthDescription}`
 }
 
 function distinctReason(rule: DistinctRule, node: PublicNode): PlacementReason {
@@ -104,14 +112,15 @@ function distinctText(rule: DistinctRule, found: string, node: PublicNode): stri
 
 function roomReason(shortage: Shortage): PlacementReason {
   const { rule, dimension, unit, asked, free } = shortage
-  const amount = (value: number): string => (unit === '' ? String(value) : `${value} ${unit}`)
+  const amount = (value: number): string =>
+    unit === '' ? grouped(value) : `${grouped(value)} ${unit}`
   return reason({
     Rule: rule,
     Shortfall: shortfallOf(shortage),
     Text:
       rule === 'port' || rule === 'device'
         ? dimension
-        : `${amount(asked)} of ${rule} are asked for, and ${amount(free)} are free`,
+        : `${amount(free)} of ${rule} free, ${amount(asked)} requested`,
   })
 }
 

@@ -196,7 +196,9 @@ function versionOf(own: TaskGroup, version: Job | undefined) {
 /** Returns the reason why there is nothing to place. */
 function waitsFor(job: Job): string | undefined {
   if (job.Stop) return 'the job is stopped'
-  return isParent(job) ? 'only the instances that the job launches are placed' : undefined
+  return isParent(job)
+    ? 'the job itself runs nothing: its child jobs are placed, list them with `reeve job status`'
+    : undefined
 }
 
 /** Returns a stand-in for an evaluation that was garbage-collected; its placements are complete. */

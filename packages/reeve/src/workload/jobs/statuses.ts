@@ -80,6 +80,11 @@ function fieldsOf({ store, view }: WorkloadContext, job: Job): Fields {
       counts: countsOf(summary),
       children: summary?.Children ?? null,
       isDeploying: deployment !== undefined && isActiveDeployment(deployment),
+      hasFailingChecks:
+        store.tables.service_registrations.countIn(
+          'failingChecks',
+          namespacedKey(job.Namespace, job.ID),
+        ) > 0,
     }),
   }
 }

@@ -36,7 +36,7 @@ export const jobStory: Story = {
       keeps: { alloc: /^([0-9a-f]{8}) +shop/m },
     },
     { line: 'job logs --tail 1 shop', says: /^ready\n$/, warns: /^aside\n$/ },
-    { line: 'job explain shop', says: /^every instance is placed\n$/ },
+    { line: 'job explain shop', says: /^all allocations are placed\n$/ },
     { line: 'job inspect shop', says: /"ID": "shop"/ },
     {
       line: 'job actions shop',
@@ -120,7 +120,7 @@ export const jobStory: Story = {
       keeps: { evaluation: /^([0-9a-f]{8}) +shop +job-register/m },
     },
     { line: 'eval status {evaluation}', says: /\nStatus += complete\n/ },
-    { line: 'eval explain {evaluation}', says: /every instance is placed/ },
+    { line: 'eval explain {evaluation}', says: /all allocations are placed/ },
     {
       line: 'job verdicts shop',
       says: /^No policy denied job "shop", and none was overridden\.\n$/,

@@ -215,6 +215,8 @@ function hrefOf({ Kind, Place }: Remedy, { job, allocation, node, task }: Failed
   switch (Kind) {
     case 'read-logs':
       return paths.allocation(allocation, 'logs', task)
+    case 'write-variable':
+      return paths.newVariable({ namespace: job.namespace })
     case 'edit-job':
       return paths.editJob(job, Place?.Line)
     case 'revert-job':
