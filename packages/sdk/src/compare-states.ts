@@ -5,7 +5,7 @@ import {
   textAt,
   valueText,
   type PlainObject,
-} from '../plain-value.ts'
+} from './plain-value.ts'
 
 /** A resource instance or an output that differs between two states. */
 export interface StateChange {
