@@ -7,7 +7,7 @@ import {
   type PlainObject,
 } from './plain-value.ts'
 
-/** What a plan changes: resources, what has changed outside of runs, and outputs. */
+/** Changes of a plan: of resources, of what has changed outside of runs, and of outputs. */
 export interface PlanChanges {
   readonly resources: readonly PlannedChange[]
   readonly drift: readonly PlannedChange[]

@@ -51,6 +51,7 @@ for (const { name, before, after, differ } of SIDES)
     const change = { before: { v: before }, after: { v: after }, ...marks }
     const { resource_changes: changes } = redactedPlan({ resource_changes: [{ change }] }, {})
     assert.doesNotMatch(JSON.stringify(changes), /one|two/)
+    // The result has the form of the plan above.
     const [shown] = changes as readonly [{ readonly change: typeof change }]
     assert.equal(!isDeepStrictEqual(shown.change.before, shown.change.after), differ)
   })

@@ -120,8 +120,9 @@ async function uploadDirectories(world: RunWorld): Promise<void> {
   assert.equal(planned.code, 0, planned.output)
   assert.match(planned.output, /module\.shared\.terraform_data\.shared will be created/)
   const versions = await world.api('GET', `/workspaces/${json.data.id}/configuration-versions`)
-  const [{ id }] = versions.json.data as unknown as readonly [{ id: string }]
-  const archive = gunzipSync(await world.bytes(`/api/v2/configuration-versions/${id}/download`))
+  const version = versions.json.data[0]?.id ?? ''
+  const path = `/api/v2/configuration-versions/${version}/download`
+  const archive = gunzipSync(await world.bytes(path))
   assert.equal(archive.includes('modules/shared/main.tf'), true)
   assert.equal(archive.includes('ignored.txt'), true, 'the list itself is uploaded')
   assert.equal(archive.includes('stays here'), false)

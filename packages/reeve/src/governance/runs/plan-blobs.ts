@@ -26,10 +26,10 @@ interface PlanBlob {
 type PlanContext = Pick<GovernanceContext, 'store' | 'sealer'>
 
 /**
- * Stores all of a large plan but its last part, encrypted, one part per commit, so that other commits are
- * interleaved (decision 0081). Returns the rest for the commit that completes the upload; until
- * then the parts are not readable. `isWanted` is checked before each part: if it returns false,
- * stored parts are deleted and the result is undefined.
+ * Stores all of a large plan but its last part, encrypted, one part per commit, so that other
+ * commits are interleaved (decision 0081). Returns the rest for the commit that completes the
+ * upload; until then the parts are not readable. `isWanted` is checked before each part: if it
+ * returns false, stored parts are deleted and the result is undefined.
  */
 export async function storePlanParts(
   { store, sealer }: PlanContext,
@@ -95,7 +95,7 @@ async function commit(
   await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
 }
 
-/** What finds the bytes of a plan. */
+/** Fields of a row that locate the bytes of a plan. */
 export type StoredPlanRow = Pick<RunPlanRow, 'id' | 'bytes' | 'isSealed'>
 
 /**
