@@ -23,7 +23,8 @@ export async function* followRunLog(
 ): AsyncGenerator<Uint8Array> {
   const params = { upload_key: new URL(url).pathname.split('/').at(-1) ?? '' }
   const options = signal === undefined ? {} : { signal }
-  for (let offset = 0; signal?.aborted !== true; ) {
+  const isWanted = (): boolean => signal?.aborted !== true
+  for (let offset = 0; isWanted(); ) {
     const query = { offset, limit: PIECE_BYTES }
     const { data } = await client.v2.readRunLog({ params, query, ...options })
     const start = offset === 0 && data[0] === BEGIN ? 1 : 0

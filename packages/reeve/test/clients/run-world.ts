@@ -108,8 +108,10 @@ export async function aRunWorld(t: TestContext): Promise<RunWorld> {
     const text = await answer.text()
     return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
   }
-  const attributes = { name: 'acme', email: 'a@example.com' }
-  await api('POST', '/organizations', { data: { type: 'organizations', attributes } })
+  const organization = { name: 'acme', email: 'a@example.com' }
+  await api('POST', '/organizations', {
+    data: { type: 'organizations', attributes: organization },
+  })
   const host = `localhost:${port}`
   const configFile = join(folder, 'cli.tfrc')
   await writeFile(configFile, credentials(host, token))
@@ -161,8 +163,6 @@ export async function aRunWorld(t: TestContext): Promise<RunWorld> {
       until(
         `a run of ${name} to be ${status}`,
         () => world.findRun(name, status),
-        undefined,
-        async () => (await world.findRun(name))?.attributes,
       ),
     async restart() {
       await agent.kill('SIGKILL')

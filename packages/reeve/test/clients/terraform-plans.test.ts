@@ -7,7 +7,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { until } from '../build/until.ts'
 import { SKIPPED } from './infrastructure-tool.ts'
-import { aRunWorld, type RunWorld } from './run-world.ts'
+import { aRunWorld, type RunDirectory, type RunWorld } from './run-world.ts'
 
 // The numbers are those of the conformance list of remote runs.
 describe('plans of the real command-line tool', { skip: SKIPPED }, () => {
@@ -94,8 +94,8 @@ function changesIn(output: string): string {
   return changes
 }
 
-async function versionOf({ run }: Awaited<ReturnType<RunWorld['workspace']>>): Promise<unknown> {
-  const { output } = await run('version', '-json')
+async function versionOf(directory: RunDirectory): Promise<unknown> {
+  const { output } = await directory.run('version', '-json')
   return Object(JSON.parse(output))['terraform_version']
 }
 

@@ -97,7 +97,7 @@ test('C41 a plan-only run may ask for another version, and no other run may', as
   const configuration = { type: 'configuration-versions', id: versions.data[0]?.id ?? '' }
   const relationships = { ...related, 'configuration-version': { data: configuration } }
   const [status, text] = await world.it.refusal('createRun', {
-    body: { data: { ...data, relationships } } as never,
+    body: { data: { ...data, relationships } },
   })
   assert.equal(status, 422)
   assert.match(String(text), /only be given with plan-only/)

@@ -34,7 +34,7 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
       }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
-  const rollBack = useRollback(workspace)
+  const askToRollBack = useRollback(workspace)
   const columns: readonly Column<v2.StateVersion>[] = [
     ...COLUMNS,
     {
@@ -46,7 +46,10 @@ export function StatesTab({ organization, workspace }: WorkspaceView) {
           <button type="button" className="button" onClick={() => setCompared(state)}>
             Compare
           </button>
-          <ActionButton refusal={workspaceCan.rollBack(workspace)} onAct={() => rollBack(state)}>
+          <ActionButton
+            refusal={workspaceCan.rollBack(workspace)}
+            onAct={() => askToRollBack(state)}
+          >
             Roll back…
           </ActionButton>
         </span>
