@@ -182,7 +182,8 @@ async function followAll(api: Api, runs: readonly Run[]): Promise<readonly RunEn
       if (ends.has(id)) continue
       const { attributes } = await api('GET', `/runs/${id}`)
       const { status } = attributes
-      if (performance.now() - askedMs > GIVE_UP_MS) throw new Error(`run ${id} is ${String(status)}`)
+      if (performance.now() - askedMs > GIVE_UP_MS)
+        throw new Error(`run ${id} is ${String(status)}`)
       // Later ones are younger, and wait behind this one.
       if (!FINAL.has(String(status))) break
       ends.set(id, { status, endedMs: performance.now() })

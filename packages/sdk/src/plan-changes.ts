@@ -1,11 +1,4 @@
-import {
-  isPlain,
-  objectAt,
-  objectsIn,
-  textAt,
-  valueText,
-  type PlainObject,
-} from './plain-value.ts'
+import { isPlain, objectAt, objectsIn, textAt, valueText, type PlainObject } from './plain-value.ts'
 
 /** Changes of a plan: of resources, of what has changed outside of runs, and of outputs. */
 export interface PlanChanges {

@@ -24,7 +24,7 @@ export async function* followRunLog(
   const params = { upload_key: new URL(url).pathname.split('/').at(-1) ?? '' }
   const options = signal === undefined ? {} : { signal }
   const isWanted = (): boolean => signal?.aborted !== true
-  for (let offset = 0; isWanted(); ) {
+  for (let offset = 0; isWanted();) {
     const query = { offset, limit: PIECE_BYTES }
     const { data } = await client.v2.readRunLog({ params, query, ...options })
     const start = offset === 0 && data[0] === BEGIN ? 1 : 0

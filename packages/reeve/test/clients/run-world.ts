@@ -160,10 +160,7 @@ export async function aRunWorld(t: TestContext): Promise<RunWorld> {
       )
     },
     untilRun: (name, status) =>
-      until(
-        `a run of ${name} to be ${status}`,
-        () => world.findRun(name, status),
-      ),
+      until(`a run of ${name} to be ${status}`, () => world.findRun(name, status)),
     async restart() {
       await agent.kill('SIGKILL')
       agent = startAgent(t, folder, port)

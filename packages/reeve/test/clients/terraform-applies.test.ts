@@ -34,8 +34,11 @@ function gated(path: string): string {
 }
 
 function says(tool: RunningTool, text: RegExp): Promise<true> {
-  return until(`the tool to print ${text}`, () => text.test(tool.output()) || undefined, undefined, () =>
-    tool.output(),
+  return until(
+    `the tool to print ${text}`,
+    () => text.test(tool.output()) || undefined,
+    undefined,
+    () => tool.output(),
   )
 }
 

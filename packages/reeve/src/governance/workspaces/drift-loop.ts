@@ -80,10 +80,7 @@ export class DriftLoop {
       trigger: 'drift-check',
     })
     if (queued.ok)
-      return [
-        put('workspaces', { ...workspace, driftCheckedMs: nowMs }),
-        ...queued.value.changes,
-      ]
+      return [put('workspaces', { ...workspace, driftCheckedMs: nowMs }), ...queued.value.changes]
     log.warn(
       { workspace: workspace.id, err: refusalText(queued.error) },
       'a drift check could not be queued',

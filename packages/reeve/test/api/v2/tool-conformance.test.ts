@@ -130,7 +130,10 @@ test('C54 C55 the current run is what a waiting client waits for', async () => {
   const first = await world.queue()
   const second = await world.queue()
   const current = async () => (await world.workspace()).relationships['current-run'].data?.id
-  assert.deepEqual([await current(), (await world.run(second)).attributes.status], [first, 'pending'])
+  assert.deepEqual(
+    [await current(), (await world.run(second)).attributes.status],
+    [first, 'pending'],
+  )
   await world.it.call('cancelRun', { params: { run_id: first } })
   await world.settle()
   assert.equal(await current(), second)

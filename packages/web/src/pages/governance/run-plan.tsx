@@ -126,7 +126,9 @@ function Change({ change }: { readonly change: PlannedChange }) {
   const head = (
     <>
       <span aria-hidden="true">{symbol}</span> <code>{name}</code>{' '}
-      <span className="quiet">{isImported && action !== 'import' ? `imported, ${what}` : what}</span>
+      <span className="quiet">
+        {isImported && action !== 'import' ? `imported, ${what}` : what}
+      </span>
     </>
   )
   if (attributes.length === 0)
