@@ -1,4 +1,5 @@
 export { CLOCK_SKEW_MS_MAX, clockSkewMs, healthInError, HEALTHY } from './agent-health.ts'
+export { compareStates, type StateChange } from './compare-states.ts'
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
 export { governance, v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
 export type { Answered, ClientOptions, Fetch, FetchInit } from './call/connection.ts'
@@ -24,6 +25,14 @@ export {
 export { lastSource } from './last-source.ts'
 export { isLoopback } from './loopback.ts'
 export { isPassing, type RetryOptions } from './retry.ts'
+export { isPlain, valueText, type PlainObject } from './plain-value.ts'
+export {
+  planChanges,
+  type PlanChanges,
+  type PlannedAction,
+  type PlannedChange,
+} from './plan-changes.ts'
+export { followRunLog, logLine } from './run-log.ts'
 export type {
   AnswerHeaders,
   BlockingRouteId,

@@ -64,7 +64,7 @@ export const ORGANIZATION_TABS = [
 ] as const
 export type OrganizationTab = (typeof ORGANIZATION_TABS)[number]
 
-export const WORKSPACE_TABS = ['runs', 'tags', 'access', 'settings'] as const
+export const WORKSPACE_TABS = ['runs', 'states', 'tags', 'access', 'settings'] as const
 export type WorkspaceTab = (typeof WORKSPACE_TABS)[number]
 
 /** What stands beside the code of a policy. */

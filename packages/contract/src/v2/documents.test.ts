@@ -125,6 +125,8 @@ const workspace = {
     'working-directory': null,
     'tool-version': '1.9.0',
     'structured-run-output-enabled': true,
+    'drift-check-interval': null,
+    'drift-status': null,
     'tag-names': ['core'],
     'setting-overwrites': { 'execution-mode': false },
     actions: { 'is-destroyable': true },

@@ -71,12 +71,14 @@ export const RUN_TRIGGER_REASONS = [
   'configuration-upload',
   'run-trigger',
   'auto-destroy',
+  'drift-check',
 ] as const
 export type RunTriggerReason = (typeof RUN_TRIGGER_REASONS)[number]
 
 /** Results that an external executor reports for a confirmed run. */
 export const REPORTED_RUN_STATUSES = ['applied', 'errored'] as const
 
+/** No run has a cost estimate or a commit of a repository; clients ask for them all the same. */
 export const RUN_INCLUDES = [
   'plan',
   'apply',
@@ -84,6 +86,9 @@ export const RUN_INCLUDES = [
   'task_stages',
   'created_by',
   'workspace',
+  'configuration_version',
+  'configuration_version.ingress_attributes',
+  'cost_estimate',
 ] as const
 
 export const RUN_ACTIONS = [
@@ -178,6 +183,14 @@ export const RunCreateRequest = RequestOf('RunCreateRequest', 'runs', {
       'allow-empty-apply': Type.Optional(Type.Boolean()),
       'save-plan': Type.Optional(Type.Boolean()),
       'allow-config-generation': Type.Optional(Type.Boolean()),
+      'tool-version': Type.Optional(
+        Nullable(
+          Type.String({
+            maxLength: LINE_LENGTH_MAX,
+            description: 'Instead of that of the workspace; only with `plan-only`.',
+          }),
+        ),
+      ),
       'target-addrs': Type.Optional(Nullable(addresses)),
       'replace-addrs': Type.Optional(Nullable(addresses)),
       variables: Type.Optional(

@@ -28,7 +28,8 @@ export const TASK_STAGE_STATUSES = [
   'unreachable',
 ] as const
 
-export const TASK_STAGE_INCLUDES = ['policy_evaluations'] as const
+/** Clients ask for `task_results` as well, of which no stage has any. */
+export const TASK_STAGE_INCLUDES = ['policy_evaluations', 'task_results'] as const
 
 /** The part of a run after its plan in which `opa` policies are evaluated. */
 export const TaskStage = ResourceOf('TaskStage', 'task-stages', {

@@ -61,6 +61,8 @@ export const WORKSPACE_SORTS = [
 ] as const
 
 export const WORKSPACE_SOURCES = ['api', 'ui', 'cli'] as const
+/** Whether infrastructure has changed outside of runs. */
+export const DRIFT_STATUSES = ['none', 'drifted'] as const
 export const AUTO_DESTROY_STATUSES = ['scheduled', 'destroying', 'destroyed', 'errored'] as const
 
 /** The attributes, relationships and links of a workspace. */
@@ -83,6 +85,12 @@ export const Workspace = ResourceOf('Workspace', 'workspaces', {
     'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
     'auto-destroy-status': Nullable(OneOf(AUTO_DESTROY_STATUSES)),
     'inherits-project-auto-destroy': Type.Boolean(),
+    'drift-check-interval': Nullable(
+      Type.String({ description: 'Time between two plans that only refresh; null for none.' }),
+    ),
+    'drift-status': Nullable(
+      OneOf(DRIFT_STATUSES, 'Result of the latest drift check; null before the first.'),
+    ),
     'resource-count': Type.Integer({ minimum: 0 }),
     'policy-check-failures': Type.Integer({ minimum: 0 }),
     'run-failures': Type.Integer({ minimum: 0 }),
@@ -133,6 +141,7 @@ const writable = {
   'auto-destroy-at': Type.Optional(Nullable(Timestamp())),
   'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
   'inherits-project-auto-destroy': Type.Optional(Type.Boolean()),
+  'drift-check-interval': Type.Optional(Nullable(AutoDestroyDuration())),
   'working-directory': line,
   'tool-version': line,
 }

@@ -40,6 +40,8 @@ export interface GovernanceAliases {
   readonly members: Readonly<Record<string, string>>
   /** Request header, in lower case, of clients whose responses carry `responseMembers`. */
   readonly memberHeader: string | undefined
+  /** Header of requests to create a run by clients that render logs of JSON lines. */
+  readonly structuredLogHeader: HeaderValue | undefined
   /** From Reeve's name of a member of `attributes` to the one that those clients read. */
   readonly responseMembers: Readonly<Record<string, ResponseMember>>
   /** Values of members, by Reeve's name of the member. */
@@ -48,6 +50,12 @@ export interface GovernanceAliases {
   readonly discoveryPath: string | undefined
   /** Services of that document and their paths on this server. */
   readonly discovery: Readonly<Record<string, string>>
+}
+
+export interface HeaderValue {
+  /** In lower case. */
+  readonly name: string
+  readonly value: string
 }
 
 export interface ResponseMember {
@@ -115,6 +123,7 @@ export const NO_ALIASES: Aliases = {
     members: {},
     values: {},
     memberHeader: undefined,
+    structuredLogHeader: undefined,
     responseMembers: {},
     discoveryPath: undefined,
     discovery: {},

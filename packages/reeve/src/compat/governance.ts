@@ -20,6 +20,7 @@ export const GOVERNANCE: GovernanceAliases = {
   },
   // The command-line tool refuses to write the state of a workspace without a readable version.
   memberHeader: 'terraform-version',
+  structuredLogHeader: { name: 'x-terraform-integration', value: 'cloud' },
   responseMembers: { 'tool-version': { name: 'terraform-version', absent: 'latest' } },
   values: { kind: { sentinel: 'native' }, source: { 'tfe-api': 'api' } },
   discoveryPath: '/.well-known/terraform.json',

@@ -304,6 +304,7 @@ export {
   type WebhookSender,
 } from './notifications/send-notification.ts'
 export { AutoDestroyLoop } from './projects/auto-destroy-loop.ts'
+export { DriftLoop, driftOf } from './workspaces/drift-loop.ts'
 export { RunLoop } from './runs/run-loop.ts'
 export { isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
 export {

@@ -346,7 +346,12 @@ function mountGovernance(
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
-    ...runReadEndpoints({ context: governance, lifecycle, parked }),
+    ...runReadEndpoints({
+      context: governance,
+      lifecycle,
+      parked,
+      structuredLogHeader: aliasesOf(options).governance.structuredLogHeader,
+    }),
     ...notificationConfigurationEndpoints({
       context: governance,
       notifier: {

@@ -13,7 +13,13 @@ import {
   type EvaluationBroker,
   type Presence,
 } from '../control/index.ts'
-import { AutoDestroyLoop, NotificationLoop, RunLoop, type Notifier } from '../governance/index.ts'
+import {
+  AutoDestroyLoop,
+  DriftLoop,
+  NotificationLoop,
+  RunLoop,
+  type Notifier,
+} from '../governance/index.ts'
 import { RunController, type RunControllerOptions } from '../infrastructure/index.ts'
 import type { AuditLimits, GarbageAges } from '../state/index.ts'
 import type { WorkloadContext } from '../workload/index.ts'
@@ -63,6 +69,7 @@ export function leaderLoops(options: LeaderLoopsOptions): readonly LeaderLoop[] 
     new AuditLoop({ ...shared, limits: audit }),
     new LockLoop({ ...shared, checkClock }),
     new AutoDestroyLoop({ context, log, checkClock }),
+    new DriftLoop({ context, log }),
     new RunLoop({ context, log }),
     new RunController({ context, log, ...options.execution }),
     ...(options.notifier === undefined

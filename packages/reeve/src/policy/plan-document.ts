@@ -124,10 +124,14 @@ function planCounts(plan: PlainObject): PlanCounts {
   return { ...counts, resources: plannedResources(plan) }
 }
 
-/** Whether carrying it out would do anything; outputs count too. */
+/**
+ * Whether carrying it out would do anything; outputs count too, and so does what has changed
+ * outside, in a plan that only refreshes: the tool calls such a plan applicable.
+ */
 function planHasChanges(plan: PlainObject, counts: PlanCounts): boolean {
   const { additions, changes, destructions, imports } = counts
   if (additions + changes + destructions + imports > 0) return true
+  if (plan['applyable'] === true) return true
   return Object.values(objectOf(plan['output_changes'])).some((change) =>
     listOf(objectOf(change)['actions']).some((action) => action !== 'no-op' && action !== 'read'),
   )

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { redactedPlan } from './redacted-plan.ts'
 
 const PLAN = {
@@ -32,9 +33,28 @@ const SCHEMAS = {
 test('redacted plan: no marked value is left, and the marks are', () => {
   const text = JSON.stringify(redactedPlan(PLAN, SCHEMAS))
   assert.doesNotMatch(text, /s3cret/)
-  assert.match(text, /"after":\{"name":"x","password":null,"list":\["a",null\]\}/)
+  assert.match(text, /"after":\{"name":"x","password":"\*","list":\["a","\*"\]\}/)
   assert.match(text, /"after_sensitive":\{"password":true/)
 })
+
+const SIDES = [
+  { name: 'added', before: null, after: 'one', differ: true },
+  { name: 'removed', before: 'one', after: null, differ: true },
+  { name: 'changed', before: 'one', after: 'two', differ: true },
+  { name: 'changed in a list', before: ['one'], after: ['one', 'two'], differ: true },
+  { name: 'changed in an object', before: { a: 1 }, after: { a: 2 }, differ: true },
+  { name: 'kept', before: { a: ['one'] }, after: { a: ['one'] }, differ: false },
+]
+for (const { name, before, after, differ } of SIDES)
+  test(`redacted plan: a sensitive value that is ${name} is shown as such`, () => {
+    const marks = { before_sensitive: { v: true }, after_sensitive: { v: true } }
+    const change = { before: { v: before }, after: { v: after }, ...marks }
+    const { resource_changes: changes } = redactedPlan({ resource_changes: [{ change }] }, {})
+    assert.doesNotMatch(JSON.stringify(changes), /one|two/)
+    // The result has the form of the plan above.
+    const [shown] = changes as readonly [{ readonly change: typeof change }]
+    assert.equal(!isDeepStrictEqual(shown.change.before, shown.change.after), differ)
+  })
 
 test('redacted plan: it has the schemas of what changes, and no others', () => {
   assert.deepEqual(redactedPlan(PLAN, SCHEMAS)['provider_schemas'], {

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 type Plain = Readonly<Record<string, unknown>>
 
 /** Fields of the exported plan that clients render; the others contain plain values. */
@@ -36,22 +38,55 @@ function redacted(value: unknown): unknown {
 }
 
 function redactedChange(change: Plain): Plain {
+  const { before, after, before_sensitive: beforeMark, after_sensitive: afterMark } = change
   return {
     ...change,
-    ...('before' in change && { before: hidden(change['before'], change['before_sensitive']) }),
-    ...('after' in change && { after: hidden(change['after'], change['after_sensitive']) }),
+    ...('before' in change && { before: hidden(before, beforeMark, { after: false, of: after }) }),
+    ...('after' in change && { after: hidden(after, afterMark, { after: true, of: before }) }),
   }
 }
 
-/** Returns the value with null wherever the mark of the same shape is true. */
-function hidden(value: unknown, mark: unknown): unknown {
-  if (mark === true) return null
+/** One of the two sides of a change. */
+interface Side {
+  readonly after: boolean
+  /** The value of the other side. */
+  readonly of: unknown
+}
+
+/** Returns the value with a substitute wherever the mark of the same shape is true. */
+function hidden(value: unknown, mark: unknown, side: Side): unknown {
+  if (mark === true) return substitute(value, side.after && !isDeepStrictEqual(value, side.of))
   if (Array.isArray(value))
-    return value.map((one, at) => hidden(one, Array.isArray(mark) ? mark[at] : undefined))
+    return value.map((one, at) => {
+      const of = Array.isArray(side.of) ? side.of[at] : undefined
+      return hidden(one, Array.isArray(mark) ? mark[at] : undefined, { ...side, of })
+    })
   if (!isPlain(value) || !isPlain(mark)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, hidden(one, mark[name])]),
+    Object.entries(value).map(([name, one]) => {
+      const of = isPlain(side.of) ? side.of[name] : undefined
+      return [name, hidden(one, mark[name], { ...side, of })]
+    }),
   )
+}
+
+/**
+ * Returns a constant of the same type, or another one if the value has changed: clients compare the
+ * two sides to tell whether a sensitive value is added, changed or removed.
+ */
+function substitute(value: unknown, hasChanged: boolean): unknown {
+  if (Array.isArray(value)) return hasChanged ? [null] : []
+  switch (typeof value) {
+    case 'string':
+      return hasChanged ? '*' : ''
+    case 'number':
+      return hasChanged ? 1 : 0
+    case 'boolean':
+      return hasChanged
+    default:
+      if (!isPlain(value)) return null
+      return hasChanged ? { '*': null } : {}
+  }
 }
 
 /** Returns the schemas in use: a provider has hundreds of types, a plan uses a few. */

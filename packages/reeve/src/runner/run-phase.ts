@@ -41,7 +41,9 @@ export async function runPhase(settings: RunnerSettings): Promise<number> {
   } finally {
     control.abort()
     await following
-    await rm(phase.directory, { recursive: true, force: true })
+    // The configuration has the state in it, and the directory of secrets the variables.
+    for (const path of [phase.directory, settings.secretsDirectory])
+      await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 

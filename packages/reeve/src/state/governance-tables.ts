@@ -82,6 +82,9 @@ export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): 
   return `${organizationId}!${scope}`
 }
 
+/** The group of the workspaces that are checked for drift. */
+export const DRIFT_CHECKED_WORKSPACES = 'yes'
+
 /** The group of the workspaces that have a time at which they are to be destroyed. */
 export const SCHEDULED_WORKSPACES = 'yes'
 
@@ -279,6 +282,8 @@ export const GOVERNANCE_SPECS: {
       project: (row) => row.projectId,
       name: namedIn,
       scheduled: (row) => (row.autoDestroyAtMs === null ? undefined : SCHEDULED_WORKSPACES),
+      driftChecked: (row) =>
+        (row.driftCheckInterval ?? null) === null ? undefined : DRIFT_CHECKED_WORKSPACES,
     },
   },
 }

@@ -27,6 +27,7 @@ export {
   foldName,
   policyCodeKey,
   policySetMemberGroup,
+  DRIFT_CHECKED_WORKSPACES,
   SCHEDULED_WORKSPACES,
   tagKey,
 } from './governance-tables.ts'

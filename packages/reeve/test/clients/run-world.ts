@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,12 +15,33 @@ const START_MS_MAX = 60_000
 /** A server and a node in one process, with TLS, and an organization `acme`. */
 export interface RunWorld {
   readonly host: string
+  /** Directory of everything that the server and the node store. */
+  readonly dataDirectory: string
   /** Calls the API as the site administrator; gives the document. */
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
+  /** Reads a text from a path of the server, or from an address that it gave. */
+  text(path: string): Promise<string>
+  bytes(path: string): Promise<Buffer>
   /** A workspace of the tool, with this text as its configuration below the `cloud` block. */
-  workspace(name: string, text: string): Promise<RunDirectory>
+  workspace(name: string, text: string, options?: DirectoryOptions): Promise<RunDirectory>
+  /** The same, after `init`. */
+  initialized(name: string, text: string, options?: DirectoryOptions): Promise<RunDirectory>
+  /** The newest run of a workspace, optionally of those with this status. */
+  findRun(workspace: string, status?: string): Promise<ApiResource | undefined>
+  untilRun(workspace: string, status: string): Promise<ApiResource>
   /** Kills the server with its agent, and starts both on the same data. */
   restart(): Promise<void>
+}
+
+export interface DirectoryOptions {
+  /** The older kind of backend, whose clients do not read structured logs. */
+  readonly backend?: 'cloud' | 'remote'
+  /** Instead of the token of the site administrator. */
+  readonly token?: string
+  /** Name of the workspace, if it is not that of the directory. */
+  readonly workspace?: string
+  /** Further variables of the environment. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export interface ApiAnswer {
@@ -86,35 +108,75 @@ export async function aRunWorld(t: TestContext): Promise<RunWorld> {
     const text = await answer.text()
     return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
   }
-  const attributes = { name: 'acme', email: 'a@example.com' }
-  await api('POST', '/organizations', { data: { type: 'organizations', attributes } })
+  const organization = { name: 'acme', email: 'a@example.com' }
+  await api('POST', '/organizations', {
+    data: { type: 'organizations', attributes: organization },
+  })
   const host = `localhost:${port}`
   const configFile = join(folder, 'cli.tfrc')
-  await writeFile(configFile, `credentials "${host}" { token = "${token}" }\n`)
-  const env = {
+  await writeFile(configFile, credentials(host, token))
+  const settings = {
     PATH: process.env['PATH'] ?? '',
     HOME: folder,
     SSL_CERT_FILE: AUTHORITY_FILE,
     TF_CLI_CONFIG_FILE: configFile,
     CHECKPOINT_DISABLE: '1',
   }
-  return {
+  const world: RunWorld = {
     host,
+    dataDirectory: join(folder, 'data'),
     api,
-    async workspace(name, text) {
+    text: async (path) => (await world.bytes(path)).toString('utf8'),
+    async bytes(path) {
+      const url = path.startsWith('https:') ? path : `${address}${path}`
+      const headers = url.includes('/run-logs/') ? {} : { authorization: `Bearer ${token}` }
+      return Buffer.from(await (await fetchSecurely(url, { headers })).arrayBuffer())
+    },
+    async workspace(name, text, options = {}) {
+      const { backend = 'cloud', token: ownToken, environment = {}, workspace = name } = options
       const path = join(folder, name)
       await mkdir(path, { recursive: true })
-      const cloud = `hostname = "${host}"\norganization = "acme"\nworkspaces { name = "${name}" }`
-      await writeFile(join(path, 'main.tf'), `terraform {\ncloud {\n${cloud}\n}\n}\n${text}\n`)
+      const block = backendBlock(backend, host, workspace)
+      await writeFile(join(path, 'main.tf'), `terraform {\n${block}\n}\n${text}\n`)
+      const env = { ...settings, ...environment }
+      if (ownToken !== undefined) {
+        env.TF_CLI_CONFIG_FILE = join(folder, `${name}.tfrc`)
+        await writeFile(env.TF_CLI_CONFIG_FILE, credentials(host, ownToken))
+      }
       const start: RunDirectory['start'] = (...args) => startTool(path, env, args)
       return { name, path, start, run: (...args) => start(...args).ended }
     },
+    async initialized(name, text, options) {
+      const directory = await world.workspace(name, text, options)
+      const { code, output } = await directory.run('init', '-no-color')
+      assert.equal(code, 0, output)
+      return directory
+    },
+    async findRun(name, status) {
+      const workspace = await api('GET', `/organizations/acme/workspaces/${name}`)
+      const runs = await api('GET', `/workspaces/${workspace.json.data.id}/runs`)
+      return runs.json.data.find(
+        ({ attributes }) => status === undefined || attributes['status'] === status,
+      )
+    },
+    untilRun: (name, status) =>
+      until(`a run of ${name} to be ${status}`, () => world.findRun(name, status)),
     async restart() {
       await agent.kill('SIGKILL')
       agent = startAgent(t, folder, port)
       await healthy()
     },
   }
+  return world
+}
+
+function credentials(host: string, token: string): string {
+  return `credentials "${host}" { token = "${token}" }\n`
+}
+
+function backendBlock(backend: 'cloud' | 'remote', host: string, name: string): string {
+  const head = backend === 'cloud' ? 'cloud {' : 'backend "remote" {'
+  return `${head}\nhostname = "${host}"\norganization = "acme"\nworkspaces { name = "${name}" }\n}`
 }
 
 function startAgent(t: TestContext, folder: string, port: number): AgentProcess {

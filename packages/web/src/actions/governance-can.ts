@@ -99,6 +99,13 @@ export const workspaceCan = {
       !workspace.attributes.locked && 'The workspace is not locked.',
       may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
     ),
+  /** It takes the lock meanwhile. */
+  rollBack: (workspace) =>
+    firstReason(
+      workspace.attributes.locked && 'The workspace is locked.',
+      may(workspace, 'can-lock', WORKSPACE_MANAGERS),
+      may(workspace, 'can-create-state-versions', 'it takes a team that may write states'),
+    ),
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
   /** Taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
   removeTags: (workspace) =>

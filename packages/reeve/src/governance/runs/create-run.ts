@@ -8,16 +8,16 @@ import type { GovernanceContext } from '../context.ts'
 import type { WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
 import type { SeenRun } from './find-run.ts'
-import type { RunAttributes } from './execution/new-execution.ts'
+import type { ExecutionWish, RunAttributes } from './execution/new-execution.ts'
 import { newRunRows, queuedRun, roomForRun, type NewRun } from './queued-run.ts'
 
-type RunData = v2.RunCreateRequest['data']
+type RunData = v2.RunCreateRequest['data'] & Pick<ExecutionWish, 'structuredLog'>
 
 /** Creates a run that waits for its plan upload. */
 export async function createRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { attributes = {}, relationships }: RunData,
+  { attributes = {}, relationships, structuredLog }: RunData,
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
   const address = { workspaceId: relationships.workspace.data.id }
   const right = rightFor(attributes)
@@ -30,6 +30,7 @@ export async function createRun(
       seen: seen.value,
       attributes,
       configurationId,
+      structuredLog,
     })
   // A lock rejects runs that could change the infrastructure.
   if (workspace.lock !== null && attributes['plan-only'] !== true)
@@ -68,11 +69,15 @@ interface RunWish {
   readonly attributes: RunAttributes
 }
 
+interface ExecutedRunWish extends RunWish, Pick<ExecutionWish, 'structuredLog'> {
+  readonly configurationId: string
+}
+
 /** Creates a run that this service plans and applies; it waits in the queue of its workspace. */
 async function createExecutedRun(
   context: GovernanceContext,
   caller: GovernanceCaller,
-  { configurationId, ...wish }: RunWish & { readonly configurationId: string },
+  { configurationId, structuredLog, ...wish }: ExecutedRunWish,
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
   const { workspace } = wish.seen
   const configuration = context.store.tables.configuration_versions.find(configurationId)
@@ -87,6 +92,7 @@ async function createExecutedRun(
     ...requestedRun(context, caller, wish),
     configuration,
     trigger: 'manual',
+    structuredLog,
   })
   if (!queued.ok) return queued
   const { run, plan, changes } = queued.value

@@ -10,31 +10,45 @@ import {
   type Store,
   type Tables,
 } from '../../state/index.ts'
+import type { GovernanceContext } from '../context.ts'
 
 /** Blob parts of a plan for the commit that completes its upload. */
 export interface StoredPlan {
   readonly changes: readonly Change[]
-  readonly blobs: readonly { readonly key: string; readonly bytes: Uint8Array }[]
+  readonly blobs: readonly PlanBlob[]
 }
 
+interface PlanBlob {
+  readonly key: string
+  readonly bytes: Uint8Array
+}
+
+type PlanContext = Pick<GovernanceContext, 'store' | 'sealer'>
+
 /**
- * Stores all of a large plan but its last part, one part per commit, so that other commits are
- * interleaved (decision 0081). Returns the rest for the commit that completes the upload; until
- * then the parts are not readable. `isWanted` is checked before each part: if it returns false,
- * stored parts are deleted and the result is undefined.
+ * Stores all of a large plan but its last part, encrypted, one part per commit, so that other
+ * commits are interleaved (decision 0081). Returns the rest for the commit that completes the
+ * upload; until then the parts are not readable. `isWanted` is checked before each part: if it
+ * returns false, stored parts are deleted and the result is undefined.
  */
 export async function storePlanParts(
-  store: Store,
+  { store, sealer }: PlanContext,
   plan: RunPlanRow,
   { bytes, isWanted }: { readonly bytes: Uint8Array; readonly isWanted: () => boolean },
 ): Promise<StoredPlan | undefined> {
   const parts = partsOf(plan, bytes)
   const last = parts.at(-1)
-  if (last === undefined)
-    return { changes: partsEnd(store.tables, plan.id), blobs: [{ key: planKey(plan.id), bytes }] }
+  const sealed = ({ key, bytes: plain }: PlanBlob): PlanBlob => ({
+    key,
+    bytes: sealer.sealBytes(plain),
+  })
+  if (last === undefined) {
+    const blob = sealed({ key: planKey(plan.id), bytes })
+    return { changes: partsEnd(store.tables, plan.id), blobs: [blob] }
+  }
   for (const { row, blob } of parts.slice(0, -1)) {
     if (!isWanted()) break
-    await commit(store, [put('plan_parts', row)], [blob])
+    await commit(store, [put('plan_parts', row)], [sealed(blob)])
   }
   if (!isWanted()) {
     await commit(store, partsEnd(store.tables, plan.id), [])
@@ -44,12 +58,12 @@ export async function storePlanParts(
   // A previous, aborted upload may have stored more parts.
   const left = [...store.tables.plan_parts.keysIn('plan', plan.id)].filter((id) => !known.has(id))
   const changes = [put('plan_parts', last.row), ...left.map((id) => remove('plan_parts', id))]
-  return { changes, blobs: [last.blob] }
+  return { changes, blobs: [sealed(last.blob)] }
 }
 
 interface PlanPart {
   readonly row: PlanPartRow
-  readonly blob: { readonly key: string; readonly bytes: Uint8Array }
+  readonly blob: PlanBlob
 }
 
 /** Returns no parts for a plan that fits into one commit. */
@@ -81,22 +95,29 @@ async function commit(
   await store.commit({ by: 'system', cause: undefined, changes: () => changes, blobs }).durable
 }
 
+/** Fields of a row that locate the bytes of a plan. */
+export type StoredPlanRow = Pick<RunPlanRow, 'id' | 'bytes' | 'isSealed'>
+
 /**
  * Returns the plan as uploaded; undefined before that, and after deletion. A large one is in shared
  * memory.
  */
 export async function readStoredBytes(
-  { store }: { readonly store: Store },
-  { id, bytes }: Pick<RunPlanRow, 'id' | 'bytes'>,
+  { store, sealer }: PlanContext,
+  { id, bytes, isSealed = false }: StoredPlanRow,
 ): Promise<Uint8Array | undefined> {
   if (bytes === null) return undefined
+  const read = async (key: string): Promise<Uint8Array | undefined> => {
+    const stored = await store.readBlob(key)
+    return stored === undefined || !isSealed ? stored : sealer.openBytes(stored)
+  }
   await store.settled()
   const partIds = [...store.tables.plan_parts.keysIn('plan', id)].toSorted(compareText)
-  if (partIds.length === 0) return await store.readBlob(planKey(id))
+  if (partIds.length === 0) return await read(planKey(id))
   const whole = new Uint8Array(new SharedArrayBuffer(bytes))
   let at = 0
   for (const partId of partIds) {
-    const part = await store.readBlob(planPartKey(partId))
+    const part = await read(planPartKey(partId))
     if (part === undefined) return undefined
     assert(at + part.length <= bytes, 'parts have the bytes of their plan')
     whole.set(part, at)

@@ -100,6 +100,7 @@ export interface QueuedRunWish extends NewRun {
   /** Configuration to plan, as it will be when the run is written. */
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
+  readonly structuredLog?: boolean | undefined
   /** Runs of the organization that are queued in the same commit. */
   readonly alsoPending?: number
 }

@@ -2,7 +2,7 @@ import { Fault } from '@reeve/kit/fault.ts'
 import type { RunPlanRow } from '../../model/index.ts'
 import { organizationTenant, planOf, redactPlan } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
-import { readStoredBytes } from './plan-blobs.ts'
+import { readStoredBytes, type StoredPlanRow } from './plan-blobs.ts'
 
 /** A plan that is redacted here in a millisecond. */
 const REDACTED_HERE_BYTES_MAX = 64 * 1024
@@ -12,8 +12,8 @@ const REDACTED_HERE_BYTES_MAX = 64 * 1024
  * Undefined before the upload. A large plan is redacted on a thread.
  */
 export async function readShownPlan(
-  context: Pick<GovernanceContext, 'store' | 'policyAsker'>,
-  stored: Pick<RunPlanRow, 'id' | 'bytes' | 'organizationId'>,
+  context: Pick<GovernanceContext, 'store' | 'sealer' | 'policyAsker'>,
+  stored: StoredPlanRow & Pick<RunPlanRow, 'organizationId'>,
 ): Promise<Uint8Array | undefined> {
   const bytes = await readStoredBytes(context, stored)
   if (bytes === undefined) return undefined

@@ -80,7 +80,7 @@ async function storeUpload(
   if (!first.ok) return first
   const { bytes } = facts
   const isWanted = (): boolean => find().ok
-  const stored = await storePlanParts(context.store, first.value.plan, { bytes, isWanted })
+  const stored = await storePlanParts(context, first.value.plan, { bytes, isWanted })
   const seen = find()
   if (!seen.ok) return seen
   if (stored === undefined)
@@ -88,7 +88,7 @@ async function storeUpload(
   const sets = freezeSets(context, seen.value.workspace.id)
   const ingested = ingest(context, seen.value, { facts, sets })
   const { run } = ingested
-  const plan = { ...ingested.plan, bytes: bytes.length }
+  const plan = { ...ingested.plan, bytes: bytes.length, isSealed: true }
   await commitWrite(context, {
     action: 'RunPlanUploaded',
     caller,

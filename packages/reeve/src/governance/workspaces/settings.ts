@@ -53,6 +53,10 @@ function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes
     executionMode: mode ?? before.executionMode,
     overwritesExecutionMode: overwrites,
     workingDirectory: textOr(attributes['working-directory'], before.workingDirectory),
+    driftCheckInterval:
+      attributes['drift-check-interval'] === undefined
+        ? (before.driftCheckInterval ?? null)
+        : attributes['drift-check-interval'],
     toolVersion: textOr(attributes['tool-version'], before.toolVersion),
   }
 }

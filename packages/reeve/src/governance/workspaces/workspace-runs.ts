@@ -1,11 +1,13 @@
 import type { v2 } from '@reeve/contract'
 import { scopedKey, type Tables } from '../../state/index.ts'
 import { currentState } from '../state-versions/state-versions.ts'
+import { oldestKeys } from '../by-creation.ts'
+import { locksForPlan } from '../runs/execution/queue.ts'
 import { openStatuses } from '../runs/run-states.ts'
 
 /** Information about a workspace derived from its runs. */
 export interface WorkspaceRuns {
-  /** The newest run that is not speculative. */
+  /** The run that holds the lock, that is next, or that is the newest one. */
   readonly currentRunId: string | null
   readonly latestRunId: string | null
   /** Whether an unfinished run exists. */
@@ -30,8 +32,19 @@ export function runsOf(tables: Tables, workspaceId: string): WorkspaceRuns {
   }
 }
 
-/** Returns the newest run that is not speculative. */
+/**
+ * Returns the run that holds the lock; without one, the run that is next in the queue, or else the
+ * newest run that is not speculative. Clients that wait read from it what they wait for.
+ */
 function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
+  const lock = tables.workspaces.find(workspaceId)?.lock ?? null
+  if (lock?.byType === 'runs' && tables.runs.has(lock.byId)) return lock.byId
+  const waiting = oldestKeys(tables.runs, 'workspaceStatus', scopedKey(workspaceId, 'pending'))
+  const next = waiting.find((id) => {
+    const run = tables.runs.get(id)
+    return run.execution !== undefined && locksForPlan(run)
+  })
+  if (next !== undefined) return next
   return newestFirst(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
 }
 

@@ -16,13 +16,12 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
-import type { WaitHost } from './row-waits.ts'
 import { runApplyEndpoints } from './run-applies.ts'
 import { runPhaseEndpoints } from './run-phases.ts'
 import { runQueueEndpoints } from './run-queues.ts'
 import { runTriggerEndpoints } from './run-triggers.ts'
 import { stateVersionEndpoints } from './state-versions.ts'
-import { runEndpoints } from './runs.ts'
+import { runEndpoints, type RunHost } from './runs.ts'
 import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
@@ -66,6 +65,6 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
 }
 
 /** Runs and everything of them that a read may wait for. */
-export function runReadEndpoints(host: WaitHost): readonly V2Endpoint[] {
+export function runReadEndpoints(host: RunHost): readonly V2Endpoint[] {
   return [...runEndpoints(host), ...runApplyEndpoints(host), ...runPhaseEndpoints(host)]
 }

@@ -16,8 +16,7 @@ import {
   type SeenRun,
 } from '../../governance/index.ts'
 import { ok } from '@reeve/kit/result.ts'
-import type { ParkedQueries } from '../pipeline/blocking.ts'
-import type { Lifecycle } from '../lifecycle.ts'
+import type { GovernanceAliases } from '../../compat/index.ts'
 import { answer, created, paged, single, whole, windowOf } from './documents.ts'
 import {
   endpoint,
@@ -27,6 +26,8 @@ import {
   type V2Request,
 } from './endpoint.ts'
 import { split } from './query.ts'
+import type { WaitHost } from './row-waits.ts'
+import { configurationVersionResource } from './resources/configuration-version.ts'
 import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
 import {
   applyResource,
@@ -40,22 +41,28 @@ import { workspaceResource } from './resources/workspace.ts'
 
 const { v2Routes, RUN_INCLUDES } = v2
 
-export interface RunHost {
-  readonly context: GovernanceContext
-  /** A read that waits must not hold up a stop. */
-  readonly lifecycle: Lifecycle
-  readonly parked: ParkedQueries
+export interface RunHost extends WaitHost {
+  readonly structuredLogHeader: GovernanceAliases['structuredLogHeader']
+}
+
+/** Other clients print a log as it is, so it is made of plain text. */
+function rendersStructuredLogs(
+  { structuredLogHeader: header }: RunHost,
+  headers: V2Request<typeof v2Routes.createRun>['headers'],
+): boolean {
+  return header !== undefined && headers[header.name] === header.value
 }
 
 export function runEndpoints(host: RunHost): readonly V2Endpoint[] {
   const { context } = host
   const includes = { includes: RUN_INCLUDES }
   return [
-    endpoint(v2Routes.createRun, async ({ caller, body }) =>
-      answer(await createRun(context, caller, body.data), (seen) =>
+    endpoint(v2Routes.createRun, async ({ caller, body, headers }) => {
+      const structuredLog = rendersStructuredLogs(host, headers)
+      return answer(await createRun(context, caller, { ...body.data, structuredLog }), (seen) =>
         created(runResource(context, seen, caller.userId)),
-      ),
-    ),
+      )
+    }),
     endpoint(v2Routes.listWorkspaceRuns, (request) => answerList(context, request), includes),
     endpoint(v2Routes.readRun, (request) => read(host, request), includes),
     endpoint(
@@ -224,6 +231,8 @@ function includedIn(
   const included = runs.flatMap((seen): Resource[] => {
     const check = checkOf(tables, seen.run.id)
     const stage = stageOf(tables, seen.run.id)
+    const { configurationVersionId = '' } = seen.run
+    const configuration = tables.configuration_versions.find(configurationVersionId)
     return [
       ...(includes.has('plan') ? [planResource(host, seen)] : []),
       ...(includes.has('apply') ? [applyResource(host, seen) ?? []].flat() : []),
@@ -235,6 +244,9 @@ function includedIn(
         : []),
       ...(includes.has('created_by') ? [creatorResource(context, seen)] : []),
       ...(includes.has('workspace') ? [workspaceResource(context, seen)] : []),
+      ...(includes.has('configuration_version') && configuration !== undefined
+        ? [configurationVersionResource(configuration)]
+        : []),
     ]
   })
   return { included }

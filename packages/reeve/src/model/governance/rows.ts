@@ -149,6 +149,10 @@ export interface WorkspaceRow {
   readonly autoDestroyActivityDuration: string | null
   readonly autoDestroyStatus: (typeof v2.AUTO_DESTROY_STATUSES)[number] | null
   readonly inheritsProjectAutoDestroy: boolean
+  /** Time between two drift checks; null or absent if there are none. */
+  readonly driftCheckInterval?: string | null
+  /** Time at which the latest drift check was queued. */
+  readonly driftCheckedMs?: number
   readonly source: (typeof v2.WORKSPACE_SOURCES)[number]
   readonly sourceName: string | null
   readonly sourceUrl: string | null

@@ -55,14 +55,16 @@ export interface RunExecution {
   readonly applyId: string
   /** What queued it; absent in rows of earlier versions, which somebody asked for. */
   readonly trigger?: v2.RunTriggerReason
+  /** Its logs are made of JSON lines; absent in rows of earlier versions, whose logs are. */
+  readonly structuredLog?: boolean
   readonly savePlan: boolean
   readonly allowConfigGeneration: boolean
   readonly generatedConfiguration: boolean
   /** Variables of the run, as sealed JSON; null if there are none. */
   readonly variables: string | null
   /**
-   * Version of the tool that planned and that applies. Absent before the plan is submitted, if an
-   * image has its own tool, and in rows of earlier versions.
+   * Version of the tool that planned and that applies, or that a plan-only run asks for. Absent
+   * before the plan is submitted, if an image has its own tool, and in rows of earlier versions.
    */
   readonly toolVersion?: string
   /** Time of the first cancellation, if a phase was running. */
@@ -159,6 +161,8 @@ export interface RunPlanRow {
   readonly hasChanges: boolean
   /** Null before the upload. */
   readonly bytes: number | null
+  /** The bytes are encrypted; absent in rows of earlier versions, which stored them as they are. */
+  readonly isSealed?: boolean
   /** The policy sets at that time, sealed; null after they were evaluated. */
   readonly frozenSets: string | null
 }

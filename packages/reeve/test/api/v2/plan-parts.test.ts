@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import { readStoredBytes } from '../../../src/governance/runs/plan-blobs.ts'
 import { LIMITS } from '../../../src/model/index.ts'
-import { planPartKey, put } from '../../../src/state/index.ts'
+import { planKey, planPartKey, put } from '../../../src/state/index.ts'
 import { MemoryDisk } from '../../../src/storage/index.ts'
 import { createTestServer } from '../harness.ts'
 import { aBody, governanceAt } from './harness.ts'
@@ -61,6 +61,8 @@ describe('plans in parts', () => {
       assert.equal(partsOf(run).length, parts)
       assert.equal(store.index - index, Math.max(1, parts), 'one commit for each part')
       assert.ok((await stored(run)) === plan)
+      for (const key of parts === 0 ? [planKey(planOf(run).id)] : partsOf(run).map(planPartKey))
+        assert.equal(Buffer.from((await store.readBlob(key)) ?? []).includes('a12'), false, key)
       const shown = await world.it.server.send(
         'GET',
         `/api/v2/plans/${planOf(run).id}/json-output`,
@@ -129,7 +131,7 @@ describe('plans in parts', () => {
       headers: { 'content-type': 'application/json' },
     })
     assert.equal(reply.status, 202, reply.text)
-    const bytes = await readStoredBytes({ store }, store.tables.run_plans.get(planId))
+    const bytes = await readStoredBytes(next.context, store.tables.run_plans.get(planId))
     assert.ok(Buffer.from(bytes ?? []).toString() === plan)
     assert.equal(partIds().length, 2)
     await next.close()

@@ -160,6 +160,7 @@ export const governanceStory: Story = {
     { line: 'run list api', says: /\nrun-\w+ / },
     { line: 'run override {run} --comment known', says: /^ID += run-/ },
     { line: 'run show {run}', says: /\nMessage += first\n(?:.*\n)*Resource changes:\n/ },
+    { line: 'run log {run}', code: 1, warns: /has no log: its plan was uploaded/ },
     { line: 'run apply {run}', says: /\nStatus += confirmed\n/ },
     {
       line: 'run create api plan.json',

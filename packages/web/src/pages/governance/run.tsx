@@ -1,12 +1,11 @@
 import type { v2 } from '@reeve/contract'
 import { findIncluded } from '@reeve/sdk'
+import { useState } from 'react'
 import { runCan } from '../../actions/governance-can.ts'
-import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -17,6 +16,9 @@ import type { PageProps } from '../../routing/route.ts'
 import { ChecksPanel } from '../policies/run-checks.tsx'
 import { StagesPanel } from '../policies/run-stages.tsx'
 import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
+import { RunDecision, type RunVerb } from './run-decision.tsx'
+import { RunLogsPanel } from './run-logs.tsx'
+import { RunPlanPanel } from './run-plan.tsx'
 import { runStateText } from './run-words.ts'
 
 /** A run: one plan on its way through the policies, and what they said. */
@@ -54,8 +56,10 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
         >
           <RunHead organization={organization} document={document} />
           <RunFacts document={document} />
+          <RunPlanPanel run={document.data} />
           <ChecksPanel organization={organization} runId={runId} />
           <StagesPanel organization={organization} runId={runId} />
+          <RunLogsPanel run={document.data} />
           <CommandLine
             cli={`reeve run show ${runId}`}
             call={{ path: `/api/v2/runs/${runId}`, query: { include: 'policy_checks' } }}
@@ -76,72 +80,44 @@ interface RunHeadProps {
 }
 
 function RunHead({ organization, document }: RunHeadProps) {
-  const act = useAct()
-  const confirm = useConfirm()
-  const { id, attributes } = document.data
+  const [verb, setVerb] = useState<RunVerb>()
+  const { attributes } = document.data
   const workspace = workspaceOf(document)?.attributes.name
-  const params = { run_id: id }
-  const decide = async (verb: 'apply' | 'discard' | 'cancel') => {
-    const isSure = await confirm({
-      title: `${VERBS[verb].text} this run?`,
-      body: <p>{VERBS[verb].means}</p>,
-      action: VERBS[verb].text,
-      isDangerous: verb !== 'apply',
-    })
-    if (!isSure) return
-    await act({ call: (api) => api.v2[VERBS[verb].call]({ params }), done: VERBS[verb].done })
-  }
   return (
-    <PageHead
-      title={attributes.message ?? id}
-      crumbs={[
-        ...crumbsOf(organization),
-        ...(workspace === undefined
-          ? []
-          : [{ text: workspace, href: paths.workspace(organization, workspace) }]),
-      ]}
-      aside={<StateBadge state={attributes.status} text={runStateText(attributes.status)} />}
-      actions={
-        <>
-          <ActionButton
-            kind="primary"
-            refusal={runCan.apply(document.data)}
-            onAct={() => decide('apply')}
-          >
-            Apply…
-          </ActionButton>
-          <ActionButton refusal={runCan.discard(document.data)} onAct={() => decide('discard')}>
-            Discard…
-          </ActionButton>
-          <ActionButton refusal={runCan.cancel(document.data)} onAct={() => decide('cancel')}>
-            Cancel…
-          </ActionButton>
-        </>
-      }
-    />
+    <>
+      <PageHead
+        title={attributes.message ?? document.data.id}
+        crumbs={[
+          ...crumbsOf(organization),
+          ...(workspace === undefined
+            ? []
+            : [{ text: workspace, href: paths.workspace(organization, workspace) }]),
+        ]}
+        aside={<StateBadge state={attributes.status} text={runStateText(attributes.status)} />}
+        actions={
+          <>
+            <ActionButton
+              kind="primary"
+              refusal={runCan.apply(document.data)}
+              onAct={() => setVerb('apply')}
+            >
+              Apply…
+            </ActionButton>
+            <ActionButton refusal={runCan.discard(document.data)} onAct={() => setVerb('discard')}>
+              Discard…
+            </ActionButton>
+            <ActionButton refusal={runCan.cancel(document.data)} onAct={() => setVerb('cancel')}>
+              Cancel…
+            </ActionButton>
+          </>
+        }
+      />
+      {verb !== undefined && (
+        <RunDecision verb={verb} run={document.data} onClose={() => setVerb(undefined)} />
+      )}
+    </>
   )
 }
-
-const VERBS = {
-  apply: {
-    text: 'Apply',
-    call: 'applyRun',
-    means: 'The plan is confirmed: whatever executes it goes on.',
-    done: 'The run is confirmed.',
-  },
-  discard: {
-    text: 'Discard',
-    call: 'discardRun',
-    means: 'The plan is thrown away. Nothing changes.',
-    done: 'The run is discarded.',
-  },
-  cancel: {
-    text: 'Cancel',
-    call: 'cancelRun',
-    means: 'The run ends where it is.',
-    done: 'The run is canceled.',
-  },
-} as const
 
 function RunFacts({ document }: { readonly document: v2.RunDocument }) {
   const { id, attributes, relationships } = document.data
@@ -154,14 +130,16 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
           { name: 'By', value: user?.attributes.username ?? relationships['created-by'].data.id },
           { name: 'Made', value: <Ago date={dateOfText(attributes['created-at'])} /> },
           { name: 'Source', value: attributes.source },
+          ...(attributes['position-in-queue'] === 0
+            ? []
+            : [{ name: 'Position in queue', value: attributes['position-in-queue'] }]),
+          ...(attributes['status-reason'] === null
+            ? []
+            : [{ name: 'Reason', value: attributes['status-reason'] }]),
           { name: 'Changes', value: attributes['has-changes'] ? 'yes' : 'none' },
           {
             name: 'Kind',
-            value: attributes['is-destroy']
-              ? 'destroys everything'
-              : attributes['plan-only']
-                ? 'plan only'
-                : 'plan and apply',
+            value: kindText(attributes),
           },
           ...(attributes['commit-sha'] === null
             ? []
@@ -170,4 +148,10 @@ function RunFacts({ document }: { readonly document: v2.RunDocument }) {
       />
     </Panel>
   )
+}
+
+function kindText(attributes: v2.Run['attributes']): string {
+  if (attributes['trigger-reason'] === 'drift-check') return 'drift check'
+  if (attributes['is-destroy']) return 'destroys everything'
+  return attributes['plan-only'] ? 'plan only' : 'plan and apply'
 }

@@ -91,12 +91,18 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
   const [name, setName] = useState(attributes.name)
   const [description, setDescription] = useState(attributes.description ?? '')
   const [isAutomatic, setAutomatic] = useState(attributes['auto-apply'])
+  const [drift, setDrift] = useState(attributes['drift-check-interval'] ?? '')
   const save = async () => {
     const done = await act({
       call: (api) =>
         api.v2.updateWorkspace({
           params: { workspace_id: workspace.id },
-          body: resource('workspaces', { name, description, 'auto-apply': isAutomatic }),
+          body: resource('workspaces', {
+            name,
+            description,
+            'auto-apply': isAutomatic,
+            'drift-check-interval': drift === '' ? null : drift,
+          }),
         }),
       done: 'The settings are saved.',
     })
@@ -114,6 +120,13 @@ export function WorkspaceSettingsTab({ organization, workspace }: WorkspaceView)
             label="Apply runs by themselves when the policies pass"
             value={isAutomatic}
             onChange={setAutomatic}
+          />
+          <TextField
+            label="Time between drift checks"
+            isOptional
+            value={drift}
+            onChange={setDrift}
+            hint="Such as 24h or 7d: a plan that only refreshes tells what has changed outside of runs."
           />
           <div>
             <ActionButton

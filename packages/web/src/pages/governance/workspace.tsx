@@ -16,6 +16,7 @@ import { paths, WORKSPACE_TABS, type WorkspaceTab } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { crumbsOf, InOrganization } from './in-organization.tsx'
 import { RunsTab } from './workspace-runs.tsx'
+import { StatesTab } from './workspace-states.tsx'
 import { WorkspaceAccessTab } from './workspace-access.tsx'
 import { WorkspaceSettingsTab, WorkspaceTagsTab } from './workspace-tabs.tsx'
 
@@ -87,6 +88,12 @@ function LoadedWorkspace({ organization, workspaceName, tab }: LoadedWorkspacePr
 
 const TABS = {
   runs: { text: 'Runs', View: RunsTab, cli: 'run list', read: '/runs' },
+  states: {
+    text: 'States',
+    View: StatesTab,
+    cli: 'state list',
+    read: '/current-state-version',
+  },
   tags: {
     text: 'Tags',
     View: WorkspaceTagsTab,
@@ -146,6 +153,7 @@ function WorkspaceHead({ organization, document }: WorkspaceHeadProps) {
           )
         }
       />
+      <WorkspaceNotices workspace={document.data} />
       {isLocking && <LockForm id={id} onClose={() => setLocking(false)} />}
     </>
   )
@@ -177,4 +185,27 @@ function LockForm({ id, onClose }: LockFormProps) {
       />
     </FormDialog>
   )
+}
+
+/** What happens to the workspace by itself, and what has happened outside of runs. */
+function WorkspaceNotices({ workspace }: { readonly workspace: v2.Workspace }) {
+  const { attributes } = workspace
+  const destroyedAt = attributes['auto-destroy-at']
+  const duration = attributes['auto-destroy-activity-duration']
+  const notices = [
+    ...(destroyedAt === null
+      ? []
+      : [
+          `A run will destroy everything here at ${destroyedAt}` +
+            (duration === null ? '.' : `, unless something is applied before (${duration}).`),
+        ]),
+    ...(attributes['drift-status'] === 'drifted'
+      ? ['The latest drift check found changes that no run has made.']
+      : []),
+  ]
+  return notices.map((text) => (
+    <p key={text} className="quiet">
+      {text}
+    </p>
+  ))
 }

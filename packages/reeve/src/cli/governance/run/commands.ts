@@ -29,6 +29,19 @@ export const runCommands: readonly CommandSpec[] = [
     load: async () => (await import('./run.ts')).runRunShow,
   },
   {
+    path: 'run log',
+    summary: 'Print the log of the plan or the apply of a run, and follow it to its end.',
+    details: 'Without --phase, the log of the apply if it has begun, otherwise that of the plan.',
+    examples: [
+      { line: 'reeve run log run-abc123', says: 'what happens now' },
+      { line: 'reeve run log run-abc123 --phase plan', says: 'the plan, after its apply' },
+    ],
+    args: [RUN],
+    flags: [{ usage: '--phase <PHASE>', help: 'plan or apply' }],
+    isRead: true,
+    load: async () => (await import('./log.ts')).runRunLog,
+  },
+  {
     path: 'run create',
     summary: 'Create a run from a plan and wait for its policy results.',
     details: 'Exits with 8 if a policy blocks the run.',

@@ -1,9 +1,8 @@
+import { compareStates, isPlain, type PlainObject, type StateChange } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { CommandFailure } from '../../failure.ts'
 import type { Paint } from '../../output/style.ts'
-import { isPlain, type PlainObject } from '../plain-value.ts'
-import { compareStates, type StateChange } from './compare-states.ts'
 import { findStateVersion, stateText, stateVersions, type StateVersion } from './find-state.ts'
 
 export async function runStateDiff(invocation: Invocation): Promise<number> {

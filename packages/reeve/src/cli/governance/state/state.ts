@@ -1,8 +1,8 @@
+import { valueText } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { knownFields, sections } from '../../output/known-fields.ts'
 import { table } from '../../output/table.ts'
-import { valueText } from '../plain-value.ts'
 import { showList } from '../texts.ts'
 import { findStateVersion, stateText, stateVersions } from './find-state.ts'
 

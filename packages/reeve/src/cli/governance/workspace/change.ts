@@ -32,10 +32,12 @@ export async function runWorkspaceUpdate(invocation: Invocation): Promise<number
 function settingsOf(invocation: Invocation) {
   const { flags } = invocation
   const duration = flags.text('auto-destroy')
+  const driftInterval = flags.text('check-drift')
   return given({
     description: flags.text('description'),
     'auto-apply': switchOf(invocation, 'auto-apply'),
     'auto-destroy-activity-duration': duration === '' ? null : duration,
+    'drift-check-interval': driftInterval === '' ? null : driftInterval,
     'inherits-project-auto-destroy': switchOf(invocation, 'inherit-auto-destroy'),
   })
 }

@@ -16,6 +16,10 @@ const SETTINGS: readonly FlagSpec[] = [
   },
   { usage: '--inherit-auto-destroy', help: 'inherit the auto-destroy setting of the project' },
   { usage: '--no-inherit-auto-destroy', help: 'do not inherit the auto-destroy setting' },
+  {
+    usage: '--check-drift <DURATION>',
+    help: 'plan this often what has changed outside of runs, such as 24h; "" disables it',
+  },
   TAG_FLAG,
   ORGANIZATION_FLAG,
 ]

@@ -69,10 +69,19 @@ function workspaceText({ id, attributes, relationships }: Workspace, around: Aro
     ['Confirms by itself', attributes['auto-apply'] ? 'yes' : 'no'],
     ['Idle time allowed', attributes['auto-destroy-activity-duration'] ?? ''],
     ['Marked for destruction at', attributes['auto-destroy-at'] ?? ''],
+    ['Drift', driftText(attributes)],
     ['Latest run', relationships['latest-run'].data?.id ?? ''],
     ['Created', attributes['created-at']],
     ['Permissions', onText(attributes.permissions)],
   ])
+}
+
+function driftText(attributes: Workspace['attributes']): string {
+  const interval = attributes['drift-check-interval']
+  const status = attributes['drift-status']
+  if (interval === null && status === null) return ''
+  const found = status === null ? 'not checked yet' : status
+  return interval === null ? found : `${found}, checked every ${interval}`
 }
 
 function lockText(attributes: Workspace['attributes']): string {

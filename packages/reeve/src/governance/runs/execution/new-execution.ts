@@ -18,6 +18,8 @@ export interface ExecutionWish {
   readonly attributes: RunAttributes
   readonly configuration: ConfigurationVersionRow
   readonly trigger: v2.RunTriggerReason
+  /** The logs are made of JSON lines, for a client that renders them. */
+  readonly structuredLog?: boolean | undefined
   /** Runs of the organization that are queued in the same commit. */
   readonly alsoPending?: number
 }
@@ -29,7 +31,7 @@ type ExecutedFields = Pick<RunRow, 'configurationVersionId' | 'execution' | 'pla
  */
 export function checkExecution(
   host: Pick<GovernanceContext, 'store' | 'sealer' | 'ids'>,
-  { workspace, attributes, configuration, trigger, alsoPending = 0 }: ExecutionWish,
+  { workspace, attributes, configuration, trigger, structuredLog, alsoPending = 0 }: ExecutionWish,
 ): Result<ExecutedFields, GovernanceRefusal> {
   if (configuration.status !== 'uploaded') {
     const detail = `The configuration version is ${configuration.status}; a run needs an uploaded one`
@@ -39,6 +41,15 @@ export function checkExecution(
     return err(
       invalid('/data/attributes/refresh-only', 'Refresh only cannot be combined with is-destroy'),
     )
+  const planOnly = attributes['plan-only'] === true || configuration.speculative
+  const toolVersion = attributes['tool-version'] ?? undefined
+  if (toolVersion !== undefined && !planOnly)
+    return err(
+      invalid(
+        '/data/attributes/tool-version',
+        'Tool version can only be given with plan-only: an apply uses that of the workspace',
+      ),
+    )
   const pending = capacityOf(host.store.tables, workspace.organizationId).pending + alsoPending
   if (pending >= v2.RUNS_PENDING_MAX) {
     const detail = `${pending} runs of the organization wait already; cancel some first`
@@ -46,12 +57,14 @@ export function checkExecution(
   }
   return ok({
     configurationVersionId: configuration.id,
-    planOnly: attributes['plan-only'] === true || configuration.speculative,
+    planOnly,
     source: attributes.source ?? 'configuration-version',
     execution: {
       applyId: newId(host.ids, 'applies'),
       savePlan: attributes['save-plan'] ?? false,
       trigger,
+      structuredLog: structuredLog === true,
+      ...(toolVersion === undefined ? {} : { toolVersion }),
       allowConfigGeneration: attributes['allow-config-generation'] ?? false,
       generatedConfiguration: false,
       variables: sealedVariables(host, attributes),

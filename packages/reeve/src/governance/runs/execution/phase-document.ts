@@ -21,7 +21,7 @@ export function phaseDocument(
     project: tables.projects.get(workspace.projectId).name,
     workspace: workspace.name,
     workingDirectory: workspace.workingDirectory,
-    structuredOutput: true,
+    structuredOutput: run.execution?.structuredLog ?? true,
     isDestroy: run.isDestroy,
     refresh: run.refresh,
     refreshOnly: run.refreshOnly,

@@ -131,12 +131,13 @@ async function storePlanJson(
   const { bytes, counts, hasChanges } = facts.value
   const { tables } = context.store
   const isWanted = (): boolean => findPhase(context, call).ok
-  const stored = await storePlanParts(context.store, tables.run_plans.get(run.planId), {
+  const stored = await storePlanParts(context, tables.run_plans.get(run.planId), {
     bytes,
     isWanted,
   })
   if (stored === undefined || !isWanted()) return err({ code: 'unseen' })
-  const plan = { ...tables.run_plans.get(run.planId), bytes: bytes.length, counts, hasChanges }
+  const before = tables.run_plans.get(run.planId)
+  const plan = { ...before, bytes: bytes.length, isSealed: true, counts, hasChanges }
   await context.store.commit({
     by: 'system',
     cause: undefined,

@@ -1,5 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import {
+  driftOf,
   runsOf,
   shownHolder,
   tagsOf,
@@ -51,6 +52,8 @@ function attributesOf(
     'auto-destroy-activity-duration': workspace.autoDestroyActivityDuration,
     'auto-destroy-status': workspace.autoDestroyStatus,
     'inherits-project-auto-destroy': workspace.inheritsProjectAutoDestroy,
+    'drift-check-interval': workspace.driftCheckInterval ?? null,
+    'drift-status': driftStatus(store.tables, workspace),
     'resource-count': runs.resourceCount,
     'policy-check-failures': runs.policyCheckFailures,
     'run-failures': runs.runFailures,
@@ -69,6 +72,16 @@ function attributesOf(
     actions: { 'is-destroyable': workspace.lock === null },
     permissions: workspacePermissions(rights),
   }
+}
+
+function driftStatus(
+  tables: GovernanceContext['store']['tables'],
+  { id, driftCheckedMs }: SeenWorkspace['workspace'],
+): v2.Workspace['attributes']['drift-status'] {
+  // Lists of workspaces read no runs where there was no check.
+  const drift = driftCheckedMs === undefined ? null : driftOf(tables, id)
+  if (drift === null) return null
+  return drift.hasDrifted ? 'drifted' : 'none'
 }
 
 function relationshipsOf(

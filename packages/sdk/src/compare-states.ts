@@ -1,11 +1,4 @@
-import {
-  isPlain,
-  objectAt,
-  objectsIn,
-  textAt,
-  valueText,
-  type PlainObject,
-} from '../plain-value.ts'
+import { isPlain, objectAt, objectsIn, textAt, valueText, type PlainObject } from './plain-value.ts'
 
 /** A resource instance or an output that differs between two states. */
 export interface StateChange {
