@@ -18,8 +18,8 @@ export interface ServerBuild {
 }
 
 /**
- * Rejects with a Fault where this program must not write to the state: because an upgrade to a newer
- * version is finished, or because the version between was skipped. Nothing has been written yet.
+ * Rejects with a Fault where this program must not write to the state: an upgrade to a newer one
+ * is finished, or the version between was skipped. Nothing has been written yet.
  */
 export function assertClusterLevel({ tables }: Store, build: string): void {
   const own = minorVersionOf(build)
