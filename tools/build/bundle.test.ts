@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { bundleProgram } from './bundle.ts'
+import { runInNewContext } from 'node:vm'
+import { asciiCode, bundleProgram } from './bundle.ts'
 import { DIST, isProgramUpToDate, PROGRAM, SOURCE } from './paths.ts'
 
 const tools = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -235,4 +236,28 @@ test('build: a source that does not parse fails with its place, in plain text', 
   assert.deepEqual([status, stdout], [1, ''])
   assert.match(stderr, /^Building the program…\nThe program could not be built\.\n.*thread\.ts/s)
   assert.ok(!stderr.includes('\u001b'), 'plain text')
+})
+
+const codes = [
+  { name: 'a text', code: "'\u00fcber \u2192'" },
+  { name: 'a character outside of the basic plane', code: "'\u{1f600}'" },
+  { name: 'a template', code: '`\u00e4${1}\u20ac`' },
+  { name: 'a character that is escaped as itself', code: "'\\\u00e9\\\\\u00e9'" },
+  { name: 'a pattern', code: "'a\u00e9\u{1f600}'.match(/[\u00e9]|[\u{1f600}-\u{1f64f}]/gu)" },
+  { name: 'a name', code: '(() => { const gr\u00f6\u00dfe = 3; return gr\u00f6\u00dfe })()' },
+]
+for (const { name, code } of codes)
+  test(`bundle: ${name} means the same in ASCII`, () => {
+    const ascii = asciiCode(code)
+    assert.doesNotMatch(ascii, /[\u0080-\uffff]/)
+    assert.deepEqual(evaluated(ascii), evaluated(code))
+  })
+
+function evaluated(code: string): unknown {
+  // Arrays of another context are not equal to those of this one.
+  return JSON.parse(runInNewContext(`JSON.stringify(${code})`))
+}
+
+test('bundle: a raw template beyond ASCII is refused, an escape would change it', () => {
+  assert.throws(() => asciiCode('String.raw`\u00e9`'), /write it as an escape/)
 })

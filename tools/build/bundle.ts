@@ -59,9 +59,11 @@ async function write(root: string, draft: string): Promise<void> {
     sourcemap: true,
     // The sources are where the map says.
     sourcemapExcludeSources: true,
+    comments: false,
   })
   await bundle.close()
   shortenMaps(draft)
+  escapeModules(draft)
 }
 
 /**
@@ -82,6 +84,31 @@ export function shortenMaps(folder: string): void {
     const map: MapText = JSON.parse(fs.readFileSync(file, 'utf8'))
     fs.writeFileSync(file, JSON.stringify(toLineMap(map)))
   }
+}
+
+/**
+ * V8 keeps the source of every loaded module, with two bytes for each character if one of them is
+ * beyond Latin-1. Modules of one byte for each take 8 MB less memory in an agent.
+ */
+export function escapeModules(folder: string): void {
+  for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.js'))) {
+    const file = join(folder, name)
+    fs.writeFileSync(file, asciiCode(fs.readFileSync(file, 'utf8')))
+  }
+}
+
+const RAW_TEMPLATE = /String\.raw`[^`]*[\u0080-\uffff]/
+const BEYOND_ASCII = /(\\*)([\u0080-\uffff])/g
+
+/** The same program in ASCII: an escape means the same in texts, templates, patterns and names. */
+export function asciiCode(code: string): string {
+  if (RAW_TEMPLATE.test(code))
+    throw new Error('A template of String.raw has a character beyond ASCII: write it as an escape.')
+  return code.replaceAll(BEYOND_ASCII, (_, slashes: string, character: string) => {
+    // A character that is escaped as itself: its backslash would escape that of the code.
+    const before = slashes.length % 2 === 0 ? slashes : slashes.slice(1)
+    return `${before}\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
 /** The hash of what was built: equal sources give an equal name. */

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
-import { nameOf, shortenMaps } from '../build/bundle.ts'
+import { escapeModules, nameOf, shortenMaps } from '../build/bundle.ts'
 import { ownSources, startOf } from '../build/own-sources.ts'
 import { SOURCE } from '../build/paths.ts'
 import * as fs from 'node:fs'
@@ -39,9 +39,11 @@ export async function bundleRelease(
     assetFileNames: '[name]-[hash][extname]',
     sourcemap: true,
     sourcemapExcludeSources: true,
+    comments: false,
   })
   await bundle.close()
   shortenMaps(draft)
+  escapeModules(draft)
   const name = nameOf(draft)
   fs.renameSync(draft, join(folder, name))
   return name

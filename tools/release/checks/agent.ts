@@ -131,8 +131,19 @@ export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Pr
   try {
     return await use(folder)
   } finally {
+    unmountBelow(folder)
     fs.rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** An agent of root keeps secrets of allocations in memory, on mounts that outlive it. */
+function unmountBelow(folder: string): void {
+  const points = fs
+    .readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ').slice(1, 2))
+    .filter((point) => point.startsWith(`${folder}/`))
+  for (const point of points.toReversed()) run('umount', ['--lazy', point])
 }
 
 /** A job of one process that goes on until it is stopped, and prints its environment first. */

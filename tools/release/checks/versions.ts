@@ -2,6 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { findPackagedPostgres } from '../../../packages/reeve/src/main/dev-cluster/packaged-postgres.ts'
+import { REPOSITORY_ROOT as root } from '../../source/run.ts'
 import { run, type OpenedRelease } from '../opened.ts'
 import {
   freePort,
@@ -41,7 +43,10 @@ async function nodeBesideServer(server: OpenedRelease, node: OpenedRelease): Pro
     return await withAgent({ program: programOf(server), args }, async (leader) => {
       const token = fs.readFileSync(join(data, 'server/join-token'), 'utf8').trim()
       const client = nodeOptions(node, join(folder, 'node'), [leader], token)
-      await withAgent(client, async () => await runsJob(leader, folder, 'side-by-side'))
+      await withAgent(client, async () => {
+        await runsJob(leader, folder, 'side-by-side')
+        leader.cli('job', 'stop', '--purge', 'side-by-side')
+      })
       return `server ${server.version} with node ${node.version}`
     })
   })
@@ -117,6 +122,8 @@ export async function serversOnOneDatabase(
           await isRunning(serverOf(running, first), 'after')
           running.set(of, await startServer(of, { ...cluster, token }))
           const kept = task.every((pid) => taskPids().includes(pid))
+          for (const job of ['kept', 'after'])
+            serverOf(running, first).cli('job', 'stop', '--purge', job)
           const order = [first, of, first].map(({ version }) => version).join(', ')
           return when(kept, `led by ${order}; ${task.length} task kept its process: ${kept}`)
         } finally {
@@ -185,10 +192,19 @@ function taskPids(): readonly string[] {
 
 const FOLDER = '/usr/lib/postgresql'
 
+/** Those of the machine, or of the development package of the checkout. */
 function postgresPrograms(): string | undefined {
-  if (!fs.existsSync(FOLDER)) return undefined
-  const version = fs.readdirSync(FOLDER).toSorted().at(-1)
-  return version === undefined ? undefined : join(FOLDER, version, 'bin')
+  const version = fs.existsSync(FOLDER) ? fs.readdirSync(FOLDER).toSorted().at(-1) : undefined
+  if (version !== undefined) return join(FOLDER, version, 'bin')
+  return findPackagedPostgres(root, isRoot)
+}
+
+const isRoot = process.getuid?.() === 0
+
+/** PostgreSQL refuses to run as root. */
+function postgresAccount(): string {
+  const isThere = spawnSync('id', ['postgres']).status === 0
+  return isThere ? 'postgres' : 'nobody'
 }
 
 async function withPostgres<T>(
@@ -197,14 +213,16 @@ async function withPostgres<T>(
   use: (database: string) => Promise<T>,
 ): Promise<T> {
   const data = join(folder, 'postgres')
+  const account = postgresAccount()
   const port = await freePort()
   fs.mkdirSync(data)
   const asOwner = (program: string, ...args: string[]): string => {
     const command = [join(programs, program), ...args]
-    if (process.getuid?.() !== 0) return run(command[0] ?? '', command.slice(1))
-    return run('setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', ...command])
+    if (!isRoot) return run(command[0] ?? '', command.slice(1))
+    const group = run('id', ['-g', account]).trim()
+    return run('setpriv', [`--reuid=${account}`, `--regid=${group}`, '--clear-groups', ...command])
   }
-  if (process.getuid?.() === 0) run('chown', ['postgres', data])
+  if (isRoot) run('chown', [account, data])
   asOwner('initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync', '-E', 'UTF8')
   const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${data}`
   asOwner('pg_ctl', '-D', data, '-o', settings, '-l', join(data, 'log'), '-w', 'start')

@@ -1,5 +1,6 @@
 import { Type, type TProperties, type TSchema } from 'typebox'
 import {
+  joinAnswers,
   paramsPart,
   type Answer,
   type Method,
@@ -93,14 +94,12 @@ function kind<const K extends Kind<TProperties>>(of: K) {
       path: `${V1_ROOT}${path}`,
       ...paramsPart(path, parameter),
       query: query === undefined ? usualQuery : Type.Object({ ...of.query, ...query }),
-      answers: {
-        ...(returns === undefined ? {} : { 200: returns }),
-        ...usualErrors(definition),
-        ...Object.fromEntries(
-          Object.entries(errors).map(([status, text]) => [status, refused(text)]),
-        ),
-        ...answers,
-      },
+      answers: joinAnswers(
+        returns === undefined ? {} : { 200: returns },
+        usualErrors(definition),
+        Object.fromEntries(Object.entries(errors).map(([status, text]) => [status, refused(text)])),
+        answers,
+      ),
       ...(of.blocking === true ? { blocking: true } : {}),
     }
     // Each member is built from the same parts of kind, path and definition as its type.

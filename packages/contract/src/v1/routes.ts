@@ -6,6 +6,7 @@ import { allocationRoutes } from './allocation-routes.ts'
 import { auditRoutes } from './audit.ts'
 import { clientFsRoutes } from './client-fs.ts'
 import { clientStatsRoutes } from './client-stats.ts'
+import { clusterLevelRoutes } from './cluster-level.ts'
 import { databaseRoutes } from './database.ts'
 import { deploymentRoutes } from './deployment.ts'
 import { evaluationRoutes } from './evaluation.ts'
@@ -61,6 +62,7 @@ export const v1Routes: V1Routes = {
   ...clientStatsRoutes,
   ...agentRoutes,
   ...schedulerConfigurationRoutes,
+  ...clusterLevelRoutes,
   ...databaseRoutes,
   ...snapshotRoutes,
   ...systemRoutes,
@@ -95,6 +97,7 @@ export type V1Routes = typeof hostVolumeRoutes &
   typeof clientStatsRoutes &
   typeof agentRoutes &
   typeof schedulerConfigurationRoutes &
+  typeof clusterLevelRoutes &
   typeof databaseRoutes &
   typeof snapshotRoutes &
   typeof systemRoutes &

@@ -1,5 +1,6 @@
 import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
 import {
+  joinAnswers,
   paramsPart,
   type Answer,
   type Method,
@@ -152,10 +153,10 @@ export function kind<const K extends Kind<TProperties>>(of: K) {
       path: `${BASE_PATH}${path}`,
       ...paramsPart(path, () => PARAMETER),
       ...(Object.keys(properties).length === 0 ? {} : { query: Type.Object(properties) }),
-      answers: {
-        ...(answers ?? { [of.status]: success }),
-        ...Object.fromEntries(errors.map(([status, text]) => [status, errorAnswer(text)])),
-      },
+      answers: joinAnswers(
+        answers ?? { [of.status]: success },
+        Object.fromEntries(errors.map(([status, text]) => [status, errorAnswer(text)])),
+      ),
     }
     // Each member is built from the same parts of kind, path and definition as its type.
     return built as unknown as Built<K, P, D>

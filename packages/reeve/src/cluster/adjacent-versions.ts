@@ -1,5 +1,5 @@
 import { Fault } from '@reeve/kit/fault.ts'
-import { parseVersion } from '@reeve/kit/version.ts'
+import { areAdjacentMinors, minorVersionOf as minorOf } from '@reeve/kit/release.ts'
 import { membersOf } from './roll.ts'
 import type { RollEntry, RollFound, RollStore } from './roll-store.ts'
 
@@ -31,26 +31,10 @@ function distantMember(own: RollEntry, found: readonly RollFound[]) {
   )
 }
 
-/** The first minor version of a major one is adjacent to every version of the major one before. */
+/** A version that is not of a release is not compared. */
 export function areAdjacent(a: string, b: string): boolean {
   const [one, other] = [minorOf(a), minorOf(b)]
-  if (one === undefined || other === undefined) return true
-  if (one.major === other.major) return Math.abs(one.minor - other.minor) <= 1
-  const newer = one.major > other.major ? one : other
-  return Math.abs(one.major - other.major) === 1 && newer.minor === 0
-}
-
-interface Minor {
-  readonly major: number
-  readonly minor: number
-}
-
-/** Undefined where it is not the version of a release. */
-function minorOf(build: string): Minor | undefined {
-  const version = parseVersion(build, 'semver')
-  if (version === undefined) return undefined
-  const [major = 0, minor = 0] = version.segments.map(Number)
-  return { major, minor }
+  return one === undefined || other === undefined || areAdjacentMinors(one, other)
 }
 
 function nextStep(own: string, other: string): string {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '@reeve/kit/test/simulated-clock.ts'
 import type { MemoryUsage } from '@reeve/kit/memory-pressure.ts'
 import { StateCapacity } from '@reeve/kit/memory-pressure.ts'
-import { MemoryWatch } from './memory-watch.ts'
+import { collectAfterStart, MemoryWatch } from './memory-watch.ts'
 
 function aWatch() {
   const clock = new SimulatedClock()
@@ -148,3 +148,19 @@ test('memory watch: a state that grows is marked seldom', () => {
   }
   assert.ok(marks() < 10, `${marks()} marks`)
 })
+
+for (const { megabytes, collected } of [
+  { megabytes: 40, collected: 1 },
+  { megabytes: 400, collected: 0 },
+])
+  test(`after the start: a heap of ${megabytes} MB is collected ${collected} times`, () => {
+    const clock = new SimulatedClock()
+    let collections = 0
+    const collect = (): void => void collections++
+    const heapBytes = (): number => megabytes * 1024 * 1024
+    collectAfterStart({ clock, collect, heapBytes })
+    collectAfterStart({ clock, collect, heapBytes })()
+    assert.equal(collections, 0)
+    clock.advance(3_600_000)
+    assert.equal(collections, collected)
+  })

@@ -9,6 +9,7 @@ import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import { DiskKeeper } from './disk-keeper.ts'
 import type { FollowableLog } from './log.ts'
+import { collectAfterStart } from './memory-watch.ts'
 import { createNode } from './node.ts'
 import { OpenFilesWatch } from './open-files-watch.ts'
 import { openTls } from './port-security.ts'
@@ -88,6 +89,8 @@ async function startParts(
   const parts = signal === undefined ? shared : { ...shared, signal }
   const served = config.server.enabled ? await startServer(parts) : undefined
   if (config.client.enabled) await startNode(parts, served)
+  const cancelCollection = collectAfterStart({ clock: systemClock })
+  started.push(async () => cancelCollection())
   return {
     httpAddress: served?.httpAddress ?? '',
     governanceToken: served?.governanceToken,

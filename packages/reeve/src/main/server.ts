@@ -9,6 +9,7 @@ import { EXECUTION_DEFAULTS, type ExecutionSettings } from '../infrastructure/in
 import type { Fault } from '@reeve/kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
 import {
+  assertClusterLevel,
   Authenticator,
   ensureBuiltIns,
   EventHub,
@@ -92,12 +93,13 @@ export class Server {
     const { engine, follows = false, shortage, tracing } = options
     const onCommit = tracing?.onCommit
     const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn, onCommit })
+    assertClusterLevel(store, options.version)
     const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const broker = new EvaluationBroker({ store, clock: systemClock })
     const context = createContext(options, { store, policyAsker, regions, broker })
     if (shortage !== undefined) restrict(store, shortage)
-    else if (!follows) await ensureBuiltIns(context)
+    else if (!follows) await ensureBuiltIns(context, options.version)
     return new Server(options, { context, policyAsker, regions, broker })
   }
 
@@ -208,7 +210,7 @@ export class Server {
    */
   async lead(upTo: number): Promise<void> {
     await this.store.lead(upTo)
-    await ensureBuiltIns(this.context)
+    await ensureBuiltIns(this.context, this.#options.version)
     this.#startLoops()
   }
 

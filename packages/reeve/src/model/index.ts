@@ -193,7 +193,12 @@ export {
 export { scaleStatus } from './scaling/scale-status.ts'
 export { withScalingEvent, type ScalingEventsRow } from './scaling/scaling-events-row.ts'
 export { settlePolicies } from './scaling/settle-policies.ts'
-export type { AclBootstrapRow, SchedulerConfigurationRow, SettingRow } from './setting-row.ts'
+export type {
+  AclBootstrapRow,
+  ClusterLevelRow,
+  SchedulerConfigurationRow,
+  SettingRow,
+} from './setting-row.ts'
 export { checkUuid, looseUuidPrefix, parseUuidPrefix } from './uuid-prefix.ts'
 export type { UuidPrefix } from './uuid-prefix.ts'
 export { isOwnVariable, variablePathProblem } from './variable/variable-path.ts'

@@ -22,4 +22,20 @@ export interface SharedJoinTokenRow {
   readonly ModifyIndex: number
 }
 
-export type SettingRow = AclBootstrapRow | SchedulerConfigurationRow | SharedJoinTokenRow
+/**
+ * The minor version that all servers have reached. Rows, fields and formats that an older version
+ * cannot read are written from their level on, and an older program does not start on this state.
+ */
+export interface ClusterLevelRow {
+  readonly Name: 'cluster-level'
+  /** Major and minor version, such as `1.4`. */
+  readonly Level: string
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
+export type SettingRow =
+  | AclBootstrapRow
+  | ClusterLevelRow
+  | SchedulerConfigurationRow
+  | SharedJoinTokenRow

@@ -60,7 +60,13 @@ export { nodeEvaluations } from './node-evaluations.ts'
 export { purgedJobRows } from './purged-job.ts'
 export { failureRows, planFailure, promotionRows, rolloutEvaluation } from './rollout-writes.ts'
 export type { RolloutFailure, RolloutWrite } from './rollout-writes.ts'
-export { findSetting, isBrokerPaused, schedulerConfiguration } from './settings.ts'
+export {
+  clusterLevel,
+  findSetting,
+  FIRST_LEVEL,
+  isBrokerPaused,
+  schedulerConfiguration,
+} from './settings.ts'
 export { CopyChecker } from './copy-checker.ts'
 export { copiedEntry, copyState } from './state-copy.ts'
 export type { CopiedRow, StateCopy } from './state-copy.ts'

@@ -28,3 +28,14 @@ export function schedulerConfiguration(tables: Pick<Tables, 'settings'>): Schedu
 export function isBrokerPaused(tables: Pick<Tables, 'settings'>): boolean {
   return schedulerConfiguration(tables).PauseEvalBroker
 }
+
+/** The level of a state in which none is written yet: that of the first release. */
+export const FIRST_LEVEL = '0.1'
+
+/**
+ * The minor version that all servers have reached. A row or field that the version before cannot
+ * read is written only from the level that introduces it (docs/how-to/upgrade.md).
+ */
+export function clusterLevel(tables: Pick<Tables, 'settings'>): string {
+  return findSetting(tables, 'cluster-level')?.Level ?? FIRST_LEVEL
+}

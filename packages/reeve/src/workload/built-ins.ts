@@ -1,5 +1,6 @@
 import { DEFAULT_SCHEDULER_CONFIGURATION } from '../model/index.ts'
 import { put } from '../state/index.ts'
+import { levelOfNewState } from './cluster-level.ts'
 import type { WorkloadContext } from './context.ts'
 import { namespaceRow } from './namespaces.ts'
 import { nodePoolRow } from './node-pools.ts'
@@ -13,9 +14,13 @@ const NODE_POOLS = [
 /** Stored from the start, so that check-and-set always has an index. */
 const SETTINGS = [{ Name: 'scheduler-configuration', ...DEFAULT_SCHEDULER_CONFIGURATION } as const]
 
-/** Creates the missing objects; does nothing at later starts. */
-export async function ensureBuiltIns({ store }: WorkloadContext): Promise<void> {
+/** Creates the missing objects; does nothing at later starts. `build` is the own version. */
+export async function ensureBuiltIns(
+  { store }: Pick<WorkloadContext, 'store'>,
+  build?: string,
+): Promise<void> {
   const { namespaces, node_pools, settings } = store.tables
+  const level = levelOfNewState(store, build)
   const { durable } = store.commit({
     by: 'system',
     cause: undefined,
@@ -23,6 +28,7 @@ export async function ensureBuiltIns({ store }: WorkloadContext): Promise<void> 
       ...NAMESPACES.filter((row) => !namespaces.has(row.Name)).map((row) => put('namespaces', row)),
       ...NODE_POOLS.filter((row) => !node_pools.has(row.Name)).map((row) => put('node_pools', row)),
       ...SETTINGS.filter((row) => !settings.has(row.Name)).map((row) => put('settings', row)),
+      ...(level === undefined ? [] : [put('settings', level)]),
     ],
   })
   await durable

@@ -18,6 +18,12 @@ export { allocationFailure } from './allocations/failure.ts'
 export { findAllocationOnNode, unknownNode } from './allocations/on-node.ts'
 export { stopAllocation } from './allocations/stop.ts'
 export { ensureBuiltIns } from './built-ins.ts'
+export {
+  assertClusterLevel,
+  possibleLevel,
+  raiseClusterLevel,
+  type ServerBuild,
+} from './cluster-level.ts'
 export { agentMember, type AgentMemberParts } from './agent-member.ts'
 export { DEFAULT_NODE_ADMISSION, REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
 export type {

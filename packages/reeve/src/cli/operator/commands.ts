@@ -78,6 +78,25 @@ export const operatorCommands: readonly CommandSpec[] = [
     load: async () => (await import('./scheduler.ts')).runSchedulerSetConfig,
   },
   {
+    path: 'operator upgrade status',
+    summary: 'Show the cluster level, and whether an upgrade can be finished.',
+    details:
+      'Servers write the formats of the cluster level. Until it is raised, servers and nodes can ' +
+      'go back to the version before.',
+    examples: [{ line: 'reeve operator upgrade status', says: 'of the region' }],
+    isRead: true,
+    load: async () => (await import('./upgrade.ts')).runUpgradeStatus,
+  },
+  {
+    path: 'operator upgrade finish',
+    summary: 'Finish an upgrade: raise the cluster level to the version of the servers.',
+    details:
+      'Rejected while a server runs an older version. Afterwards older versions do not start on ' +
+      'this state.',
+    examples: [{ line: 'reeve operator upgrade finish', says: 'after all servers and nodes' }],
+    load: async () => (await import('./upgrade.ts')).runUpgradeFinish,
+  },
+  {
     path: 'operator database accept-loss',
     summary: 'Accept writes again after the database has lost acknowledged commits.',
     details:

@@ -1,5 +1,6 @@
 import {
   v1Routes,
+  type ClusterLevelResponse,
   type DatabaseLossResponse,
   type SchedulerConfigurationResponse,
   type SchedulerConfigurationUpdate,
@@ -7,8 +8,14 @@ import {
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { schedulerConfiguration, type Store } from '../../state/index.ts'
-import { writeSchedulerConfiguration, type WorkloadContext } from '../../workload/index.ts'
+import { clusterLevel, schedulerConfiguration, type Store } from '../../state/index.ts'
+import {
+  possibleLevel,
+  raiseClusterLevel,
+  writeSchedulerConfiguration,
+  type ServerBuild,
+  type WorkloadContext,
+} from '../../workload/index.ts'
 import { json } from '../answer.ts'
 import type { AgentInfo } from './agent.ts'
 import {
@@ -27,15 +34,21 @@ const BODY_PROBLEM = 'Error parsing scheduler config: '
 const WHOLE = /^\d{1,20}$/
 const SHOWN_MAX = 64
 
-/** The settings of the scheduler, and what an operator decides about the database. */
+type OperatorAgent = Pick<AgentInfo, 'acceptLoss' | 'member' | 'members'>
+
+/** The settings of the scheduler, and decisions of an operator about the cluster. */
 export function operatorEndpoints(
   context: WorkloadContext,
-  agent: Pick<AgentInfo, 'acceptLoss'>,
+  agent: OperatorAgent,
 ): readonly Endpoint[] {
   const { store } = context
   return [
     write(v1Routes.acceptDatabaseLoss, operatorWrite, ({ caller }) =>
       acceptLoss(context, agent, caller),
+    ),
+    read(v1Routes.readClusterLevel, operatorRead, () => ok(readLevel(store, agent))),
+    write(v1Routes.raiseClusterLevel, operatorWrite, ({ caller }) =>
+      raiseLevel(store, agent, caller),
     ),
     read(v1Routes.readSchedulerConfiguration, operatorRead, () => ok(readConfiguration(store))),
     {
@@ -60,6 +73,40 @@ function readConfiguration({ tables }: Store): ReadPlan {
       return ok(json(body))
     },
   }
+}
+
+/** Servers that have left do not come back with their version. */
+function serversOf(agent: OperatorAgent): readonly ServerBuild[] {
+  const staying = agent.members().filter(({ Status }) => Status !== 'left')
+  return staying.map(({ Name, Tags }) => ({ name: Name, build: Tags['build'] ?? '' }))
+}
+
+function readLevel(store: Store, agent: OperatorAgent): ReadPlan {
+  return {
+    index: () => store.tables.settings.lastIndex,
+    watch: [{ table: 'settings' }],
+    answer: () => ok(json(levelBody(store, agent, store.tables.settings.lastIndex))),
+  }
+}
+
+function levelBody(store: Store, agent: OperatorAgent, index: number): ClusterLevelResponse {
+  return {
+    Level: clusterLevel(store.tables),
+    Possible: possibleLevel(store, serversOf(agent)),
+    ...responseMeta(index),
+  }
+}
+
+async function raiseLevel(
+  store: Store,
+  agent: OperatorAgent,
+  caller: WriteRequestOf<typeof v1Routes.raiseClusterLevel>['caller'],
+): Promise<Result<Written, Refusal>> {
+  const build = agent.member().Tags['build'] ?? ''
+  const raised = await raiseClusterLevel(store, caller, { build, servers: serversOf(agent) })
+  if (!raised.ok) return raised
+  const { index } = raised.value
+  return ok({ index, answer: json(levelBody(store, agent, index)) })
 }
 
 const NO_DATABASE: Refusal = refusal(

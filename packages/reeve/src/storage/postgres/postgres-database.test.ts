@@ -199,8 +199,19 @@ function runTests(postgres: TestPostgres): void {
   test('tables of a newer version are refused and left alone', async (t) => {
     const url = await postgres.newDatabase()
     await databaseAt(t, url)
-    await postgres.query(databaseIn(url), 'UPDATE reeve_schema SET version = 999')
+    const newer = 'UPDATE reeve_schema SET version = 999, oldest_reader = 998'
+    await postgres.query(databaseIn(url), newer)
     await assert.rejects(openPostgresDatabase(url), { kind: 'storage-version' })
+  })
+
+  test('tables of a newer version that this one can use are used and left alone', async (t) => {
+    const url = await postgres.newDatabase()
+    await databaseAt(t, url)
+    const newer = `UPDATE reeve_schema SET version = 999, oldest_reader = ${SCHEMA_VERSION}`
+    await postgres.query(databaseIn(url), newer)
+    await databaseAt(t, url)
+    const rows = await postgres.query(databaseIn(url), 'SELECT version FROM reeve_schema')
+    assert.deepEqual(rows, [{ version: 999 }])
   })
 
   test('several servers may make the tables at once', async (t) => {

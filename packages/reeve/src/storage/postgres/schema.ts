@@ -59,6 +59,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 export const SCHEMA_VERSION = MIGRATIONS.length
 
 /**
+ * The oldest version of the tables whose programs can use these tables too. Steps that only add do
+ * not change it, so that a server of the version before can be started again during an upgrade.
+ */
+const OLDEST_READER = 1
+
+/**
  * Brings the tables to this program's version, making them when there are none. Several servers may
  * do so at once: one does, the others wait. Throws what the client threw, or a Fault.
  */
@@ -96,7 +102,8 @@ async function assertUtf8(client: Client, name: string): Promise<void> {
 const MADE_MEANWHILE: readonly (string | undefined)[] = ['23505', '42P07', '42710']
 
 async function makeVersionRow(client: Client): Promise<void> {
-  const make = `CREATE TABLE IF NOT EXISTS reeve_schema (id integer PRIMARY KEY, version integer NOT NULL)`
+  const make = `CREATE TABLE IF NOT EXISTS reeve_schema (
+    id integer PRIMARY KEY, version integer NOT NULL, oldest_reader integer NOT NULL DEFAULT 1)`
   await client.query(make).catch((thrown: unknown) => {
     if (!MADE_MEANWHILE.includes(sqlStateOf(thrown))) throw thrown
   })
@@ -109,14 +116,20 @@ async function migrate(
   client: Client,
   { name, version }: { readonly name: string; readonly version: number },
 ): Promise<void> {
-  const { rows } = await client.query<{ version: number }>(
-    'SELECT version FROM reeve_schema WHERE id = 1 FOR UPDATE',
+  const { rows } = await client.query<{ version: number; oldest_reader: number }>(
+    'SELECT version, oldest_reader FROM reeve_schema WHERE id = 1 FOR UPDATE',
   )
-  const found = rows[0]?.version ?? 0
-  if (found > SCHEMA_VERSION) throw newerFault(name, found)
+  const { version: found, oldest_reader: oldestReader } = rows[0] ?? {
+    version: 0,
+    oldest_reader: 1,
+  }
+  if (found > SCHEMA_VERSION && oldestReader > SCHEMA_VERSION) throw newerFault(name, found)
   for (const statement of MIGRATIONS.slice(found, version).flat()) await client.query(statement)
   if (found < version)
-    await client.query('UPDATE reeve_schema SET version = $1 WHERE id = 1', [version])
+    await client.query('UPDATE reeve_schema SET version = $1, oldest_reader = $2 WHERE id = 1', [
+      version,
+      OLDEST_READER,
+    ])
 }
 
 async function inTransaction(client: Client, work: () => Promise<void>): Promise<void> {

@@ -78,6 +78,11 @@ export const clusterStory: Story = {
     },
     { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
     { line: 'operator snapshot inspect all.snapshot', says: /\njobs +\d+\n/ },
+    {
+      line: 'operator upgrade status',
+      says: /^Cluster level += \d+\.\d+\n[^]*There is no upgrade to finish\.\n$/,
+    },
+    { line: 'operator upgrade finish', says: /^The cluster level is \d+\.\d+ already\./ },
     { line: 'operator database accept-loss', code: 1, warns: /there is no database/ },
     { line: 'operator scheduler set-config --pause-eval-broker true', says: /./ },
     {

@@ -1,0 +1,35 @@
+import { Type } from 'typebox'
+import { routes } from '../route.ts'
+import { Named, type Shape } from '../shape.ts'
+import { ok } from './answer.ts'
+import { put, read } from './define.ts'
+import { responseMeta } from './write-response.ts'
+
+export const ClusterLevelResponse = Named('ClusterLevelResponse', {
+  Level: Type.String({
+    description:
+      'The minor version whose formats are written, such as `1.4`. Older programs do not start on this state.',
+  }),
+  Possible: Type.String({ description: 'The level that all servers of the region support.' }),
+  ...responseMeta,
+})
+export type ClusterLevelResponse = Shape<typeof ClusterLevelResponse>
+
+const path = '/operator/cluster/level'
+
+export const clusterLevelRoutes = routes('Operator', {
+  readClusterLevel: read(path, {
+    summary: 'Read the cluster level.',
+    answeredBy: 'leader',
+    returns: ok(ClusterLevelResponse, 'The level, and the one that the servers support.'),
+    needs: 'operator:read',
+  }),
+  raiseClusterLevel: put(path, {
+    summary: 'Finish an upgrade: raise the cluster level to the version of the servers.',
+    audit: 'always',
+    growsState: false,
+    returns: ok(ClusterLevelResponse, 'The level that is in force now.'),
+    errors: { 400: 'A server of the cluster runs an older version.' },
+    needs: 'operator:write',
+  }),
+})
