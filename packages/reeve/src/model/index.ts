@@ -29,7 +29,11 @@ export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
 export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'
 export { isClientTerminal, isServerTerminal, isTerminal } from './allocation/terminal.ts'
-export { canonicalizeJob, canonicalizeJobSteps } from './canonical/canonicalize-job.ts'
+export {
+  canonicalizeJob,
+  canonicalizeJobSteps,
+  jobWithDefaults,
+} from './canonical/canonicalize-job.ts'
 export { PARSE_DEFAULTS } from './canonical/canonicalize-job.ts'
 export type { JobDefaults } from './canonical/canonicalize-job.ts'
 export { DEFAULT_HOST_NETWORK } from './canonical/canonicalize-network.ts'

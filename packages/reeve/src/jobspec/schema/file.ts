@@ -1,7 +1,6 @@
 import { ChangeScript, TaskArtifact, Template, TemplateWait } from '@reeve/contract'
 import { nsFromMs } from '@reeve/kit/duration.ts'
-import { canonicalSignalName } from '@reeve/kit/signal.ts'
-import { fallBack, textOf, type Draft } from '../build/draft.ts'
+import { fallBack, type Draft } from '../build/draft.ts'
 import { bool, duration, int, one, tableOf, text, textMap, texts } from './table.ts'
 
 export const ARTIFACT = tableOf(TaskArtifact, {
@@ -89,17 +88,11 @@ export const TEMPLATE = tableOf(Template, {
 
 const FIVE_SECONDS_NS = nsFromMs(5_000)
 
-/** Sets the defaults of a template, which apply at parse time. */
+/** Sets the defaults that apply at parse time; canonicalization sets the others. */
 function fillTemplate(draft: Draft): void {
   fallBack(draft, 'ChangeMode', 'restart')
-  fallBack(draft, 'ChangeSignal', textOf(draft, 'ChangeMode') === 'signal' ? 'SIGHUP' : '')
-  draft.values.set('ChangeSignal', canonicalSignalName(textOf(draft, 'ChangeSignal') ?? ''))
-  fallBack(draft, 'Once', false)
   fallBack(draft, 'Splay', FIVE_SECONDS_NS)
   fallBack(draft, 'Perms', '0644')
-  fallBack(draft, 'LeftDelim', '{{')
-  fallBack(draft, 'RightDelim', '}}')
-  fallBack(draft, 'Envvars', false)
   fallBack(draft, 'ErrMissingKey', false)
 }
 

@@ -43,8 +43,6 @@ function fillSecretStore(draft: Draft): void {
   fallBack(draft, 'Env', true)
   fallBack(draft, 'DisableFile', false)
   fallBack(draft, 'ChangeMode', 'restart')
-  fallBack(draft, 'ChangeSignal', 'SIGHUP')
-  fallBack(draft, 'Cluster', 'default')
 }
 
 export const SECRET = tableOf(TaskSecret, {

@@ -5,7 +5,10 @@ import { parseJobFile } from '../parse-job-file.ts'
 const request = { file: 'input.hcl', strict: true, files: undefined, random: { next: () => 0 } }
 
 const operators = [
-  { source: 'attribute = "${attr.a}"\nvalue = "b"', rule: { LTarget: '${attr.a}', RTarget: 'b' } },
+  {
+    source: 'attribute = "${attr.a}"\nvalue = "b"',
+    rule: { LTarget: '${attr.a}', Operand: '=', RTarget: 'b' },
+  },
   {
     source: 'attribute = "a"\noperator = "!="\nvalue = 3',
     rule: { LTarget: 'a', Operand: '!=', RTarget: '3' },

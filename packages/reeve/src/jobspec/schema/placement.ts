@@ -1,6 +1,6 @@
 import { Affinity, Constraint, Spread, SpreadTarget } from '@reeve/contract'
 import { toText } from '@reeve/hcl'
-import { put, refuse, take, type Draft } from '../build/draft.ts'
+import { fallBack, put, refuse, take, type Draft } from '../build/draft.ts'
 import { bool, int, many, tableOf, text } from './table.ts'
 
 /** `version = ">= 1.2"` is short for an operator with a value. */
@@ -109,7 +109,13 @@ const SIDE_OF = {
   distinct_property: 'LTarget',
 } as const
 
+/** Replaces the shorthand of a rule by its operator; equality is the default. */
 function spellOut(draft: Draft): void {
+  replaceShorthand(draft)
+  fallBack(draft, 'Operand', '=')
+}
+
+function replaceShorthand(draft: Draft): void {
   let chosen: string | undefined
   for (const [name, side] of Object.entries(SIDE_OF)) {
     const from = `@${name}` as const

@@ -150,7 +150,10 @@ const scaling = {
   blocks: { policy: free('Policy') },
 } as const
 
-export const GROUP_SCALING = tableOf(ScalingPolicy, scaling)
+export const GROUP_SCALING = tableOf(ScalingPolicy, {
+  ...scaling,
+  finish: (draft) => fallBack(draft, 'Type', 'horizontal'),
+})
 
 /** `scaling "cpu" { … }`: the label is the scaled resource of the task. */
 export const TASK_SCALING = tableOf(ScalingPolicy, {

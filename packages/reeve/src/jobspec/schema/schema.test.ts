@@ -185,7 +185,7 @@ const TEMPLATE = [
   'destination text DestPath',
   'data text EmbeddedTmpl',
   'change_mode text ChangeMode',
-  'change_signal upper ChangeSignal',
+  'change_signal text ChangeSignal',
   'once bool Once',
   'splay duration Splay',
   'perms text Perms',
@@ -388,7 +388,6 @@ const cases: readonly BlockCase[] = [
 /** Source text and resulting value of each kind. */
 const SAMPLES: Readonly<Record<string, readonly [string, unknown]>> = {
   text: ['"x y"', 'x y'],
-  upper: ['"sigusr1"', 'SIGUSR1'],
   int: ['"7"', 7],
   bool: ['true', true],
   duration: ['"1m30s"', 90e9],

@@ -22,5 +22,5 @@ export function canonicalizeDiscovery(
   input: Input<DiscoveryBlock> | null | undefined,
 ): DiscoveryBlock | null {
   if (isUnset(input)) return null
-  return fillUnset({ Namespace: '', Cluster: '', Partition: '' }, input)
+  return fillUnset({ Namespace: '', Cluster: 'default', Partition: '' }, input)
 }

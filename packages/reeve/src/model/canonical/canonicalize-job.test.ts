@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job, TaskGroup } from '@reeve/contract'
-import { canonicalizeJob, PARSE_DEFAULTS } from './canonicalize-job.ts'
+import { canonicalizeJob, jobWithDefaults, PARSE_DEFAULTS } from './canonicalize-job.ts'
 
 const SECOND = 1_000_000_000
 const MINUTE = 60 * SECOND
@@ -264,6 +264,18 @@ test('canonical job: at its own level only stagger and parallelism stay', () => 
   assert.deepEqual([Update.MaxParallel, Update.Stagger], [5, 30 * SECOND])
   assert.deepEqual([Update.Canary, Update.HealthCheck], [0, ''])
   assert.deepEqual([Migrate, Reschedule], [null, null])
+})
+
+test('job with defaults: the blocks of the job itself are complete or as they were written', () => {
+  const Migrate = { MaxParallel: 2 }
+  const Reschedule = { Delay: MINUTE }
+  const given = { ID: 'j', Update: { MaxParallel: 5, Canary: 2 }, Migrate, Reschedule }
+  const filled = jobWithDefaults(given, DEFAULTS)
+  assert.deepEqual(filled.Update, { ...SERVICE_UPDATE, MaxParallel: 5, Canary: 2 })
+  assert.deepEqual([filled.Migrate, filled.Reschedule], [Migrate, Reschedule])
+  const unset = (Type: string): unknown => jobWithDefaults({ ID: 'j', Type }, DEFAULTS).Update
+  assert.deepEqual([unset('service'), unset('system')], [SERVICE_UPDATE, SERVICE_UPDATE])
+  assert.deepEqual([unset('batch'), unset('sysbatch')], [null, null])
 })
 
 test('canonical group: one added to a job that was read takes whole defaults, not zeros', () => {

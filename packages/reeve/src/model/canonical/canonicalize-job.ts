@@ -14,7 +14,7 @@ import {
 import { runToCompletion, type Steps } from '@reeve/kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeGroup } from './canonicalize-group.ts'
-import { storedJobUpdate } from './policy-defaults.ts'
+import { jobUpdate, storedJobUpdate } from './policy-defaults.ts'
 import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
 
 /** Defaults of the server for a job. */
@@ -39,6 +39,21 @@ export const PARSE_DEFAULTS: JobDefaults = {
  */
 export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
   return runToCompletion(canonicalizeJobSteps(input, defaults))
+}
+
+/**
+ * Returns the job with all defaults, as an answer to what its file means. Unlike the canonical form
+ * it keeps the blocks of the job that are merged into its groups. Registering it stores the same
+ * job as registering the input.
+ */
+export function jobWithDefaults(input: Input<Job>, defaults: JobDefaults): Input<Job> {
+  const job = canonicalizeJob(input, defaults)
+  return {
+    ...job,
+    Update: jobUpdate(job.Type, input),
+    Migrate: input.Migrate ?? null,
+    Reschedule: input.Reschedule ?? null,
+  }
 }
 
 /** Canonicalizes in steps, for callers that share the event loop. */

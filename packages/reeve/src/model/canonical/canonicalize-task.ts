@@ -137,8 +137,8 @@ function storagePlugin(input: Input<CsiPluginConfig> | null | undefined): CsiPlu
     {
       ID: '',
       Type: '',
-      MountDir: '',
-      StagePublishBaseDir: '',
+      MountDir: '/csi',
+      StagePublishBaseDir: '/local/csi',
       HealthTimeout: PLUGIN_HEALTH_NS_DEFAULT,
     },
     input,

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { inputOf } from '../../../test/build/input-arbitrary.ts'
 import { jobSpecChanged } from '../job/job-change.ts'
 import { validateJob } from '../validation/validate-job.ts'
-import { canonicalizeJob } from './canonicalize-job.ts'
+import { canonicalizeJob, jobWithDefaults } from './canonicalize-job.ts'
 
 const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
 
@@ -40,6 +40,16 @@ test('canonical job: it is a job of the contract, and what was read can be sent 
       assert.deepEqual(canonicalizeJob(sent as Input<Job>, DEFAULTS), job)
     }),
     { numRuns: 40, seed: 2 },
+  )
+})
+
+test('job with defaults: registering it stores what registering its source stores', () => {
+  fc.assert(
+    fc.property(inputs, (input) => {
+      const filled = jobWithDefaults(input, DEFAULTS)
+      assert.deepEqual(canonicalizeJob(filled, DEFAULTS), canonicalizeJob(input, DEFAULTS))
+    }),
+    { numRuns: 60, seed: 4 },
   )
 })
 

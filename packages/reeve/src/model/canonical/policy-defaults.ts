@@ -125,6 +125,12 @@ export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrate
   return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
 }
 
+/** Returns the update block of the job itself with its defaults. */
+export function jobUpdate(type: string, job: Input<Job>): UpdateStrategy | null {
+  const inherited = inheritedUpdate(job)
+  return inherited !== undefined || hasUpdates(type) ? fillUnset(UPDATE, inherited) : null
+}
+
 /** Returns the update block of the job itself, after the rest has been merged into the groups. */
 export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
   if (isZeroUpdate(job.Update)) return NO_UPDATE

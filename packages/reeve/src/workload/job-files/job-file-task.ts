@@ -11,7 +11,7 @@ import {
   placeProblems,
   type JobFileResult,
 } from '../../jobspec/index.ts'
-import { canonicalizeJob, LIMITS, type JobDefaults, type JobProblem } from '../../model/index.ts'
+import { jobWithDefaults, LIMITS, type JobDefaults, type JobProblem } from '../../model/index.ts'
 
 /** A task for the job file thread. */
 export interface JobFileTask {
@@ -57,7 +57,7 @@ export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcom
   if (!read.ok) return { kind: 'refused', message: formatProblems(read.error) }
   const { job, positions } = read.value
   const { defaults } = task
-  const json = JSON.stringify(defaults === undefined ? job : canonicalizeJob(job, defaults))
+  const json = JSON.stringify(defaults === undefined ? job : jobWithDefaults(job, defaults))
   const placed = placeProblems(task.problems ?? [], positions).map(formatPlacedProblem)
   const places = findPlaces(task.paths ?? [], positions)
   if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json, placed, places }
