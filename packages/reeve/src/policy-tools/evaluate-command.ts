@@ -1,6 +1,7 @@
 import { errorMessage } from '@reeve/kit/fault.ts'
 import { err, ok, type Result } from '@reeve/kit/result.ts'
 import { parseExactJson, type JsonValue, type StandardImportOptions } from '@reeve/native-policy'
+import { policyDocument } from '../policy/index.ts'
 import type { Answer } from './answer.ts'
 import { evaluateNative } from './evaluate-native.ts'
 import { evaluateRego } from './evaluate-rego.ts'
@@ -66,7 +67,8 @@ async function readInput(file: string | undefined): Promise<Result<JsonValue, To
   const text = await readText(file)
   if (!text.ok) return text
   try {
-    return ok(parseExactJson(text.value))
+    const document = policyDocument(parseExactJson(text.value))
+    return document.ok ? document : err(fileProblem(file, `${document.error}.`))
   } catch (thrown) {
     return err(fileProblem(file, `It is no JSON: ${errorMessage(thrown)}.`))
   }

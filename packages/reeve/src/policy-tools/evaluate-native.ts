@@ -28,8 +28,7 @@ export interface NativeAsking {
 
 export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer {
   const { surroundings, input } = asking
-  const given = withInput(surroundings, input)
-  const compiled = compileIn(policy, given)
+  const compiled = compileIn(policy, surroundings)
   if (!compiled.ok)
     return {
       policy: policy.file,
@@ -49,7 +48,7 @@ export function evaluateNative(policy: SourceFile, asking: NativeAsking): Answer
       printed: '',
       trace: { description: compiled.value.description, result: true, skipped },
     }
-  const options = optionsOf(policy, { ...asking, surroundings: given })
+  const options = optionsOf(policy, asking)
   const evaluation = compiled.value.evaluate({ ...options, explain: true })
   return answerOf(policy.file, compiled.value.description, evaluation)
 }
@@ -77,13 +76,6 @@ function subjectOf(input: JsonValue): Subject | undefined {
     token: isObject(token) ? token : undefined,
     variables: new Map(),
   }
-}
-
-/** Makes the members of any other document globals. */
-function withInput(surroundings: Surroundings, input: JsonValue): Surroundings {
-  if (!isObject(input) || subjectOf(input) !== undefined) return surroundings
-  const globals = new Map([...surroundings.globals, ...Object.entries(input)])
-  return { ...surroundings, globals }
 }
 
 function optionsOf(policy: SourceFile, { surroundings, input, settings }: NativeAsking) {

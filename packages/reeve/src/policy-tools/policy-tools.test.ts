@@ -311,6 +311,41 @@ for (const [name, file, more, wanted, said] of EVALUATED)
     assert.equal(code, wanted)
   })
 
+const PLAN = { format_version: '1.2', resource_changes: [{ type: 'bucket' }] }
+const JOB = { ID: 'web', Namespace: 'shop', TaskGroups: [{ Name: 'a', Count: 9 }] }
+const DOCUMENTS: readonly (readonly [string, unknown, number, RegExp])[] = [
+  ['a plan in its member', { plan: PLAN, run: {} }, 1, /"bucket"/],
+  ['a plan by itself', PLAN, 1, /"bucket"/],
+  ['a job in its member', { job: JOB, namespace: 'shop' }, 1, /"web in shop"/],
+  ['a job by itself', JOB, 1, /"web in shop"/],
+  ['the request that registers a job', { Job: JOB }, 1, /"web in shop"/],
+  ['neither a job nor a plan', { foo: 1 }, 9, /must have a plan or a job/],
+  ['a list', [PLAN], 9, /must have a plan or a job/],
+]
+const BOTH = `package both
+
+deny contains change.type if some change in input.plan.resource_changes
+
+deny contains sprintf("%s in %s", [input.job.ID, input.namespace]) if input.job.TaskGroups
+`
+
+for (const [name, document, wanted, said] of DOCUMENTS)
+  test(`policy eval: ${name} is read as on the server, or is an error`, async (t) => {
+    const folder = await aFolder(t, { 'both.rego': BOTH, 'given.json': JSON.stringify(document) })
+    const { written, terminal } = aTerminal()
+    const code = await evaluatePolicies({
+      paths: [join(folder, 'both.rego')],
+      input: join(folder, 'given.json'),
+      query: undefined,
+      params: [],
+      isJson: false,
+      ...SETTINGS,
+      terminal,
+    })
+    assert.match(written.out + written.err, said)
+    assert.equal(code, wanted)
+  })
+
 test('policy eval: parameters are JSON or text, and the answer may be JSON', async (t) => {
   const folder = await aFolder(t, {
     'p.native': 'param a\nparam b\nmain = rule { a is [1] and b is "x y" }\n',

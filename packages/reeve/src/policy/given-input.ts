@@ -3,15 +3,41 @@ import type { InputProblem } from './asker.ts'
 import { isObject, newPlanOf } from './plan-document.ts'
 import type { PlainObject, Subject } from './subject.ts'
 
-/** The subject of a trial, by the members that its input has. The input was read from JSON. */
+const NEITHER =
+  'Input must have a plan or a job: {"plan": …}, {"job": …}, a plan exported as JSON, or the JSON of a job'
+
+/**
+ * Returns the document that policies of kind `opa` are evaluated against: a job or a plan by itself
+ * is wrapped in the member that policies read. Anything else is rejected, because most policies
+ * pass when they find nothing to object to. The input was read from JSON.
+ */
+export function policyDocument(input: unknown): Result<PlainObject, string> {
+  if (!isObject(input)) return err(NEITHER)
+  if (isObject(input['plan']) || isObject(input['job'])) return ok(plain(input))
+  if (Array.isArray(input['resource_changes']) && typeof input['format_version'] === 'string')
+    return ok({ plan: plain(input), run: {} })
+  if (isObject(input['Job'])) return ok(documentOfJob(input['Job']))
+  if (Array.isArray(input['TaskGroups'])) return ok(documentOfJob(input))
+  return err(NEITHER)
+}
+
+function documentOfJob(job: Readonly<Record<string, unknown>>): PlainObject {
+  return { job: plain(job), namespace: namespaceOf(job) }
+}
+
+/** The subject of a trial. The input was read from JSON. */
 export function subjectOfInput(input: unknown): Result<Subject, InputProblem> {
-  const { job, plan, run, namespace, token, existing_job: existing } = isObject(input) ? input : {}
+  if (isObject(input) && input['plan'] !== undefined && !isObject(input['plan']))
+    return err({ member: 'plan', message: 'The plan must be a JSON object' })
+  const read = policyDocument(input)
+  if (!read.ok) return err({ member: '', message: read.error })
+  const { job, plan, run, namespace, token, existing_job: existing } = read.value
   if (plan !== undefined) {
     const document = newPlanOf(plan)
     if (!document.ok) return err({ member: 'plan', message: document.error })
     return ok({ kind: 'plan', plan: document.value, run: isObject(run) ? plain(run) : {} })
   }
-  if (!isObject(job)) return err({ member: '', message: 'Input must have a plan or a job' })
+  if (!isObject(job)) return err({ member: '', message: NEITHER })
   return ok({
     kind: 'job',
     job: plain(job),

@@ -9,7 +9,7 @@ export type {
   PlanFacts,
   PolicyAsker,
 } from './asker.ts'
-export { subjectOfInput } from './given-input.ts'
+export { policyDocument, subjectOfInput } from './given-input.ts'
 export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
 export { Secrets, withoutSecrets } from './mask-secrets.ts'
 export { redactPlan, sensitiveTexts } from './redact-plan.ts'
