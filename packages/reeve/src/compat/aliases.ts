@@ -36,13 +36,14 @@ export interface GovernanceAliases {
   readonly notificationHeaders: Readonly<Record<string, string>>
   /** Kinds of policies, which are also the suffixes of policy files. */
   readonly policyKinds: Readonly<Record<string, string>>
-  /** Members of `attributes`. */
+  /** Members of `attributes`, and of the objects in it that `nested` names. */
   readonly members: Readonly<Record<string, string>>
-  /** Request header, in lower case, of clients whose responses carry `responseMembers`. */
-  readonly memberHeader: string | undefined
+  readonly nested: readonly string[]
+  /** Request headers of clients whose responses carry `responseMembers`. */
+  readonly memberHeaders: readonly ClientHeader[]
   /** Header of requests to create a run by clients that render logs of JSON lines. */
   readonly structuredLogHeader: HeaderValue | undefined
-  /** From Reeve's name of a member of `attributes` to the one that those clients read. */
+  /** From Reeve's name of a member to the one that those clients read. */
   readonly responseMembers: Readonly<Record<string, ResponseMember>>
   /** Values of members, by Reeve's name of the member. */
   readonly values: Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -58,10 +59,17 @@ export interface HeaderValue {
   readonly value: string
 }
 
+export interface ClientHeader {
+  /** In lower case. */
+  readonly name: string
+  /** Prefix of its value. */
+  readonly prefix: string
+}
+
 export interface ResponseMember {
   readonly name: string
   /** Replaces null, which those clients cannot read. */
-  readonly absent: string
+  readonly absent?: string
 }
 
 export interface JobFileAliases {
@@ -122,7 +130,8 @@ export const NO_ALIASES: Aliases = {
     policyKinds: {},
     members: {},
     values: {},
-    memberHeader: undefined,
+    nested: [],
+    memberHeaders: [],
     structuredLogHeader: undefined,
     responseMembers: {},
     discoveryPath: undefined,

@@ -16,12 +16,22 @@ export const GOVERNANCE: GovernanceAliases = {
   members: {
     'terraform-version': 'tool-version',
     'can-update-sentinel': 'can-update-policies',
+    'sentinel-mocks': 'policy-mocks',
     sentinel: 'native',
   },
-  // The command-line tool refuses to write the state of a workspace without a readable version.
-  memberHeader: 'terraform-version',
+  nested: ['workspace-access', 'permissions'],
+  // The command-line tool, and programs on the Go client.
+  memberHeaders: [
+    { name: 'terraform-version', prefix: '' },
+    { name: 'user-agent', prefix: 'go-tfe' },
+  ],
   structuredLogHeader: { name: 'x-terraform-integration', value: 'cloud' },
-  responseMembers: { 'tool-version': { name: 'terraform-version', absent: 'latest' } },
+  responseMembers: {
+    // The command-line tool refuses to write the state of a workspace without a readable version.
+    'tool-version': { name: 'terraform-version', absent: 'latest' },
+    'can-update-policies': { name: 'can-update-sentinel' },
+    'policy-mocks': { name: 'sentinel-mocks' },
+  },
   values: { kind: { sentinel: 'native' }, source: { 'tfe-api': 'api' } },
   discoveryPath: '/.well-known/terraform.json',
   discovery: {

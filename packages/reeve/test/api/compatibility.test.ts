@@ -67,19 +67,17 @@ test('headers: a page of another origin may send and read the second names too',
 
 test('bodies: fields and providers by their other names', async (t) => {
   const server = await open(t)
-  for (const [Provider, own] of [
-    ['nomad', 'service'],
-    ['consul', 'discovery'],
-  ]) {
+  for (const Provider of ['nomad', 'consul']) {
     const body = { ...job({ Vault: { Role: 'r' } }, { Provider }), Canonicalize: true }
     const planned = await server.send('PUT', '/v1/validate/job', { body })
     assert.equal(planned.status, 200, planned.text)
     assert.match(planned.text, /secret_store block/)
-    if (own === 'discovery') assert.match(planned.text, /external service catalogues/)
-    else assert.doesNotMatch(planned.text, /provider/)
+    assert.doesNotMatch(planned.text, /provider/)
+    const registered = await server.send('PUT', '/v1/jobs', { body: job({}, { Provider }) })
+    assert.equal(registered.status, 200, registered.text)
+    const { TaskGroups } = await server.ok('readJob', { params: { job_id: 'web' } })
+    assert.equal(TaskGroups[0]?.Services?.[0]?.Provider, 'service')
   }
-  const registered = await server.send('PUT', '/v1/jobs', { body: job({}, { Provider: 'nomad' }) })
-  assert.equal(registered.status, 200, registered.text)
 })
 
 test('variables: the directory of workloads has two names, and answers repeat the one asked for', async (t) => {
@@ -199,6 +197,44 @@ test('services: a number that is no label is the port itself', async (t) => {
   assert.equal(literal.status, 200, literal.text)
   const wrong = await server.send('PUT', '/v1/jobs', { body: job({}, { PortLabel: '80800' }) })
   assert.match(wrong.text, /port label "80800" referenced by services api does not exist/)
+})
+
+test('governance: programs on the Go client send and read the other names of members', async (t) => {
+  const server = await open(t, true, true)
+  const token = await managementToken(server)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/vnd.api+json',
+  }
+  const ask = async (path: string, data?: object, agent = 'go-tfe') => {
+    const method = data === undefined ? 'GET' : 'POST'
+    const body = { ...(data !== undefined && { body: { data } }) }
+    const sent = { headers: { ...headers, 'user-agent': agent }, ...body }
+    const { text } = await server.send(method, `/api/v2${path}`, sent)
+    const answer: { readonly data: { readonly id: string; readonly attributes: object } } =
+      JSON.parse(text)
+    return answer.data
+  }
+  const made = (type: string, name: string, more = {}) => ({ type, attributes: { name, ...more } })
+  await ask('/organizations', made('organizations', 'acme', { email: 'a@example.com' }))
+  const version = { 'terraform-version': '1.9.0' }
+  const workspaces = '/organizations/acme/workspaces'
+  const workspace = await ask(workspaces, made('workspaces', 'web', version))
+  const team = await ask('/organizations/acme/teams', made('teams', 'devs'))
+  const access = await ask('/team-workspaces', {
+    type: 'team-workspaces',
+    attributes: { access: 'custom', 'sentinel-mocks': 'read' },
+    relationships: {
+      workspace: { data: { type: 'workspaces', id: workspace.id } },
+      team: { data: { type: 'teams', id: team.id } },
+    },
+  })
+  const both = { 'policy-mocks': 'read', 'sentinel-mocks': 'read' }
+  assert.partialDeepStrictEqual(access.attributes, both)
+  const path = `/workspaces/${workspace.id}`
+  const versions = { 'tool-version': '1.9.0', 'terraform-version': '1.9.0' }
+  assert.partialDeepStrictEqual((await ask(path)).attributes, versions)
+  assert.equal('terraform-version' in (await ask(path, undefined, 'curl')).attributes, false)
 })
 
 const METRICS = '/v1/metrics?format=prometheus'

@@ -4,9 +4,12 @@ import { knownMembers, withClientMembers } from './member-aliases.ts'
 
 const ALIASES = {
   members: { 'other-version': 'tool-version', 'can-update-other': 'can-update-policies' },
+  nested: ['permissions'],
   values: { kind: { other: 'native' } },
   policyKinds: { other: 'native' },
 }
+
+const NONE = { members: {}, nested: [], values: {}, policyKinds: {} }
 
 const requests: readonly { name: string; sent: object; known: object }[] = [
   { name: 'an alias', sent: { 'other-version': '1.2' }, known: { 'tool-version': '1.2' } },
@@ -21,6 +24,11 @@ const requests: readonly { name: string; sent: object; known: object }[] = [
     name: 'the file of an enforce entry',
     sent: { enforce: [{ path: 'a.other', mode: 'advisory' }, { path: 'a.opa' }, 'text'] },
     known: { enforce: [{ path: 'a.native', mode: 'advisory' }, { path: 'a.opa' }, 'text'] },
+  },
+  {
+    name: 'an alias in an object that may have some',
+    sent: { permissions: { 'can-update-other': true }, settings: { 'other-version': 'kept' } },
+    known: { permissions: { 'can-update-policies': true }, settings: { 'other-version': 'kept' } },
   },
   { name: 'names of the prototype', sent: { constructor: 'x' }, known: { constructor: 'x' } },
 ]
@@ -38,7 +46,7 @@ for (const odd of [undefined, null, 'text', [], { data: null }, { data: { attrib
 test('knownMembers: aliases of values alone are applied', () => {
   const { values, policyKinds } = ALIASES
   const known = (aliases: Partial<typeof ALIASES>, attributes: object) =>
-    knownMembers({ data: { attributes } }, { members: {}, values: {}, policyKinds: {}, ...aliases })
+    knownMembers({ data: { attributes } }, { ...NONE, ...aliases })
   assert.deepEqual(known({ values }, { kind: 'other' }), {
     data: { attributes: { kind: 'native' } },
   })
@@ -49,25 +57,37 @@ test('knownMembers: aliases of values alone are applied', () => {
 
 test('aliases: without any, a document is the same object', () => {
   const document = { data: { attributes: { a: 1 } } }
-  const none = { members: {}, values: {}, policyKinds: {} }
-  assert.equal(knownMembers(document, none), document)
+  assert.equal(knownMembers(document, NONE), document)
 })
 
 test('withClientMembers: clients with the header get their names, and no null', () => {
   const names = {
-    memberHeader: 'other-version',
-    responseMembers: { 'tool-version': { name: 'other-version', absent: 'latest' } },
+    memberHeaders: [
+      { name: 'other-version', prefix: '' },
+      { name: 'user-agent', prefix: 'go-other' },
+    ],
+    nested: ['permissions'],
+    responseMembers: {
+      'tool-version': { name: 'other-version', absent: 'latest' },
+      'can-update-policies': { name: 'can-update-other' },
+    },
   }
   const aResource = (attributes: object) => ({ type: 'things', attributes })
   const document = {
     data: [aResource({ 'tool-version': '1.2' }), aResource({ name: 'a' })],
-    included: [aResource({ 'tool-version': null })],
+    included: [aResource({ 'tool-version': null, permissions: { 'can-update-policies': true } })],
     meta: { 'tool-version': '3' },
   }
-  assert.deepEqual(withClientMembers(document, { 'other-version': '1.11.4' }, names), {
-    data: [aResource({ 'tool-version': '1.2', 'other-version': '1.2' }), aResource({ name: 'a' })],
-    included: [aResource({ 'tool-version': null, 'other-version': 'latest' })],
-    meta: { 'tool-version': '3' },
-  })
-  assert.equal(withClientMembers(document, {}, names), document)
+  const permissions = { 'can-update-policies': true, 'can-update-other': true }
+  for (const headers of [{ 'other-version': '1.11.4' }, { 'user-agent': 'go-other/1' }])
+    assert.deepEqual(withClientMembers(document, headers, names), {
+      data: [
+        aResource({ 'tool-version': '1.2', 'other-version': '1.2' }),
+        aResource({ name: 'a' }),
+      ],
+      included: [aResource({ 'tool-version': null, 'other-version': 'latest', permissions })],
+      meta: { 'tool-version': '3' },
+    })
+  for (const headers of [{}, { 'user-agent': 'other' }])
+    assert.equal(withClientMembers(document, headers, names), document)
 })

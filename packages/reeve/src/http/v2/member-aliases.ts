@@ -1,24 +1,24 @@
 import type { GovernanceAliases } from '../../compat/index.ts'
 
-export type MemberNames = Pick<GovernanceAliases, 'members' | 'values' | 'policyKinds'>
+export type MemberNames = Pick<GovernanceAliases, 'members' | 'nested' | 'values' | 'policyKinds'>
 
-export type ResponseNames = Pick<GovernanceAliases, 'memberHeader' | 'responseMembers'>
+export type ResponseNames = Pick<GovernanceAliases, 'memberHeaders' | 'nested' | 'responseMembers'>
 
 /** Adds the names that a client reads to the resources of a response, if it is such a client. */
 export function withClientMembers(
   document: object,
   headers: Readonly<Record<string, unknown>>,
-  { memberHeader, responseMembers }: ResponseNames,
+  names: ResponseNames,
 ): object {
-  if (memberHeader === undefined || headers[memberHeader] === undefined) return document
+  const isClient = names.memberHeaders.some(({ name, prefix }) => {
+    const value = headers[name]
+    return typeof value === 'string' && value.startsWith(prefix)
+  })
+  if (!isClient) return document
   const named = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(named)
     if (!isObject(value) || !isObject(value['attributes'])) return value
-    const { attributes } = value
-    const added = Object.entries(responseMembers).flatMap(([own, { name, absent }]) =>
-      Object.hasOwn(attributes, own) ? [[name, attributes[own] ?? absent] as const] : [],
-    )
-    return { ...value, attributes: { ...attributes, ...Object.fromEntries(added) } }
+    return { ...value, attributes: withBothNames(value['attributes'], names) }
   }
   return Object.fromEntries(
     Object.entries(document).map(([name, value]: [string, unknown]) => [
@@ -26,6 +26,23 @@ export function withClientMembers(
       name === 'data' || name === 'included' ? named(value) : value,
     ]),
   )
+}
+
+function withBothNames(
+  members: Readonly<Record<string, unknown>>,
+  { nested, responseMembers }: ResponseNames,
+): Readonly<Record<string, unknown>> {
+  const added = Object.entries(responseMembers).flatMap(([own, { name, absent }]) =>
+    Object.hasOwn(members, own) ? [[name, members[own] ?? absent] as const] : [],
+  )
+  const objects = nested.flatMap((name) => {
+    const value = members[name]
+    if (!isObject(value)) return []
+    return [
+      [name, withBothNames(value, { nested: [], memberHeaders: [], responseMembers })] as const,
+    ]
+  })
+  return { ...members, ...Object.fromEntries([...added, ...objects]) }
 }
 
 /** Replaces aliases of attributes and of their values in a request. */
@@ -39,15 +56,24 @@ export function knownMembers(document: unknown, aliases: MemberNames): unknown {
 
 function knownResource(resource: unknown, aliases: MemberNames): unknown {
   if (!isObject(resource) || !isObject(resource['attributes'])) return resource
-  const entries = Object.entries(resource['attributes'])
+  return { ...resource, attributes: knownAttributes(resource['attributes'], aliases) }
+}
+
+function knownAttributes(
+  attributes: Readonly<Record<string, unknown>>,
+  aliases: MemberNames,
+): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(attributes)
   const names = new Set(entries.map(([name]) => name))
   const known = entries.map(([name, value]): [string, unknown] => {
+    if (aliases.nested.includes(name) && isObject(value))
+      return [name, knownAttributes(value, { ...aliases, nested: [] })]
     const own = ownName(aliases.members, name)
     // If both names are sent, the alias is ignored.
     const isCanonical = own === undefined || names.has(own)
     return isCanonical ? [name, knownValue(aliases, name, value)] : [own, value]
   })
-  return { ...resource, attributes: Object.fromEntries(known) }
+  return Object.fromEntries(known)
 }
 
 function ownName(members: MemberNames['members'], name: string): string | undefined {

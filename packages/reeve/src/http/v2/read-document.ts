@@ -6,7 +6,7 @@ import { parseWholeJson } from '../json-text.ts'
 import { knownMembers, type MemberNames } from './member-aliases.ts'
 import type { Validated, Validator } from './validate.ts'
 
-const NO_NAMES: MemberNames = { members: {}, values: {}, policyKinds: {} }
+const NO_NAMES: MemberNames = { members: {}, nested: [], values: {}, policyKinds: {} }
 
 /** Parses a JSON:API document and validates it by the schema of its route. */
 export function readDocument(
