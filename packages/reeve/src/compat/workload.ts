@@ -22,7 +22,11 @@ const RESPONSE_HEADERS = {
 /** The directory of variables that tasks read with their own identity. */
 const VARIABLE_DIRECTORIES = { nomad: 'service' } as const
 
-const PROVIDERS = { nomad: 'service', consul: 'discovery' } as const
+/**
+ * Both are the built-in catalogue: Nomad writes `consul` into every canonical job that names no
+ * provider, and templates read `service` from the catalogue that there is.
+ */
+const PROVIDERS = { nomad: 'service', consul: 'service' } as const
 
 export const HTTP: HttpAliases = {
   requestHeaders: { 'x-nomad-token': 'x-service-token' },
