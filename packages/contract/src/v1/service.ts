@@ -62,6 +62,7 @@ export const Service = Type.Object(
     CanaryTags: Nullable(Type.Array(Type.String())),
     EnableTagOverride: Type.Boolean(),
     Checks: Nullable(Type.Array(ServiceCheck)),
+    CheckRestart: Type.Optional(Nullable(CheckRestart)),
     Meta: Nullable(MapOf(Type.String())),
     CanaryMeta: Nullable(MapOf(Type.String())),
     TaggedAddresses: Nullable(MapOf(Type.String())),

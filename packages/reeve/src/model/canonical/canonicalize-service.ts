@@ -32,7 +32,7 @@ export function canonicalizeService(input: Input<Service>, parent: ServiceParent
   const taskName = textOr(input.TaskName, parent.task ?? '')
   const onUpdate = textOr(input.OnUpdate, 'require_healthy')
   const provider = serviceProvider(input.Provider)
-  const owner = { name, taskName, onUpdate }
+  const owner = { name, taskName, onUpdate, restart: input.CheckRestart }
   return {
     Name: name,
     TaskName: taskName,
@@ -62,6 +62,8 @@ interface CheckOwner {
   readonly name: string
   readonly taskName: string
   readonly onUpdate: string
+  /** What checks leave unset, they take from their service, whose own field stays empty. */
+  readonly restart: Input<CheckRestart> | null | undefined
 }
 
 function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckOwner): ServiceCheck {
@@ -83,7 +85,7 @@ function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckOwner): Ser
     Body: input.Body ?? '',
     TLSServerName: input.TLSServerName ?? '',
     TLSSkipVerify: input.TLSSkipVerify ?? false,
-    CheckRestart: checkRestart(input.CheckRestart),
+    CheckRestart: checkRestart(service.restart, input.CheckRestart),
     GRPCService: input.GRPCService ?? '',
     GRPCUseTLS: input.GRPCUseTLS ?? false,
     TaskName: textOr(input.TaskName, service.taskName),
@@ -95,9 +97,17 @@ function canonicalizeCheck(input: Input<ServiceCheck>, service: CheckOwner): Ser
   }
 }
 
-function checkRestart(input: Input<CheckRestart> | null | undefined): CheckRestart | null {
-  if (isUnset(input)) return null
-  return fillUnset({ Limit: 0, Grace: nsFromMs(1_000), IgnoreWarnings: false }, input)
+function checkRestart(
+  shared: Input<CheckRestart> | null | undefined,
+  input: Input<CheckRestart> | null | undefined,
+): CheckRestart | null {
+  if (isUnset(shared) && isUnset(input)) return null
+  const base = { Limit: 0, Grace: nsFromMs(1_000), IgnoreWarnings: false }
+  if (isUnset(shared)) return fillUnset(base, input)
+  // Clients send zero and false for what a check does not set.
+  const { Limit: limit, Grace, IgnoreWarnings: ignores } = input ?? {}
+  const own = { Limit: limit === 0 ? null : limit, Grace, IgnoreWarnings: ignores === true || null }
+  return fillUnset(base, shared, own)
 }
 
 /** These four names are known when the job is registered. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job, Service, Task, TaskGroup, Template } from '@reeve/contract'
 import { canonicalizeJob } from './canonicalize-job.ts'
+import { canonicalizeService } from './canonicalize-service.ts'
 
 const SECOND = 1_000_000_000
 const MINUTE = 60 * SECOND
@@ -182,4 +183,20 @@ test('canonical secret store: cluster, environment and reaction', () => {
     ChangeSignal: 'SIGHUP',
     AllowTokenExpiration: false,
   })
+})
+
+test('canonical service: its checks take over the check_restart that they leave unset', () => {
+  const shared = { Limit: 3, Grace: 30 * SECOND, IgnoreWarnings: true }
+  // Clients that parse job files themselves send zero and false for what the file does not set.
+  const own = { Limit: 0, Grace: 5 * SECOND, IgnoreWarnings: false }
+  const service = (input: Input<Service>) =>
+    canonicalizeService(input, { job: 'j', namespace: 'default', group: 'g' })
+  const canonical = service({ CheckRestart: shared, Checks: [{}, { CheckRestart: own }] })
+  const wanted = [shared, { ...shared, Grace: 5 * SECOND }]
+  assert.deepEqual(
+    canonical.Checks?.map(({ CheckRestart }) => CheckRestart),
+    wanted,
+  )
+  assert.equal('CheckRestart' in canonical, false)
+  assert.deepEqual(service(canonical), canonical)
 })

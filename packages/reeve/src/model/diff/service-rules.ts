@@ -59,6 +59,7 @@ const SERVICE = rulesOf<Service>({
   Tags: set,
   CanaryTags: set,
   EnableTagOverride: 'field',
+  CheckRestart: 'unseen',
   Checks: objects('Check', CHECK, by('Name')),
   Meta: 'entries',
   CanaryMeta: 'entries',
