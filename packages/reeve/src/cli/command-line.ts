@@ -113,7 +113,7 @@ function unknownText({ group, word }: UnknownWord): string {
   const path = pathOf(group)
   const names = group.commands.map((command) => command.name())
   const near = suggestionsFor(word, names).map((name) => `${path} ${name}`)
-  // A command of that very name, as `job inspect` for `reeve inspect`, comes before similar ones.
+  // A command of that very name, as `job inspect` for `inspect`, comes before similar ones.
   const inside = namesakes(group, word)
   const isFirst = near.length === 0 || inside.some((name) => name.endsWith(` ${word}`))
   const found = [...new Set(isFirst ? [...inside, ...near] : near)].map((name) => `"${name}"`)
@@ -124,7 +124,7 @@ function unknownText({ group, word }: UnknownWord): string {
 /** Groups whose commands a word without a group most likely means, in this order. */
 const GROUPS_OF_WORDS = ['job', 'alloc', 'node']
 
-/** The command that has this name, or a synonym of it, in a group: `reeve validate`. */
+/** The command that has this name, or a synonym of it, in a group: `job validate` for `validate`. */
 function namesakes(group: Command, word: string): readonly string[] {
   if (group.parent !== null) return []
   for (const name of GROUPS_OF_WORDS) {
