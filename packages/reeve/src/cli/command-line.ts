@@ -124,7 +124,7 @@ function unknownText({ group, word }: UnknownWord): string {
 /** Groups whose commands a word without a group most likely means, in this order. */
 const GROUPS_OF_WORDS = ['job', 'alloc', 'node']
 
-/** The command that has this name, or a synonym of it, in a group: `job validate` for `validate`. */
+/** The command of a group that has this name or synonym: `job validate` for `validate`. */
 function namesakes(group: Command, word: string): readonly string[] {
   if (group.parent !== null) return []
   for (const name of GROUPS_OF_WORDS) {
