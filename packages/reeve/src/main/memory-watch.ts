@@ -214,7 +214,7 @@ export function collectAfterStart(options: StartCollection): () => void {
 function releasingCollection(): (() => void) | undefined {
   const { gc } = globalThis
   if (gc === undefined) return undefined
-  return () => void gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** V8 begins to mark step by step, beside the program, after so many bytes of new buffers. */
