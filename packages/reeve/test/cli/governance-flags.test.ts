@@ -81,7 +81,10 @@ test('flags of governance commands', { timeout: 300_000 }, async (t) => {
     assert.equal(applied.code, EXIT_CODES.conflict, applied.err)
     const log = await reeve.run(`run log ${id} --phase plan`)
     assert.match(log.err, /has no log: its plan was uploaded/)
+    const unapplied = await reeve.run(`run log ${id} --phase apply`)
+    assert.match(unapplied.err, /has no log of an apply\.\n/)
     const mistaken = await reeve.run(`run log ${id} --phase init`)
+    assert.equal(mistaken.code, EXIT_CODES.usage)
     assert.match(mistaken.err, /"init" is no phase: it is plan or apply/)
   })
 

@@ -1,7 +1,7 @@
 import { followRunLog, logLine } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { CommandFailure } from '../../failure.ts'
+import { CommandFailure, UsageError } from '../../failure.ts'
 
 export async function runRunLog(invocation: Invocation): Promise<number> {
   const { client, output, signal } = invocation
@@ -22,7 +22,7 @@ async function logUrl({ args, client, flags }: Invocation): Promise<string> {
   const [runId = ''] = args
   const phase = flags.text('phase')
   if (phase !== undefined && phase !== 'plan' && phase !== 'apply')
-    throw new CommandFailure(`"${phase}" is no phase: it is plan or apply.`)
+    throw new UsageError(`"${phase}" is no phase: it is plan or apply.`)
   const { data: run } = await client.v2.readRun({ params: { run_id: runId } })
   const { plan, apply } = run.data.relationships
   const hasApply = run.data.attributes['status-timestamps']['apply-queued-at'] !== undefined
@@ -30,6 +30,7 @@ async function logUrl({ args, client, flags }: Invocation): Promise<string> {
     const { data } = await client.v2.readApply({ params: { apply_id: apply.data.id } })
     if (data.data.attributes['log-read-url'] !== null) return data.data.attributes['log-read-url']
   }
+  if (phase === 'apply') throw new CommandFailure(`Run "${runId}" has no log of an apply.`)
   const { data } = await client.v2.readPlan({ params: { plan_id: plan.data.id } })
   const url = data.data.attributes['log-read-url']
   if (url !== null) return url
